@@ -1,0 +1,84 @@
+//! Runs a program for a caller: checks what was asked for, gives it a workspace, and keeps what
+//! is too large for an answer.
+
+use std::{path::PathBuf, time::Duration};
+
+use narrows_model::{Limits, Outcome, Program};
+use narrows_sandbox::{
+    RunOptions, Sandbox, SandboxConfig, SandboxError, ToolHost, Workspace, WorkspaceError,
+};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use crate::overflow::Overflow;
+
+/// The shortest and the longest time that a caller may ask for.
+const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
+
+/// A program and the conditions under which it is to run.
+#[derive(Clone, Debug, Default)]
+pub struct ExecuteRequest {
+    pub program: Program,
+    pub limits: Limits,
+    /// The directory that the program sees as `/workspace`.
+    pub workspace: Option<PathBuf>,
+}
+
+/// Why a program was not run.
+#[derive(Debug, Error)]
+pub enum ExecuteError {
+    #[error("a timeout of {} s is not possible; ask for {} to {} s", .0.as_secs_f64(), TIMES.0.as_secs(), TIMES.1.as_secs())]
+    Timeout(Duration),
+    #[error("a memory limit of {} MB is not possible; ask for {} to {} MB", .0 >> 20, Limits::LEAST_MEMORY_BYTES >> 20, Limits::MOST_MEMORY_BYTES >> 20)]
+    Memory(u64),
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+}
+
+impl ExecuteError {
+    /// Whether the caller asked for something that cannot be had.
+    pub fn is_wrong_use(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::Memory(_) | Self::Workspace(_))
+    }
+}
+
+/// Runs programs.
+#[derive(Debug)]
+pub struct Executor {
+    sandbox: Sandbox,
+}
+
+impl Executor {
+    pub fn new(config: SandboxConfig) -> Result<Self, ExecuteError> {
+        Ok(Self { sandbox: Sandbox::new(config)? })
+    }
+
+    /// Runs one program to its end.
+    pub async fn execute(
+        &self,
+        request: ExecuteRequest,
+        host: &dyn ToolHost,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, ExecuteError> {
+        let ExecuteRequest { program, limits, workspace } = request;
+        check(&limits)?;
+        let workspace = workspace.map(|path| Workspace::open(path, &limits)).transpose()?;
+        let overflow = Overflow::new(host, &limits, workspace.clone());
+        let options = RunOptions { limits, workspace };
+        let outcome = self.sandbox.run(program, &overflow, options, cancel).await?;
+        Ok(overflow.finish(outcome))
+    }
+}
+
+fn check(limits: &Limits) -> Result<(), ExecuteError> {
+    if !(TIMES.0..=TIMES.1).contains(&limits.wall_time) {
+        return Err(ExecuteError::Timeout(limits.wall_time));
+    }
+    let memory = Limits::LEAST_MEMORY_BYTES..=Limits::MOST_MEMORY_BYTES;
+    if !memory.contains(&limits.memory_bytes) {
+        return Err(ExecuteError::Memory(limits.memory_bytes));
+    }
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! What is too large for an answer goes into the workspace, and a note says where.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream};
+use narrows_sandbox::{
+    ModuleSource, Query, ToolCall, ToolFailure, ToolHost, Workspace, WorkspaceFile,
+};
+use serde_json::{Value, value::RawValue};
+
+/// How much of a large result the caller sees.
+const PREVIEW_BYTES: usize = 1_000;
+/// How many names are tried before giving up on a free one.
+const MOST_NAMES: u32 = 10_000;
+
+/// Stands between a program and its host, and keeps what the sandbox drops.
+pub(crate) struct Overflow<'a> {
+    host: &'a dyn ToolHost,
+    limit: u64,
+    workspace: Option<Arc<Workspace>>,
+    stdout: Mutex<Spill>,
+    stderr: Mutex<Spill>,
+}
+
+/// The rest of a stream, past what is kept.
+#[derive(Default)]
+struct Spill {
+    seen: u64,
+    file: Option<(String, WorkspaceFile)>,
+    written: u64,
+    failed: Option<String>,
+}
+
+impl<'a> Overflow<'a> {
+    pub(crate) fn new(
+        host: &'a dyn ToolHost,
+        limits: &Limits,
+        workspace: Option<Arc<Workspace>>,
+    ) -> Self {
+        let limit = limits.output_bytes;
+        Self { host, limit, workspace, stdout: Mutex::default(), stderr: Mutex::default() }
+    }
+
+    /// Moves a large result into the workspace, and says what was kept where.
+    pub(crate) fn finish(self, mut outcome: Outcome) -> Outcome {
+        for (stream, spill) in
+            [(OutputStream::Stdout, &self.stdout), (OutputStream::Stderr, &self.stderr)]
+        {
+            let spill = spill.lock().unwrap_or_else(PoisonError::into_inner);
+            outcome.notes.extend(spill.note(stream));
+        }
+        if let Some(LimitKind::Result) = outcome.limit().map(|hit| hit.name) {
+            self.keep_result(&mut outcome);
+        }
+        outcome
+    }
+
+    /// With a workspace a large result is no failure: it is a file.
+    fn keep_result(&self, outcome: &mut Outcome) {
+        let result = std::mem::take(&mut outcome.result);
+        let Some(workspace) = &self.workspace else { return };
+        if result.is_null() {
+            return;
+        }
+        let text = result.to_string();
+        let kept = create(workspace, "result", "json")
+            .and_then(|(name, file)| file.append(text.as_bytes()).map(|()| name));
+        match kept {
+            Ok(name) => {
+                let preview = &text[..text.floor_char_boundary(PREVIEW_BYTES)];
+                outcome.result = Value::String(preview.to_owned());
+                outcome.notes.push(format!(
+                    "result: it has {} bytes as JSON and is in /workspace/{name}; shown are its first {} bytes as text",
+                    text.len(),
+                    preview.len()
+                ));
+                outcome.ending = Ending::Success;
+            }
+            Err(error) => outcome
+                .notes
+                .push(format!("result: it could not be kept in the workspace: {error}")),
+        }
+    }
+}
+
+impl Spill {
+    fn add(
+        &mut self,
+        workspace: &Arc<Workspace>,
+        stream: OutputStream,
+        limit: u64,
+        text: &str,
+    ) -> std::io::Result<()> {
+        // The sandbox keeps whole characters up to the limit; the file begins where it stops.
+        let room = usize::try_from(limit.saturating_sub(self.seen)).unwrap_or(usize::MAX);
+        let room = if self.file.is_some() { 0 } else { text.floor_char_boundary(room) };
+        self.seen += text.len() as u64;
+        let rest = &text.as_bytes()[room..];
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if self.file.is_none() {
+            self.file = Some(create(workspace, &stream.to_string(), "txt")?);
+        }
+        if let Some((_, file)) = &self.file {
+            file.append(rest)?;
+            self.written += rest.len() as u64;
+        }
+        Ok(())
+    }
+
+    fn note(&self, stream: OutputStream) -> Option<String> {
+        if let Some((name, _)) = &self.file {
+            return Some(format!(
+                "{stream}: the other {} bytes are in /workspace/{name}",
+                self.written
+            ));
+        }
+        let reason = self.failed.as_ref()?;
+        Some(format!("{stream}: the rest could not be kept in the workspace: {reason}"))
+    }
+}
+
+/// A new file with a name that nobody uses yet.
+fn create(
+    workspace: &Arc<Workspace>,
+    stem: &str,
+    extension: &str,
+) -> std::io::Result<(String, WorkspaceFile)> {
+    let mut last = None;
+    for number in 1..=MOST_NAMES {
+        let name = format!("{stem}-{number}.{extension}");
+        match workspace.create(&name) {
+            Ok(file) => return Ok((name, file)),
+            Err(error) if workspace.has(&name) => last = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| std::io::ErrorKind::AlreadyExists.into()))
+}
+
+impl ToolHost for Overflow<'_> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        self.host.call(call)
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        self.host.query(query)
+    }
+
+    fn module(&self, name: &str) -> Option<ModuleSource> {
+        self.host.module(name)
+    }
+
+    fn output(&self, stream: OutputStream, text: &str) {
+        self.host.output(stream, text);
+        let Some(workspace) = &self.workspace else { return };
+        let spill = match stream {
+            OutputStream::Stdout => &self.stdout,
+            OutputStream::Stderr => &self.stderr,
+        };
+        let mut spill = spill.lock().unwrap_or_else(PoisonError::into_inner);
+        if spill.failed.is_none()
+            && let Err(error) = spill.add(workspace, stream, self.limit, text)
+        {
+            spill.failed = Some(error.to_string());
+        }
+    }
+}

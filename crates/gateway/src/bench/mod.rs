@@ -1,0 +1,27 @@
+//! `narrows bench`: measures this machine against the budgets, as ratios where there is
+//! something to compare with.
+
+mod calls;
+mod python;
+mod sandbox;
+mod statistics;
+
+use crate::{
+    app::Exit,
+    cli::{BenchArgs, Benchmark},
+    printer::Printer,
+};
+
+pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exit> {
+    match args.what {
+        Benchmark::Sandbox(options) => {
+            let report = sandbox::measure(options.samples).await?;
+            if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+        Benchmark::Calls(options) => {
+            let report = calls::measure(options.samples).await?;
+            if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+    }
+    Ok(Exit::Success)
+}

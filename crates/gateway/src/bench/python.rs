@@ -1,0 +1,26 @@
+//! The measure to compare with: the machine's own Python.
+
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// The interpreter itself. `python3` may be a version manager's shim, ten times slower.
+pub(super) fn executable() -> Option<PathBuf> {
+    let asked = Command::new("python3")
+        .args(["-I", "-c", "import sys; print(sys.executable)"])
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let path = String::from_utf8(asked.stdout).ok()?;
+    let path = PathBuf::from(path.trim());
+    (asked.status.success() && path.is_file()).then_some(path)
+}
+
+/// How long it takes to start, compute and print.
+pub(super) fn start_once(python: &PathBuf) -> std::io::Result<Duration> {
+    let started = Instant::now();
+    Command::new(python).args(["-I", "-c", "print(2)"]).stdout(Stdio::null()).status()?;
+    Ok(started.elapsed())
+}

@@ -1,0 +1,156 @@
+//! Fresh isolates: how soon, how many, how large.
+
+use std::{
+    fmt,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use futures::future::try_join_all;
+use narrows_model::Program;
+use narrows_sandbox::{NoTools, RunOptions, Sandbox, SandboxConfig};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::{python, statistics::Summary};
+
+const PROGRAM: &str = "result = 1 + 1";
+/// How many of one kind are measured before the next kind.
+const ROUND: u32 = 10;
+/// How many isolates are made to see what one adds.
+const IDLE_ISOLATES: usize = 32;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    /// From request to outcome, out of the warm pool.
+    warm: Summary,
+    /// The same when the isolate has to be made first.
+    cold: Summary,
+    /// `python3 -I -c 'print(2)'`, started in between.
+    python: Option<Summary>,
+    warm_to_python: Option<f64>,
+    cold_to_python: Option<f64>,
+    runs_per_second: f64,
+    concurrent_runs: usize,
+    idle_isolate_bytes: u64,
+    load_ms: f64,
+}
+
+pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let warm_sandbox = Sandbox::new(SandboxConfig::default())?;
+    let load = started.elapsed();
+    let cold_sandbox =
+        Sandbox::new(SandboxConfig { warm_isolates: 0, ..SandboxConfig::default() })?;
+    let interpreter = python::executable();
+
+    let (mut warm, mut cold, mut python) = (Vec::new(), Vec::new(), Vec::new());
+    // In rounds, so that whatever else the machine does touches all three alike.
+    for _ in 0..samples.div_ceil(ROUND) {
+        for _ in 0..ROUND {
+            // The next warm isolate is made meanwhile; nothing is measured beside that.
+            warm_sandbox.warmed().await;
+            warm.push(run_once(&warm_sandbox).await?);
+        }
+        warm_sandbox.warmed().await;
+        for _ in 0..ROUND {
+            cold.push(run_once(&cold_sandbox).await?);
+        }
+        if let Some(interpreter) = &interpreter {
+            for _ in 0..ROUND {
+                python.push(python::start_once(interpreter).context("python3 cannot be started")?);
+            }
+        }
+    }
+    let (runs_per_second, concurrent_runs) = throughput(&cold_sandbox, samples).await?;
+    drop((warm_sandbox, cold_sandbox));
+
+    let (warm, cold) = (Summary::of(warm), Summary::of(cold));
+    let python = (!python.is_empty()).then(|| Summary::of(python));
+    Ok(Report {
+        warm_to_python: python.map(|python| warm.p50_ms / python.p50_ms),
+        cold_to_python: python.map(|python| cold.p50_ms / python.p50_ms),
+        warm,
+        cold,
+        python,
+        runs_per_second,
+        concurrent_runs,
+        idle_isolate_bytes: idle_isolate_bytes().await?,
+        load_ms: load.as_secs_f64() * 1e3,
+    })
+}
+
+async fn run_once(sandbox: &Sandbox) -> anyhow::Result<Duration> {
+    let started = Instant::now();
+    let program = Program::new(PROGRAM);
+    let outcome =
+        sandbox.run(program, &NoTools, RunOptions::default(), CancellationToken::new()).await?;
+    let taken = started.elapsed();
+    ensure!(outcome.result == 2, "the sandbox computed {}: {:?}", outcome.result, outcome.ending);
+    Ok(taken)
+}
+
+/// As many as the machine has cores run one after another, at the same time.
+async fn throughput(sandbox: &Sandbox, samples: u32) -> anyhow::Result<(f64, usize)> {
+    let lanes = std::thread::available_parallelism().map_or(2, usize::from);
+    let each = samples.max(200);
+    let started = Instant::now();
+    try_join_all((0..lanes).map(|_| async {
+        for _ in 0..each {
+            run_once(sandbox).await?;
+        }
+        anyhow::Ok(())
+    }))
+    .await?;
+    let runs = f64::from(each) * lanes as f64;
+    Ok((runs / started.elapsed().as_secs_f64(), lanes))
+}
+
+/// What a warm isolate adds to the memory of the process.
+async fn idle_isolate_bytes() -> anyhow::Result<u64> {
+    let config = |warm_isolates| SandboxConfig { most_runs: 1, most_queued: 1, warm_isolates };
+    let few = Sandbox::new(config(1))?;
+    few.warmed().await;
+    let before = resident_bytes()?;
+    let many = Sandbox::new(config(1 + IDLE_ISOLATES))?;
+    many.warmed().await;
+    let after = resident_bytes()?;
+    // The second sandbox also has the code in memory once more; the first shows how much.
+    drop(few);
+    let without_few = resident_bytes()?;
+    let one_sandbox = after.saturating_sub(without_few);
+    Ok(after.saturating_sub(before).saturating_sub(one_sandbox) / IDLE_ISOLATES as u64)
+}
+
+/// Memory that is only this process's: the snapshot's pages are shared by all isolates.
+fn resident_bytes() -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").context("memory cannot be read")?;
+    let kilobytes = status
+        .lines()
+        .filter(|line| line.starts_with("RssAnon:"))
+        .filter_map(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok())
+        .sum::<u64>();
+    Ok(kilobytes * 1024)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "warm isolate     {}", self.warm)?;
+        writeln!(f, "cold isolate     {}", self.cold)?;
+        match (&self.python, self.warm_to_python, self.cold_to_python) {
+            (Some(python), Some(warm), Some(cold)) => {
+                writeln!(f, "python3          {python}")?;
+                writeln!(f, "warm / python3   1/{:.0}", 1.0 / warm)?;
+                writeln!(f, "cold / python3   1/{:.0}", 1.0 / cold)?;
+            }
+            _ => writeln!(f, "python3          not found, so there is nothing to compare with")?,
+        }
+        writeln!(
+            f,
+            "throughput       {:.0} runs per second, {} at once",
+            self.runs_per_second, self.concurrent_runs
+        )?;
+        writeln!(f, "idle isolate     {:.1} MB", self.idle_isolate_bytes as f64 / 1048576.0)?;
+        write!(f, "loading          {:.0} ms", self.load_ms)
+    }
+}

@@ -1,0 +1,221 @@
+//! `narrows run`: one program, from a file, an argument or standard input.
+
+use std::{
+    io::{self, IsTerminal, Read},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use futures::future::BoxFuture;
+use narrows_engine::ExecuteRequest;
+use narrows_model::{Ending, Limits, Outcome, OutputStream, Program};
+use narrows_sandbox::{ModuleSource, NoTools, Query, ToolCall, ToolFailure, ToolHost};
+use serde_json::{Map, Value, value::RawValue};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    app::{self, Exit},
+    printer::Printer,
+};
+
+/// A program longer than this is data, and belongs into the workspace.
+const MOST_SOURCE_BYTES: u64 = 8 << 20;
+
+pub(crate) const AFTER_HELP: &str = "\
+Exit codes: 0 success, 1 the program failed, 2 wrong use, 3 a limit ended it, 130 interrupted.
+
+Examples:
+  narrows run -c 'result = sum(range(10))'
+  narrows run report.py --context '{\"user_id\": 7}' --workspace ./data
+  echo 'print(1 + 1)' | narrows run --json";
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The program's file; `-` or nothing for standard input
+    #[arg(conflicts_with = "code")]
+    file: Option<PathBuf>,
+    /// The program itself
+    #[arg(short = 'c', long, value_name = "CODE", allow_hyphen_values = true)]
+    code: Option<String>,
+    /// A JSON object whose entries become variables of the program
+    #[arg(long, value_name = "JSON", value_parser = parse_context)]
+    context: Option<Map<String, Value>>,
+    /// How long it may run, in seconds (1 to 120)
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
+    timeout: Duration,
+    /// How much memory it may use, in megabytes
+    #[arg(long, value_name = "MB", default_value_t = 512)]
+    memory: u64,
+    /// A directory that the program sees as /workspace
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// Print the outcome as one JSON document when the program has ended
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(args: RunArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let json = args.json;
+    let request = match request(args) {
+        Ok(request) => request,
+        Err(error) => {
+            printer.error(format!("{error:#}"));
+            return Ok(Exit::WrongUse);
+        }
+    };
+    let executor = app::single_executor()?;
+    let cancel = CancellationToken::new();
+    let interrupt = cancel.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            interrupt.cancel();
+        }
+    });
+    let host = Terminal { printer, streams: !json };
+    match executor.execute(request, &host, cancel).await {
+        Ok(outcome) => {
+            if json {
+                printer.json(&outcome);
+            } else {
+                show(&outcome, printer);
+            }
+            Ok(exit(&outcome))
+        }
+        Err(error) if error.is_wrong_use() => {
+            printer.error(error.to_string());
+            Ok(Exit::WrongUse)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn request(args: RunArgs) -> anyhow::Result<ExecuteRequest> {
+    let (name, source) = match (args.code, args.file) {
+        (Some(code), _) => ("<string>".to_owned(), code),
+        (None, Some(file)) if file != Path::new("-") => {
+            let name = file.file_name().map_or("main.py".into(), |name| name.to_string_lossy());
+            let source = std::fs::File::open(&file).and_then(read_text);
+            let source = source.with_context(|| format!("cannot read {}", file.display()))?;
+            (name.into_owned(), source)
+        }
+        _ if io::stdin().is_terminal() => {
+            bail!(
+                "no program: name a file, or use -c CODE, or pipe one in (see narrows run --help)"
+            )
+        }
+        _ => {
+            let source = read_text(io::stdin()).context("cannot read standard input")?;
+            ("<stdin>".to_owned(), source)
+        }
+    };
+    Ok(ExecuteRequest {
+        program: Program { name, source, context: args.context.unwrap_or_default() },
+        limits: Limits {
+            wall_time: args.timeout,
+            cpu_time: args.timeout,
+            memory_bytes: args.memory.saturating_mul(1 << 20),
+            ..Limits::default()
+        },
+        workspace: args.workspace,
+    })
+}
+
+fn read_text(source: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    let length = source.take(MOST_SOURCE_BYTES + 1).read_to_string(&mut text)?;
+    if length as u64 > MOST_SOURCE_BYTES {
+        let message = format!("a program may have {} MB at most", MOST_SOURCE_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(text)
+}
+
+fn parse_context(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(context)) => match context.keys().find(|name| !is_identifier(name)) {
+            None => Ok(context),
+            Some(name) => Err(format!("{name:?} cannot be the name of a Python variable")),
+        },
+        Ok(other) => {
+            Err(format!("it must be a JSON object such as {{\"user_id\": 7}}, not {other}"))
+        }
+        Err(error) => Err(format!("it is not JSON: {error}")),
+    }
+}
+
+fn is_identifier(name: &str) -> bool {
+    let mut letters = name.chars();
+    letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "it must be a number of seconds".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| "it must be a number of seconds".to_owned())
+}
+
+/// What a person sees after the output: the result, or why there is none.
+fn show(outcome: &Outcome, printer: Printer) {
+    match &outcome.result {
+        Value::Null => {}
+        Value::String(text) => printer.line(text),
+        result => match serde_json::to_string_pretty(result) {
+            Ok(text) => printer.line(text),
+            Err(error) => printer.error(error.to_string()),
+        },
+    }
+    for note in &outcome.notes {
+        printer.note(note);
+    }
+    match &outcome.ending {
+        Ending::Failed(failure) if !failure.traceback.is_empty() => {
+            printer.output(OutputStream::Stderr, &failure.traceback);
+        }
+        Ending::Limit(_, failure) if !failure.traceback.is_empty() => {
+            printer.output(OutputStream::Stderr, &failure.traceback);
+            printer.error(&failure.message);
+        }
+        ending => {
+            if let Some(failure) = outcome.failure().filter(|_| *ending != Ending::Success) {
+                printer.error(&failure.message);
+            }
+        }
+    }
+}
+
+fn exit(outcome: &Outcome) -> Exit {
+    match outcome.ending {
+        Ending::Success => Exit::Success,
+        Ending::Failed(_) => Exit::Failure,
+        Ending::Limit(..) => Exit::Limit,
+        Ending::Cancelled(_) => Exit::Interrupted,
+    }
+}
+
+/// A host that shows output as it comes and has no tools.
+struct Terminal {
+    printer: Printer,
+    streams: bool,
+}
+
+impl ToolHost for Terminal {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        NoTools.call(call)
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        NoTools.query(query)
+    }
+
+    fn module(&self, name: &str) -> Option<ModuleSource> {
+        NoTools.module(name)
+    }
+
+    fn output(&self, stream: OutputStream, text: &str) {
+        if self.streams {
+            self.printer.output(stream, text);
+        }
+    }
+}

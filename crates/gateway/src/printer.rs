@@ -1,0 +1,57 @@
+//! The one place that writes to the terminal.
+
+use std::io::{self, IsTerminal, Write};
+
+use narrows_model::OutputStream;
+use serde::Serialize;
+
+/// Writes what commands have to say. A reader that goes away is no error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Printer;
+
+impl Printer {
+    /// A line of a command's result.
+    pub(crate) fn line(self, text: impl AsRef<str>) {
+        let mut stdout = io::stdout().lock();
+        let _ = writeln!(stdout, "{}", text.as_ref());
+    }
+
+    /// A result for other programs.
+    pub(crate) fn json(self, value: &impl Serialize) {
+        match serde_json::to_string_pretty(value) {
+            Ok(text) => self.line(text),
+            Err(error) => self.error(format!("the result cannot be shown as JSON: {error}")),
+        }
+    }
+
+    /// What a program printed, as it comes.
+    pub(crate) fn output(self, stream: OutputStream, text: &str) {
+        match stream {
+            OutputStream::Stdout => Self::write(io::stdout().lock(), text),
+            OutputStream::Stderr => Self::write(io::stderr().lock(), text),
+        }
+    }
+
+    /// Something beside the result that the user should know.
+    pub(crate) fn note(self, text: impl AsRef<str>) {
+        self.aside("note", "2", text.as_ref());
+    }
+
+    pub(crate) fn error(self, text: impl AsRef<str>) {
+        self.aside("error", "1;31", text.as_ref());
+    }
+
+    fn aside(self, label: &str, style: &str, text: &str) {
+        let mut stderr = io::stderr().lock();
+        let _ = if stderr.is_terminal() {
+            writeln!(stderr, "\x1b[{style}m{label}:\x1b[0m {text}")
+        } else {
+            writeln!(stderr, "{label}: {text}")
+        };
+    }
+
+    fn write(mut stream: impl Write, text: &str) {
+        let _ = stream.write_all(text.as_bytes());
+        let _ = stream.flush();
+    }
+}

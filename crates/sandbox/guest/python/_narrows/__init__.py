@@ -1,0 +1,1 @@
+"""The sandbox's own side of the interpreter. Programs need nothing from here directly."""

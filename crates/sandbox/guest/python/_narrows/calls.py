@@ -1,0 +1,94 @@
+"""Calls out of the sandbox: `await call(...)` to a tool, `query(...)` for an answer at once."""
+
+import asyncio
+from asyncio.events import get_running_loop
+from json import JSONEncoder, loads
+
+from wit_world.imports import host
+from componentize_py_types import Err
+
+# What a call may carry; the host refuses much more by ending the program.
+_MOST_ARGUMENTS = 16 << 20
+_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_submit = host.submit
+_poll = host.poll
+_abandon = host.abandon
+
+# Calls in flight: the host's id and the future that waits for it.
+pending: dict[int, asyncio.Future] = {}
+
+
+class ToolError(Exception):
+    """A tool that was called reported a failure."""
+
+    def __init__(self, message: str, **details):
+        super().__init__(message)
+        self.message = message
+        for key, value in details.items():
+            if not hasattr(self, key):
+                setattr(self, key, value)
+
+
+class LimitError(RuntimeError):
+    """The program used up something that it was given a limited amount of."""
+
+
+async def call(tool: str, arguments: dict):
+    """Calls a tool by the id that the host knows it by, and gives its value."""
+    text = _arguments(tool, arguments)
+    try:
+        number = _submit(tool, text)
+    except Err as refused:
+        raise LimitError(refused.value) from None
+    future = get_running_loop().create_future()
+    pending[number] = future
+    try:
+        return await future
+    finally:
+        if pending.pop(number, None) is not None:
+            _abandon(number)
+
+
+def query(name: str, arguments: dict):
+    """Asks the host for something that it answers without a tool, and waits."""
+    try:
+        return loads(host.query(name, _arguments(name, arguments)))
+    except Err as refused:
+        raise _error(refused.value) from None
+
+
+def poll(timeout_ns: int | None) -> None:
+    """Waits for finished calls and wakes those that wait for them."""
+    for number, succeeded, text in _poll(timeout_ns):
+        future = pending.pop(number, None)
+        if future is None or future.done():
+            continue
+        try:
+            value = loads(text) if succeeded else _error(text)
+        except Exception as error:
+            succeeded, value = False, error
+        if succeeded:
+            future.set_result(value)
+        else:
+            future.set_exception(value)
+
+
+def forget() -> None:
+    pending.clear()
+
+
+def _arguments(name: str, arguments: dict) -> str:
+    try:
+        text = _encode(arguments)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"the arguments of {name} cannot be sent as JSON: {error}") from None
+    if len(text) > _MOST_ARGUMENTS:
+        raise ValueError(f"the arguments of {name} have {len(text)} bytes; a call can carry {_MOST_ARGUMENTS}")
+    return text
+
+
+def _error(text: str) -> Exception:
+    details = loads(text)
+    message = details.pop("message", "the tool failed")
+    return ToolError(message, **details)

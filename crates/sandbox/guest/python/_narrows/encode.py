@@ -1,0 +1,199 @@
+"""Turns the result of a program into JSON, whatever it is."""
+
+import base64
+import collections
+import dataclasses
+import datetime
+import enum
+import math
+import re
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence, Set
+from json import JSONEncoder
+from types import CoroutineType
+
+# Readers of JSON stop at 128 levels or so; what is deeper becomes text.
+DEEPEST = 100
+# Integers past 64 bits lose digits in most readers of JSON.
+_LONG_NUMBER = re.compile(r"[0-9]{19}").search
+_INTEGERS = range(-(2**63), 2**64)
+_repr = reprlib.Repr(maxlevel=6, maxstring=2000, maxother=2000, maxlong=2000)
+
+
+class Notes:
+    """Counts what could not be kept as it was, and says so in few lines."""
+
+    def __init__(self):
+        self.counts = collections.Counter()
+
+    def add(self, what: str) -> None:
+        self.counts[what] += 1
+
+    def lines(self) -> list[str]:
+        return [
+            f"result: {what}" if count == 1 else f"result: {what} ({count} times)"
+            for what, count in self.counts.items()
+        ]
+
+
+def to_json(value) -> tuple[str, list[str]]:
+    """Gives the JSON text and the notes about what was changed on the way."""
+    if type(value) is int and value in _INTEGERS:
+        return str(value), []
+    notes = Notes()
+    try:
+        text = JSONEncoder(
+            ensure_ascii=False, allow_nan=False, separators=(",", ":"),
+            default=lambda other: _simpler(other, notes),
+        ).encode(value)
+        text.encode()  # a lone surrogate fails here
+        if not _LONG_NUMBER(text) and not _too_deep(value, text):
+            return text, notes.lines()
+    except (TypeError, ValueError, RecursionError):
+        pass
+    notes = Notes()
+    text = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode(_plain(value, notes, ()))
+    return text, notes.lines()
+
+
+def _too_deep(value, text: str) -> bool:
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > DEEPEST:
+            return True
+        level = [
+            item
+            for container in level
+            for item in (container.values() if isinstance(container, dict) else container)
+            if isinstance(item, (dict, list, tuple))
+        ] if depth > 1 or isinstance(value, (dict, list, tuple)) else []
+    return False
+
+
+def _plain(value, notes: Notes, path: tuple):
+    """Rebuilds a value from what JSON knows, one level at a time."""
+    if value is None or value is True or value is False:
+        return value
+    if isinstance(value, enum.Enum):
+        return _plain(value.value, notes, path)
+    if isinstance(value, str):
+        return _text(str(value), notes)
+    if isinstance(value, int):
+        if value in _INTEGERS:
+            return int(value)
+        notes.add("an integer of more than 64 bits became text")
+        return _digits(value)
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return float(value)
+        notes.add(f"{float(value)} became null")
+        return None
+    if isinstance(value, (list, tuple, dict)):
+        container = value
+    else:
+        container = _simpler(value, notes)
+        if not isinstance(container, (list, dict)):
+            return _plain(container, notes, path)
+    if id(value) in path:
+        notes.add("a reference of a value to itself became text")
+        return "<cycle>"
+    if len(path) >= DEEPEST:
+        notes.add(f"what is nested more than {DEEPEST} levels deep became text")
+        return _text(_safe_repr(value), notes)
+    path = (*path, id(value))
+    if isinstance(container, dict):
+        return {_key(key, notes): _plain(item, notes, path) for key, item in container.items()}
+    return [_plain(item, notes, path) for item in container]
+
+
+def _simpler(value, notes: Notes):
+    """One step from an object towards what JSON knows."""
+    kind = type(value)
+    if isinstance(value, enum.Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {_key(key, notes): item for key, item in value.items()}
+    if isinstance(value, Set):
+        return _ordered(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return _bytes(bytes(value), notes)
+    if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
+        notes.add(f"a {kind.__name__} became text")
+        return value.isoformat()
+    if isinstance(value, (collections.deque, range, Sequence)) or kind.__name__ in ("dict_values", "array"):
+        return list(value)
+    if isinstance(value, CoroutineType):
+        notes.add(f"coroutine {value.__qualname__!r} was never awaited; write `await {value.__name__}(...)`")
+        return None
+    if kind.__module__ in ("decimal", "uuid", "fractions", "ipaddress", "datetime", "pathlib", "zoneinfo"):
+        notes.add(f"a {kind.__name__} became text")
+        return str(value)
+    if isinstance(value, BaseException):
+        notes.add("an exception became text")
+        return f"{kind.__name__}: {value}"
+    if isinstance(value, Iterable) and not hasattr(value, "__dict__"):
+        notes.add(f"a {kind.__name__} became text; use list(...) to return its items")
+        return _safe_repr(value)
+    notes.add(f"an object of type {kind.__name__} became text")
+    return _safe_repr(value)
+
+
+def _key(key, notes: Notes) -> str:
+    if isinstance(key, enum.Enum):
+        key = key.value
+    if isinstance(key, str):
+        return _text(str(key), notes)
+    if key is None or key is True or key is False:
+        return {None: "null", True: "true", False: "false"}[key]
+    if isinstance(key, int):
+        return _digits(key)
+    if isinstance(key, (datetime.datetime, datetime.date, datetime.time)):
+        return key.isoformat()
+    if not isinstance(key, float):
+        notes.add(f"a key of type {type(key).__name__} became text")
+    return _text(str(key), notes)
+
+
+def _text(text: str, notes: Notes) -> str:
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        notes.add("half of a surrogate pair was replaced")
+        return text.encode("utf-8", "replace").decode()
+
+
+def _digits(number: int) -> str:
+    try:
+        return str(int(number))
+    except ValueError:  # longer than Python turns into decimal digits
+        return hex(number)
+
+
+def _bytes(data: bytes, notes: Notes) -> str:
+    try:
+        text = data.decode()
+        notes.add("bytes became text")
+    except UnicodeDecodeError:
+        text = base64.b64encode(data).decode()
+        notes.add("bytes became text in base64")
+    return text
+
+
+def _ordered(values: Set) -> list:
+    try:
+        return sorted(values)
+    except TypeError:
+        return list(values)
+
+
+def _safe_repr(value) -> str:
+    try:
+        return _repr.repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"

@@ -1,0 +1,54 @@
+"""Undoes what the snapshot froze, so that every run starts as a new process would."""
+
+import gc
+import linecache
+import os
+import random
+import sys
+import tempfile
+import warnings
+
+from . import calls, tzdb  # noqa: F401
+
+_EVERY_ENVIRONMENT = {"LANG": "C.UTF-8", "TZ": "UTC", "HOME": "/tmp", "TMPDIR": "/tmp"}
+
+
+def seal() -> None:
+    """Runs once, when the component is built: nothing of the builder stays behind."""
+    os.environ.clear()
+    os.environ.update(_EVERY_ENVIRONMENT)
+    sys.path[:] = ["/workspace"]
+    sys.path_importer_cache.clear()
+    sys.argv[:] = ["main.py"]
+    sys.dont_write_bytecode = True
+    warnings.resetwarnings()
+    warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
+    for ignored in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.filterwarnings("ignore", category=ignored, append=True)
+    gc.collect()
+    # What is in the snapshot is never garbage: the collector need not touch its pages.
+    gc.freeze()
+
+
+_begun = False
+
+
+def begin(workspace: bool) -> None:
+    """Before the program. An isolate runs one, so what was done for the warm-up still holds."""
+    global _begun
+    if not _begun:
+        random.seed()
+        tempfile._name_sequence = None
+        _begun = True
+    if workspace:
+        os.chdir("/workspace")
+        os.environ["HOME"] = "/workspace"
+
+
+def forget() -> None:
+    """After the warm-up: leaves no trace of it."""
+    calls.forget()
+    sys.modules.pop("__main__", None)
+    linecache.cache.clear()
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,102 @@
+"""Imports: modules that the host provides, and a clear word about those that cannot exist."""
+
+import difflib
+import linecache
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+
+from wit_world.imports import host
+
+# The host is asked for these and what is below them, and for nothing else.
+PROVIDED = {"servers", "skills", "client", "tool_discovery"}
+
+_NO_NETWORK = "there is no network in the sandbox; call a tool of an MCP server instead (search_tools finds one)"
+_NO_THREADS = "there are no threads or processes in the sandbox; use asyncio.gather or asyncio.TaskGroup"
+_NO_NATIVE = "there is no native code in the sandbox; use the standard library, or a tool of an MCP server"
+_STDLIB_ONLY = "the sandbox has the standard library only"
+
+_INSTEAD = {
+    "ctypes": _NO_NATIVE, "_ctypes": _NO_NATIVE, "cffi": _NO_NATIVE, "mmap": _NO_NATIVE,
+    "ssl": _NO_NETWORK, "_ssl": _NO_NETWORK, "requests": _NO_NETWORK, "httpx": _NO_NETWORK,
+    "aiohttp": _NO_NETWORK, "urllib3": _NO_NETWORK, "websockets": _NO_NETWORK,
+    "multiprocessing": _NO_THREADS, "_multiprocessing": _NO_THREADS, "joblib": _NO_THREADS,
+    "concurrent.futures.process": _NO_THREADS,
+    "bz2": "this build has no bzip2; use zlib or gzip",
+    "lzma": "this build has no xz; use zlib or gzip",
+    "compression": "this build has zlib and gzip only; import zlib or gzip directly",
+    "curses": "there is no terminal in the sandbox; print instead",
+    "readline": "there is no terminal in the sandbox",
+    "tkinter": "there is no screen in the sandbox; print or return the data instead",
+    "turtle": "there is no screen in the sandbox; print or return the data instead",
+    "matplotlib": f"{_STDLIB_ONLY}; return the data, and let the caller draw it",
+    "numpy": f"{_STDLIB_ONLY}; use math, statistics, itertools and plain lists",
+    "scipy": f"{_STDLIB_ONLY}; use math and statistics",
+    "pandas": f"{_STDLIB_ONLY}; use csv, sqlite3, statistics, collections and plain lists of dicts",
+    "polars": f"{_STDLIB_ONLY}; use csv, sqlite3, statistics, collections and plain lists of dicts",
+    "pydantic": f"{_STDLIB_ONLY}; use dataclasses or typing.TypedDict",
+    "yaml": f"{_STDLIB_ONLY}; use json or tomllib",
+    "dateutil": f"{_STDLIB_ONLY}; use datetime and zoneinfo",
+    "pytz": f"{_STDLIB_ONLY}; use zoneinfo",
+    "bs4": f"{_STDLIB_ONLY}; use html.parser or xml.etree.ElementTree",
+    "lxml": f"{_STDLIB_ONLY}; use xml.etree.ElementTree",
+}
+
+
+class _HostModules(MetaPathFinder, Loader):
+    """Gets the source of a provided module from the host when it is first imported."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in PROVIDED:
+            return None
+        found = host.module_source(name)
+        if found is None:
+            return None
+        source, is_package = found
+        spec = ModuleSpec(name, self, origin=f"<{name}>", is_package=is_package)
+        spec.loader_state = source
+        return spec
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        spec = module.__spec__
+        source, filename = spec.loader_state, spec.origin
+        module.__file__ = filename
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        exec(compile(source, filename, "exec"), module.__dict__)
+
+    def get_source(self, name):
+        return sys.modules[name].__spec__.loader_state
+
+
+class _Refusals(MetaPathFinder):
+    """Comes last: says why a module is missing and what to use instead."""
+
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        reason = _INSTEAD.get(name) or _INSTEAD.get(top)
+        if reason is None:
+            reason = self._provided(name) if top in PROVIDED else self._nearest(name, top)
+        raise ModuleNotFoundError(f"No module named {name!r}: {reason}", name=name)
+
+    def _provided(self, name):
+        if "." not in name:
+            return "nothing of this kind is configured here"
+        return f"the host has no module of this name; see dir({name.rpartition('.')[0]}) for what there is"
+
+    def _nearest(self, name, top):
+        known = [n for n in sys.modules if not n.startswith("_") and ("." in n) == ("." in name)]
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        if near:
+            return f"did you mean {near[0]!r}?"
+        if top in sys.modules:
+            return f"the package {top!r} has no such module"
+        return _STDLIB_ONLY + ", and nothing can be installed"
+
+
+def install() -> None:
+    # The interpreter's own finders look for files, which a program may have in its workspace.
+    sys.meta_path.insert(0, _HostModules())
+    sys.meta_path.append(_Refusals())

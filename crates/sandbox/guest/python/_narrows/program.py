@@ -1,0 +1,183 @@
+"""Runs one program: compiles it, runs it to its end, and tells what came of it."""
+
+import ast
+import asyncio
+import atexit
+import builtins
+import gc
+import inspect
+import re
+import sys
+from contextvars import Context
+from json import JSONEncoder, loads
+from types import CoroutineType, ModuleType
+
+from . import calls, encode, errors
+from .loop import HostEventLoop
+
+_FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+# Where the value of the last expression goes; no program can write this name.
+_LAST = "<last>"
+_RESULT = re.compile(r"^result *=[^=]", re.MULTILINE).search
+# How long tasks that outlive the program may take to end when they are cancelled.
+_GRACE_SECONDS = 1.0
+# More than this is not handed over at all.
+_MOST_RESULT = 16 << 20
+_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_missing = object()
+
+
+def run(name: str, source: str, context: str) -> str:
+    """Gives the outcome as JSON: `{ok, result, error, exit, notes}`."""
+    notes: list[str] = []
+    try:
+        # Its own context: the snapshot's holds what modules put there when they were imported.
+        error = Context().run(_run, name, source, context, notes)
+    except BaseException as failure:  # also what a program did to the modules that we use
+        error = failure
+    ending = _ending(error, name, notes)
+    main = sys.modules.get("__main__")
+    result, result_notes = _result(main, error)
+    notes += result_notes
+    _finish(main)
+    if len(result) > _MOST_RESULT:
+        ending += f'"result_too_large":{len(result)},'
+        result = "null"
+    return f'{{{ending}"result":{result},"notes":{_texts(notes)}}}'
+
+
+def _run(name: str, source: str, context: str, notes: list[str]) -> BaseException | None:
+    main = ModuleType("__main__")
+    main.__file__ = name
+    scope = main.__dict__
+    scope["__builtins__"] = builtins
+    scope["ToolError"] = calls.ToolError
+    if context != "{}":
+        scope.update(loads(context))
+    given = scope.get("result", _missing)
+    sys.modules["__main__"] = main
+    sys.argv[:] = [name]
+    errors.remember_source(name, source)
+    try:
+        code = _compile(source, name)
+        value = eval(code, scope)
+        if code.co_flags & inspect.CO_COROUTINE:
+            _run_async(value, notes)
+    except BaseException as error:
+        return error
+    if scope.get("result", _missing) is given and _LAST in scope:
+        scope["result"] = scope[_LAST]
+    return None
+
+
+def _compile(source: str, name: str):
+    if _sets_result(source):
+        return compile(source, name, "exec", flags=_FLAGS, dont_inherit=True)
+    tree = ast.parse(source, name)
+    if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+        target = ast.copy_location(ast.Name(_LAST, ast.Store()), last)
+        tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
+    return compile(tree, name, "exec", flags=_FLAGS, dont_inherit=True)
+
+
+def _sets_result(source: str) -> bool:
+    """Whether the program surely assigns `result`, so that its last expression does not matter."""
+    return _RESULT(source) is not None and "\"\"\"" not in source and "'''" not in source
+
+
+def _run_async(main, notes: list[str]) -> None:
+    loop = HostEventLoop()
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(main)
+    finally:
+        try:
+            _end_tasks(loop, notes)
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            asyncio.set_event_loop(None)
+            loop.close()
+
+
+def _end_tasks(loop, notes: list[str]) -> None:
+    left = asyncio.all_tasks(loop)
+    if not left:
+        return
+    names = ", ".join(sorted({task.get_coro().__qualname__ for task in left})[:10])
+    count = "1 task was" if len(left) == 1 else f"{len(left)} tasks were"
+    notes.append(f"{count} still running when the program ended and was cancelled: {names}; await what must finish")
+    for task in left:
+        task.cancel()
+    _, stubborn = loop.run_until_complete(asyncio.wait(left, timeout=_GRACE_SECONDS))
+    for task in stubborn:
+        task._log_destroy_pending = False
+
+
+def _ending(error: BaseException | None, name: str, notes: list[str]) -> str:
+    """How the program ended, as the opening fields of the outcome."""
+    if error is None:
+        return '"ok":true,'
+    if isinstance(error, SystemExit):
+        code = error.code
+        if code is None or code == 0:
+            return '"ok":true,'
+        if not isinstance(code, int):
+            print(code, file=sys.stderr)
+            code = 1
+        message = f"the program ended itself with exit status {code}"
+        details = {"type": "SystemExit", "message": message, "line": None, "traceback": ""}
+        try:
+            details |= errors.describe(error, name) | {"message": message}
+        except Exception:
+            pass
+        return f'"ok":false,"error":{_text(details)},'
+    try:
+        details = errors.describe(error, name)
+    except BaseException:
+        details = {"type": type(error).__name__, "message": "", "line": None, "traceback": ""}
+    return f'"ok":false,"error":{_text(details)},'
+
+
+def _result(main, error) -> tuple[str, list[str]]:
+    if main is None or error is not None and not isinstance(error, SystemExit):
+        return "null", []
+    value = main.__dict__.get("result")
+    if value is None:
+        return "null", []
+    try:
+        return encode.to_json(value)
+    except BaseException as failure:
+        return "null", [f"result: it could not be turned into JSON ({type(failure).__name__}: {failure})"]
+
+
+def _finish(main) -> None:
+    """What an interpreter does when it ends: exit handlers, finalizers, and the last output."""
+    try:
+        atexit._run_exitfuncs()
+        if main is not None:
+            asynchronous = any(
+                issubclass(type(value), (CoroutineType, asyncio.Future)) for value in main.__dict__.values()
+            )
+            main.__dict__.clear()
+            if asynchronous:
+                gc.collect()  # reports coroutines that were never awaited and errors nobody saw
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BaseException:
+            pass
+
+
+def _text(value) -> str:
+    text = _encode(value)
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+
+
+def _texts(notes: list[str]) -> str:
+    return _text([str(note) for note in notes])

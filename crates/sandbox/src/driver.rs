@@ -1,0 +1,272 @@
+//! The caller's side of a run: answers what the guest asks, with the caller's [`ToolHost`].
+//!
+//! The guest runs on a thread of its own and sends events; everything that borrows the host
+//! happens here, in the caller's task.
+
+use std::collections::{HashMap, VecDeque};
+
+use bytes::Bytes;
+use futures::{
+    StreamExt,
+    future::{AbortHandle, Abortable, BoxFuture},
+    stream::FuturesUnordered,
+};
+use narrows_model::{Limits, OutputStream};
+use serde_json::value::RawValue;
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, UnboundedSender},
+    oneshot,
+};
+
+use crate::{
+    host::{ModuleSource, Query, ToolCall, ToolFailure, ToolHost},
+    isolate::Report,
+};
+
+/// The number of a call, whether it succeeded, and the JSON of its value or its failure.
+pub(crate) type Completion = (u64, bool, String);
+
+/// What a guest tells or asks.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Output { stream: OutputStream, bytes: Bytes },
+    Call { number: u64, tool: String, arguments: String },
+    Abandon(u64),
+    Query { name: String, arguments: String, reply: oneshot::Sender<Result<String, String>> },
+    Module { name: String, reply: oneshot::Sender<Option<ModuleSource>> },
+    Finished(Box<Report>),
+}
+
+/// What was printed.
+#[derive(Debug, Default)]
+pub(crate) struct Printed {
+    pub(crate) stdout: Kept,
+    pub(crate) stderr: Kept,
+}
+
+/// The beginning of a stream's text, and how much came after it.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) text: String,
+    pub(crate) dropped_bytes: u64,
+    /// The first bytes of a character whose rest has not come yet.
+    partial: Vec<u8>,
+}
+
+/// Answers events until the run is finished; `None` if it ended without a report.
+pub(crate) async fn drive(
+    host: &dyn ToolHost,
+    limits: &Limits,
+    mut events: UnboundedReceiver<Event>,
+    completions: UnboundedSender<Completion>,
+) -> (Option<Report>, Printed) {
+    let mut printed = Printed::default();
+    let mut work = Work::new(host, limits, completions);
+    let report = loop {
+        tokio::select! {
+            biased;
+            event = events.recv() => match event {
+                Some(Event::Output { stream, bytes }) => printed.add(host, limits, stream, &bytes),
+                Some(Event::Finished(report)) => break Some(*report),
+                Some(event) => work.begin(event),
+                None => break None,
+            },
+            Some(()) = work.running.next() => work.start_waiting(),
+        }
+    };
+    printed.end(host, limits);
+    (report, printed)
+}
+
+/// The calls and questions of a run that are not answered yet.
+struct Work<'a> {
+    host: &'a dyn ToolHost,
+    completions: UnboundedSender<Completion>,
+    /// Calls that wait until fewer are in flight.
+    waiting: VecDeque<ToolCall>,
+    calls: HashMap<u64, AbortHandle>,
+    most_calls: usize,
+    running: FuturesUnordered<BoxFuture<'a, ()>>,
+}
+
+impl<'a> Work<'a> {
+    fn new(
+        host: &'a dyn ToolHost,
+        limits: &Limits,
+        completions: UnboundedSender<Completion>,
+    ) -> Self {
+        Self {
+            host,
+            completions,
+            waiting: VecDeque::new(),
+            calls: HashMap::new(),
+            most_calls: limits.calls_in_flight.max(1) as usize,
+            running: FuturesUnordered::new(),
+        }
+    }
+
+    fn begin(&mut self, event: Event) {
+        match event {
+            Event::Call { number, tool, arguments } => match RawValue::from_string(arguments) {
+                Ok(arguments) => {
+                    self.waiting.push_back(ToolCall { number, tool, arguments });
+                    self.start_waiting();
+                }
+                Err(error) => self.complete(number, Err(not_json(&error))),
+            },
+            Event::Abandon(number) => {
+                self.waiting.retain(|call| call.number != number);
+                if let Some(call) = self.calls.remove(&number) {
+                    call.abort();
+                }
+            }
+            Event::Query { name, arguments, reply } => {
+                let host = self.host;
+                self.running.push(Box::pin(async move {
+                    let answer = match RawValue::from_string(arguments) {
+                        Ok(arguments) => host.query(Query { name, arguments }).await,
+                        Err(error) => Err(not_json(&error)),
+                    };
+                    // The run may have ended while the host thought.
+                    let _ = reply.send(answer.map(json).map_err(|failure| failure_json(&failure)));
+                }));
+            }
+            Event::Module { name, reply } => {
+                let _ = reply.send(self.host.module(&name));
+            }
+            Event::Output { .. } | Event::Finished(_) => {}
+        }
+    }
+
+    /// Starts as many waiting calls as may be in flight.
+    fn start_waiting(&mut self) {
+        let completions = &self.completions;
+        self.calls.retain(|_, call| !call.is_aborted());
+        while self.calls.len() < self.most_calls
+            && let Some(call) = self.waiting.pop_front()
+        {
+            let number = call.number;
+            let (abort, registration) = AbortHandle::new_pair();
+            let finished = abort.clone();
+            let answer = Abortable::new(self.host.call(call), registration);
+            let completions = completions.clone();
+            self.calls.insert(number, abort);
+            self.running.push(Box::pin(async move {
+                if let Ok(answer) = answer.await {
+                    let _ = completions.send(completion(number, answer));
+                }
+                finished.abort();
+            }));
+        }
+    }
+
+    fn complete(&self, number: u64, answer: Result<Box<RawValue>, ToolFailure>) {
+        let _ = self.completions.send(completion(number, answer));
+    }
+}
+
+fn completion(number: u64, answer: Result<Box<RawValue>, ToolFailure>) -> Completion {
+    match answer {
+        Ok(value) => (number, true, json(value)),
+        Err(failure) => (number, false, failure_json(&failure)),
+    }
+}
+
+fn json(value: Box<RawValue>) -> String {
+    Box::<str>::from(value).into()
+}
+
+fn failure_json(failure: &ToolFailure) -> String {
+    serde_json::json!(failure).to_string()
+}
+
+fn not_json(error: &serde_json::Error) -> ToolFailure {
+    ToolFailure::new(format!("the arguments are not JSON: {error}"))
+}
+
+impl Printed {
+    fn add(&mut self, host: &dyn ToolHost, limits: &Limits, stream: OutputStream, bytes: &[u8]) {
+        let kept = match stream {
+            OutputStream::Stdout => &mut self.stdout,
+            OutputStream::Stderr => &mut self.stderr,
+        };
+        let text = kept.decode(bytes);
+        kept.show(host, limits, stream, &text);
+    }
+
+    /// Half a character at the end will not be completed.
+    fn end(&mut self, host: &dyn ToolHost, limits: &Limits) {
+        let streams =
+            [(OutputStream::Stdout, &mut self.stdout), (OutputStream::Stderr, &mut self.stderr)];
+        for (stream, kept) in streams {
+            if !kept.partial.is_empty() {
+                kept.partial.clear();
+                kept.show(host, limits, stream, "\u{fffd}");
+            }
+        }
+    }
+}
+
+impl Kept {
+    fn show(&mut self, host: &dyn ToolHost, limits: &Limits, stream: OutputStream, text: &str) {
+        host.output(stream, text);
+        let most = usize::try_from(limits.output_bytes).unwrap_or(usize::MAX);
+        let room = most.saturating_sub(self.text.len());
+        // Once something was dropped, nothing after it is kept: the text has no holes.
+        let room = if self.dropped_bytes > 0 { 0 } else { text.floor_char_boundary(room) };
+        self.text.push_str(&text[..room]);
+        self.dropped_bytes += (text.len() - room) as u64;
+    }
+
+    /// The text of these bytes, as far as its characters are complete.
+    fn decode(&mut self, bytes: &[u8]) -> String {
+        self.partial.extend_from_slice(bytes);
+        let mut text = String::with_capacity(self.partial.len());
+        let mut rest = 0;
+        for chunk in self.partial.utf8_chunks() {
+            text.push_str(chunk.valid());
+            rest += chunk.valid().len();
+            let invalid = chunk.invalid();
+            if invalid.is_empty() {
+                break;
+            }
+            let is_last = rest + invalid.len() == self.partial.len();
+            if is_last && may_be_completed(invalid) {
+                break;
+            }
+            text.push('\u{fffd}');
+            rest += invalid.len();
+        }
+        self.partial.drain(..rest);
+        text
+    }
+}
+
+/// Whether these bytes are the beginning of a character rather than wrong.
+fn may_be_completed(bytes: &[u8]) -> bool {
+    matches!(std::str::from_utf8(bytes), Err(error) if error.error_len().is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_that_is_cut_in_two_arrives_whole() {
+        let mut kept = Kept::default();
+        let text = "aé€😀z".as_bytes();
+        let mut shown = String::new();
+        for byte in text {
+            shown += &kept.decode(&[*byte]);
+        }
+        assert_eq!(shown, "aé€😀z");
+        assert!(kept.partial.is_empty());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced() {
+        let mut kept = Kept::default();
+        assert_eq!(kept.decode(b"a\xffb\xe2\x82"), "a\u{fffd}b");
+        assert_eq!(kept.decode(b"x"), "\u{fffd}x");
+    }
+}

@@ -1,0 +1,285 @@
+//! The tree of one run: the root with its two mounts, and the files that are open in it.
+
+use std::{sync::Arc, time::SystemTime};
+
+use narrows_model::{LimitKind, Limits};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+use super::{
+    memory::{MemoryFile, MemoryTree},
+    path::{Place, VirtualPath},
+    workspace::{DiskFile, OpenHow, Workspace},
+};
+
+/// Using up the host's file descriptors by opening files without end.
+const MOST_OPEN_FILES: usize = 256;
+
+/// What a program sees below `/`.
+#[derive(Debug)]
+pub(crate) struct FileSystem {
+    tmp: MemoryTree,
+    workspace: Option<Arc<Workspace>>,
+    open_files: Arc<()>,
+}
+
+/// What a descriptor stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Descriptor {
+    Folder(VirtualPath),
+    File(OpenFile),
+}
+
+/// A file that was opened, from whichever mount.
+#[derive(Clone, Debug)]
+pub(super) struct OpenFile {
+    content: Content,
+    pub(super) readable: bool,
+    pub(super) writable: bool,
+    _counted: Arc<()>,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Disk(Arc<DiskFile>),
+    Memory(Arc<MemoryFile>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    File,
+    Folder,
+    Link,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stat {
+    pub(super) kind: EntryKind,
+    pub(super) size: u64,
+    pub(super) modified: Option<SystemTime>,
+    pub(super) accessed: Option<SystemTime>,
+    /// The same for two names of one file, and for nothing else.
+    pub(super) identity: u128,
+}
+
+/// New times for a file; `None` leaves one as it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) accessed: Option<SystemTime>,
+    pub(super) modified: Option<SystemTime>,
+}
+
+impl Stat {
+    pub(super) fn folder(identity: u128, modified: Option<SystemTime>) -> Self {
+        Self { kind: EntryKind::Folder, size: 0, modified, accessed: None, identity }
+    }
+}
+
+impl FileSystem {
+    pub(crate) fn new(workspace: Option<Arc<Workspace>>, limits: &Limits) -> Self {
+        Self { tmp: MemoryTree::new(limits.tmp_bytes), workspace, open_files: Arc::default() }
+    }
+
+    /// The limit that the program ran into, if it ran into one.
+    pub(crate) fn refusal(&self) -> Option<LimitKind> {
+        let workspace = self.workspace.as_ref().and_then(|workspace| workspace.refusal());
+        workspace.or_else(|| self.tmp.refusal())
+    }
+
+    fn workspace(&self) -> Result<&Arc<Workspace>, ErrorCode> {
+        self.workspace.as_ref().ok_or(ErrorCode::NoEntry)
+    }
+
+    pub(super) fn stat(&self, path: &VirtualPath, follow: bool) -> Result<Stat, ErrorCode> {
+        match path.place() {
+            Place::Root => Ok(Stat::folder(u128::MAX, None)),
+            Place::Tmp(path) => self.tmp.stat(&path),
+            Place::Workspace(path) => self.workspace()?.stat(&path, follow),
+            Place::Nowhere => Err(ErrorCode::NoEntry),
+        }
+    }
+
+    pub(super) fn open(
+        &mut self,
+        path: VirtualPath,
+        how: OpenHow,
+        folder_only: bool,
+    ) -> Result<Descriptor, ErrorCode> {
+        if let Ok(Stat { kind: EntryKind::Folder, .. }) = self.stat(&path, how.follow) {
+            return match how {
+                OpenHow { create_new: true, .. } => Err(ErrorCode::Exist),
+                OpenHow { write: false, truncate: false, .. } => Ok(Descriptor::Folder(path)),
+                _ => Err(ErrorCode::IsDirectory),
+            };
+        }
+        if folder_only {
+            self.stat(&path, how.follow)?;
+            return Err(ErrorCode::NotDirectory);
+        }
+        if Arc::strong_count(&self.open_files) > MOST_OPEN_FILES {
+            return Err(ErrorCode::InsufficientMemory);
+        }
+        let content = match path.place() {
+            Place::Workspace(path) => {
+                Content::Disk(Arc::new(self.workspace()?.open_file(&path, how)?))
+            }
+            Place::Tmp(path) => Content::Memory(self.open_in_memory(&path, how)?),
+            Place::Root => return Err(ErrorCode::IsDirectory),
+            Place::Nowhere if how.create => return Err(ErrorCode::ReadOnly),
+            Place::Nowhere => return Err(ErrorCode::NoEntry),
+        };
+        Ok(Descriptor::File(OpenFile {
+            content,
+            readable: how.read,
+            writable: how.write,
+            _counted: self.open_files.clone(),
+        }))
+    }
+
+    fn open_in_memory(&mut self, path: &str, how: OpenHow) -> Result<Arc<MemoryFile>, ErrorCode> {
+        let file = match self.tmp.file(path) {
+            Ok(_) if how.create_new => return Err(ErrorCode::Exist),
+            Err(ErrorCode::NoEntry) if how.create => self.tmp.create_file(path)?,
+            found => found?,
+        };
+        if how.truncate {
+            file.set_size(0)?;
+        }
+        Ok(file)
+    }
+
+    pub(super) fn list(&self, path: &VirtualPath) -> Result<Vec<(EntryKind, String)>, ErrorCode> {
+        match path.place() {
+            Place::Root => {
+                let workspace = self.workspace.as_ref().map(|_| "workspace");
+                let names = std::iter::once("tmp").chain(workspace);
+                Ok(names.map(|name| (EntryKind::Folder, name.to_owned())).collect())
+            }
+            Place::Tmp(path) => self.tmp.list(&path),
+            Place::Workspace(path) => self.workspace()?.list(&path),
+            Place::Nowhere => Err(ErrorCode::NoEntry),
+        }
+    }
+
+    pub(super) fn create_folder(&mut self, path: &VirtualPath) -> Result<(), ErrorCode> {
+        match path.place() {
+            Place::Root => Err(ErrorCode::Exist),
+            Place::Tmp(path) => self.tmp.create_folder(&path),
+            Place::Workspace(path) if path.is_empty() && self.workspace.is_some() => {
+                Err(ErrorCode::Exist)
+            }
+            Place::Workspace(path) => self.workspace()?.create_folder(&path),
+            Place::Nowhere => Err(ErrorCode::ReadOnly),
+        }
+    }
+
+    pub(super) fn remove_file(&mut self, path: &VirtualPath) -> Result<(), ErrorCode> {
+        match path.place() {
+            Place::Root => Err(ErrorCode::IsDirectory),
+            Place::Tmp(path) => self.tmp.remove_file(&path),
+            Place::Workspace(path) => self.workspace()?.remove_file(&path),
+            Place::Nowhere => Err(ErrorCode::NoEntry),
+        }
+    }
+
+    pub(super) fn remove_folder(&mut self, path: &VirtualPath) -> Result<(), ErrorCode> {
+        match path.place() {
+            Place::Root => Err(ErrorCode::Busy),
+            Place::Tmp(path) => self.tmp.remove_folder(&path),
+            Place::Workspace(path) => self.workspace()?.remove_folder(&path),
+            Place::Nowhere => Err(ErrorCode::NoEntry),
+        }
+    }
+
+    pub(super) fn rename(&mut self, from: &VirtualPath, to: &VirtualPath) -> Result<(), ErrorCode> {
+        match (from.place(), to.place()) {
+            (Place::Tmp(from), Place::Tmp(to)) => self.tmp.rename(&from, &to),
+            (Place::Workspace(from), Place::Workspace(to)) => self.workspace()?.rename(&from, &to),
+            (Place::Nowhere, _) => Err(ErrorCode::NoEntry),
+            (_, Place::Nowhere) => Err(ErrorCode::ReadOnly),
+            (Place::Root, _) | (_, Place::Root) => Err(ErrorCode::Busy),
+            // As between two disks: Python's `shutil.move` then copies.
+            _ => Err(ErrorCode::CrossDevice),
+        }
+    }
+
+    pub(super) fn read_link(&self, path: &VirtualPath) -> Result<String, ErrorCode> {
+        match path.place() {
+            Place::Workspace(path) => self.workspace()?.read_link(&path),
+            _ => self.stat(path, false).and(Err(ErrorCode::Invalid)),
+        }
+    }
+
+    pub(super) fn set_times(&self, path: &VirtualPath, times: Times) -> Result<(), ErrorCode> {
+        match path.place() {
+            Place::Workspace(path) => self.workspace()?.set_times(&path, times),
+            Place::Tmp(path) => {
+                if let (Ok(file), Some(modified)) = (self.tmp.file(&path), times.modified) {
+                    file.set_modified(modified);
+                }
+                self.tmp.stat(&path).map(|_| ())
+            }
+            Place::Root | Place::Nowhere => Err(ErrorCode::ReadOnly),
+        }
+    }
+}
+
+impl OpenFile {
+    pub(super) fn stat(&self) -> Result<Stat, ErrorCode> {
+        match &self.content {
+            Content::Disk(file) => file.stat(),
+            Content::Memory(file) => Ok(file.stat()),
+        }
+    }
+
+    pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ErrorCode> {
+        match &self.content {
+            _ if !self.readable => Err(ErrorCode::BadDescriptor),
+            Content::Disk(file) => file.read_at(buffer, offset),
+            Content::Memory(file) => Ok(file.read_at(buffer, offset)),
+        }
+    }
+
+    pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), ErrorCode> {
+        match &self.content {
+            _ if !self.writable => Err(ErrorCode::BadDescriptor),
+            Content::Disk(file) => file.write_at(bytes, offset),
+            Content::Memory(file) => file.write_at(bytes, offset),
+        }
+    }
+
+    pub(super) fn append(&self, bytes: &[u8]) -> Result<(), ErrorCode> {
+        match &self.content {
+            _ if !self.writable => Err(ErrorCode::BadDescriptor),
+            Content::Disk(file) => file.append(bytes),
+            Content::Memory(file) => file.append(bytes),
+        }
+    }
+
+    pub(super) fn set_size(&self, size: u64) -> Result<(), ErrorCode> {
+        match &self.content {
+            _ if !self.writable => Err(ErrorCode::BadDescriptor),
+            Content::Disk(file) => file.set_size(size),
+            Content::Memory(file) => file.set_size(size),
+        }
+    }
+
+    pub(super) fn set_times(&self, times: Times) -> Result<(), ErrorCode> {
+        match &self.content {
+            Content::Disk(file) => file.set_times(times),
+            Content::Memory(file) => {
+                if let Some(modified) = times.modified {
+                    file.set_modified(modified);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn sync(&self) -> Result<(), ErrorCode> {
+        match &self.content {
+            Content::Disk(file) => file.sync(),
+            Content::Memory(_) => Ok(()),
+        }
+    }
+}

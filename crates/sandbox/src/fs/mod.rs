@@ -1,0 +1,17 @@
+//! The file system that a program sees: `/workspace` on disk, `/tmp` in memory, nothing else.
+//!
+//! [`files`] is the tree of one run, [`workspace`] and [`memory`] are its two mounts, and
+//! [`wasi`] makes it the `wasi:filesystem` of the guest. wasmtime's own implementation has no
+//! quotas, which is why this one exists.
+
+mod files;
+mod memory;
+mod path;
+mod quota;
+mod streams;
+mod wasi;
+mod workspace;
+
+pub(crate) use files::FileSystem;
+pub(crate) use wasi::{FileSystemView, add_to_linker};
+pub use workspace::{Workspace, WorkspaceError, WorkspaceFile};

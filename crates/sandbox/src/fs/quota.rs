@@ -1,0 +1,80 @@
+//! How much a place may hold and how much it holds.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use narrows_model::LimitKind;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+/// Bytes and files, with a bound on each.
+#[derive(Debug)]
+pub(super) struct Quota {
+    most_bytes: u64,
+    most_files: u64,
+    /// The limits to name when one is reached.
+    names: (LimitKind, LimitKind),
+    used: Mutex<Usage>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    pub(super) bytes: u64,
+    pub(super) files: u64,
+    /// The last limit that was reached, until somebody asks.
+    refused: Option<LimitKind>,
+}
+
+impl Quota {
+    pub(super) fn new(most_bytes: u64, most_files: u64, names: (LimitKind, LimitKind)) -> Self {
+        Self { most_bytes, most_files, names, used: Mutex::default() }
+    }
+
+    fn used(&self) -> MutexGuard<'_, Usage> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn take_bytes(&self, bytes: u64) -> Result<(), ErrorCode> {
+        let mut used = self.used();
+        match used.bytes.checked_add(bytes) {
+            Some(total) if total <= self.most_bytes => {
+                used.bytes = total;
+                Ok(())
+            }
+            _ => {
+                used.refused = Some(self.names.0);
+                Err(ErrorCode::Quota)
+            }
+        }
+    }
+
+    pub(super) fn take_file(&self) -> Result<(), ErrorCode> {
+        let mut used = self.used();
+        if used.files >= self.most_files {
+            used.refused = Some(self.names.1);
+            return Err(ErrorCode::Quota);
+        }
+        used.files += 1;
+        Ok(())
+    }
+
+    pub(super) fn give_bytes(&self, bytes: u64) {
+        let mut used = self.used();
+        used.bytes = used.bytes.saturating_sub(bytes);
+    }
+
+    pub(super) fn give_file(&self) {
+        let mut used = self.used();
+        used.files = used.files.saturating_sub(1);
+    }
+
+    /// Starts from what is already there.
+    pub(super) fn set(&self, bytes: u64, files: u64) {
+        let mut used = self.used();
+        used.bytes = bytes;
+        used.files = files;
+    }
+
+    /// The limit that was reached since this was last asked.
+    pub(super) fn refusal(&self) -> Option<LimitKind> {
+        self.used().refused.take()
+    }
+}

@@ -1,0 +1,420 @@
+//! `/workspace`: a directory of the host, with a quota and no way out of it.
+
+use std::{
+    collections::HashMap,
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant, SystemTime},
+};
+
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, FileType, Metadata, MetadataExt, OpenOptions, OpenOptionsExt},
+};
+use narrows_model::{LimitKind, Limits};
+use rustix::fs::{OFlags, Timespec, Timestamps};
+use thiserror::Error;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+use super::{
+    files::{EntryKind, Stat, Times},
+    quota::Quota,
+};
+
+/// When the quota is reached, the directory is counted again at most so often: somebody else
+/// may have removed files, but a program must not make the host walk the tree without end.
+const RECOUNT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A directory that programs see as `/workspace`. Runs may share it; the quota is shared too.
+#[derive(Debug)]
+pub struct Workspace {
+    dir: Dir,
+    path: PathBuf,
+    quota: Quota,
+    /// Files that are open, by inode. One that is removed meanwhile still fills the disk.
+    open: Mutex<HashMap<u64, OpenCount>>,
+    counted: Mutex<Instant>,
+}
+
+#[derive(Debug, Default)]
+struct OpenCount {
+    handles: usize,
+    removed: bool,
+}
+
+/// Why a directory cannot be a workspace.
+#[derive(Debug, Error)]
+pub enum WorkspaceError {
+    #[error("cannot use {path} as a workspace: {source}")]
+    Open { path: PathBuf, source: io::Error },
+}
+
+impl Workspace {
+    /// Opens a directory, which is made if its parent exists, with the quota of `limits`.
+    pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Arc<Self>, WorkspaceError> {
+        let path = path.as_ref();
+        let failed = |source| WorkspaceError::Open { path: path.to_owned(), source };
+        match std::fs::create_dir(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(failed(error));
+            }
+            _ => {}
+        }
+        let dir = Dir::open_ambient_dir(path, ambient_authority()).map_err(failed)?;
+        let names = (LimitKind::WorkspaceBytes, LimitKind::WorkspaceFiles);
+        let workspace = Self {
+            dir,
+            path: path.to_owned(),
+            quota: Quota::new(limits.workspace_bytes, limits.workspace_files, names),
+            open: Mutex::default(),
+            counted: Mutex::new(Instant::now()),
+        };
+        workspace.count().map_err(failed)?;
+        Ok(Arc::new(workspace))
+    }
+
+    /// Where it is on the host.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes a file for the host itself, within the quota. It must not exist.
+    pub fn create(self: &Arc<Self>, name: &str) -> io::Result<WorkspaceFile> {
+        let how = OpenHow {
+            read: false,
+            write: true,
+            create: true,
+            create_new: true,
+            truncate: false,
+            follow: false,
+        };
+        self.open_file(name, how).map(WorkspaceFile).map_err(io::Error::other)
+    }
+
+    /// Whether there is an entry of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.metadata(name, false).is_ok()
+    }
+
+    pub(super) fn refusal(&self) -> Option<LimitKind> {
+        self.quota.refusal()
+    }
+
+    pub(super) fn stat(&self, path: &str, follow: bool) -> Result<Stat, ErrorCode> {
+        Ok(self.metadata(path, follow)?.into())
+    }
+
+    pub(super) fn open_file(
+        self: &Arc<Self>,
+        path: &str,
+        how: OpenHow,
+    ) -> Result<DiskFile, ErrorCode> {
+        let existing = self.metadata(path, how.follow);
+        match &existing {
+            Ok(_) if how.create_new => return Err(ErrorCode::Exist),
+            // Opening a pipe blocks, and opening a device can do anything.
+            Ok(found) if found.is_dir() => return Err(ErrorCode::IsDirectory),
+            Ok(found) if found.is_symlink() => return Err(ErrorCode::Loop),
+            Ok(found) if !found.is_file() => return Err(ErrorCode::NotPermitted),
+            Ok(_) => {}
+            Err(ErrorCode::NoEntry) if how.create => {}
+            Err(error) => return Err(*error),
+        }
+        let is_new = existing.is_err();
+        if is_new {
+            self.take_file()?;
+        }
+        self.open_checked(path, &how, is_new).inspect_err(|_| {
+            if is_new {
+                self.quota.give_file();
+            }
+        })
+    }
+
+    fn open_checked(
+        self: &Arc<Self>,
+        path: &str,
+        how: &OpenHow,
+        is_new: bool,
+    ) -> Result<DiskFile, ErrorCode> {
+        let mut options = OpenOptions::new();
+        options
+            .read(how.read || !how.write)
+            .write(how.write || how.truncate)
+            .create_new(is_new)
+            .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
+        let file = self.dir.open_with(path, &options)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(ErrorCode::NotPermitted);
+        }
+        let file =
+            DiskFile { file: file.into_std(), inode: metadata.ino(), workspace: self.clone() };
+        self.open_files().entry(metadata.ino()).or_default().handles += 1;
+        if how.truncate && metadata.len() > 0 {
+            file.set_size(0)?;
+        }
+        Ok(file)
+    }
+
+    pub(super) fn create_folder(&self, path: &str) -> Result<(), ErrorCode> {
+        self.take_file()?;
+        Ok(self.dir.create_dir(path).inspect_err(|_| self.quota.give_file())?)
+    }
+
+    pub(super) fn list(&self, path: &str) -> Result<Vec<(EntryKind, String)>, ErrorCode> {
+        let mut entries = Vec::new();
+        for entry in self.dir.read_dir(here(path))? {
+            let entry = entry?;
+            let kind = entry.file_type()?.into();
+            entries.push((kind, entry.file_name().to_string_lossy().into_owned()));
+        }
+        Ok(entries)
+    }
+
+    pub(super) fn read_link(&self, path: &str) -> Result<String, ErrorCode> {
+        let target = self.dir.read_link(path)?;
+        target.into_os_string().into_string().map_err(|_| ErrorCode::IllegalByteSequence)
+    }
+
+    pub(super) fn remove_file(&self, path: &str) -> Result<(), ErrorCode> {
+        let metadata = self.metadata(path, false)?;
+        if metadata.is_dir() {
+            return Err(ErrorCode::IsDirectory);
+        }
+        self.dir.remove_file(path)?;
+        self.removed(&metadata);
+        Ok(())
+    }
+
+    pub(super) fn remove_folder(&self, path: &str) -> Result<(), ErrorCode> {
+        if path.is_empty() {
+            return Err(ErrorCode::Busy);
+        }
+        self.dir.remove_dir(path)?;
+        self.quota.give_file();
+        Ok(())
+    }
+
+    pub(super) fn rename(&self, from: &str, to: &str) -> Result<(), ErrorCode> {
+        if from.is_empty() || to.is_empty() {
+            return Err(ErrorCode::Busy);
+        }
+        let moved = self.metadata(from, false)?;
+        let replaced = self.metadata(to, false).ok();
+        self.dir.rename(from, &self.dir, to)?;
+        if let Some(replaced) = replaced.filter(|replaced| replaced.ino() != moved.ino()) {
+            self.removed(&replaced);
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_times(&self, path: &str, times: Times) -> Result<(), ErrorCode> {
+        let file = self.dir.open(here(path))?;
+        Ok(rustix::fs::futimens(&file, &times.into()).map_err(io::Error::from)?)
+    }
+
+    fn metadata(&self, path: &str, follow: bool) -> Result<Metadata, ErrorCode> {
+        let path = here(path);
+        Ok(if follow { self.dir.metadata(path)? } else { self.dir.symlink_metadata(path)? })
+    }
+
+    /// What an entry that is gone gives back.
+    fn removed(&self, entry: &Metadata) {
+        if entry.is_file()
+            && entry.nlink() <= 1
+            && let Some(open) = self.open_files().get_mut(&entry.ino())
+        {
+            open.removed = true;
+        } else if entry.is_file() {
+            self.quota.give_bytes(entry.len());
+        }
+        self.quota.give_file();
+    }
+
+    fn take_bytes(&self, bytes: u64) -> Result<(), ErrorCode> {
+        self.quota.take_bytes(bytes).or_else(|full| self.recount(full)?.take_bytes(bytes))
+    }
+
+    fn take_file(&self) -> Result<(), ErrorCode> {
+        self.quota.take_file().or_else(|full| self.recount(full)?.take_file())
+    }
+
+    fn recount(&self, full: ErrorCode) -> Result<&Quota, ErrorCode> {
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if counted.elapsed() < RECOUNT_INTERVAL {
+            return Err(full);
+        }
+        self.count()?;
+        *counted = Instant::now();
+        Ok(&self.quota)
+    }
+
+    fn count(&self) -> io::Result<()> {
+        let (mut bytes, mut files) = (0, 0);
+        let mut folders = vec![self.dir.try_clone()?];
+        while let Some(folder) = folders.pop() {
+            for entry in folder.entries()? {
+                let entry = entry?;
+                files += 1;
+                // An entry may vanish while we look; then it does not count.
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => folders.extend(entry.open_dir()),
+                    Ok(kind) if kind.is_file() => {
+                        bytes += entry.metadata().map_or(0, |metadata| metadata.len());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.quota.set(bytes, files);
+        Ok(())
+    }
+
+    fn open_files(&self) -> MutexGuard<'_, HashMap<u64, OpenCount>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file that the host writes into a workspace.
+#[derive(Debug)]
+pub struct WorkspaceFile(DiskFile);
+
+impl WorkspaceFile {
+    /// Adds to the end, within the quota.
+    pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        self.0.append(bytes).map_err(io::Error::other)
+    }
+}
+
+/// The directory itself is `.` to the system.
+fn here(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
+}
+
+/// How a file is to be opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OpenHow {
+    pub(super) read: bool,
+    pub(super) write: bool,
+    pub(super) create: bool,
+    pub(super) create_new: bool,
+    pub(super) truncate: bool,
+    pub(super) follow: bool,
+}
+
+/// An open file of the workspace.
+#[derive(Debug)]
+pub(super) struct DiskFile {
+    file: std::fs::File,
+    inode: u64,
+    workspace: Arc<Workspace>,
+}
+
+impl DiskFile {
+    pub(super) fn stat(&self) -> Result<Stat, ErrorCode> {
+        Ok(Metadata::from_just_metadata(self.file.metadata()?).into())
+    }
+
+    pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ErrorCode> {
+        Ok(self.file.read_at(buffer, offset)?)
+    }
+
+    pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), ErrorCode> {
+        // Held throughout, so that two writers at the end of one file are both counted.
+        let _writing = self.workspace.open_files();
+        self.write_counted(bytes, offset)
+    }
+
+    pub(super) fn append(&self, bytes: &[u8]) -> Result<(), ErrorCode> {
+        let _writing = self.workspace.open_files();
+        self.write_counted(bytes, self.file.metadata()?.len())
+    }
+
+    fn write_counted(&self, bytes: &[u8], offset: u64) -> Result<(), ErrorCode> {
+        let before = self.file.metadata()?.len();
+        let end = offset.checked_add(bytes.len() as u64).ok_or(ErrorCode::FileTooLarge)?;
+        let growth = end.saturating_sub(before);
+        self.workspace.take_bytes(growth)?;
+        Ok(self.file.write_all_at(bytes, offset).inspect_err(|_| {
+            let written = self.file.metadata().map_or(before, |now| now.len());
+            self.workspace.quota.give_bytes(growth - written.saturating_sub(before).min(growth));
+        })?)
+    }
+
+    pub(super) fn set_size(&self, size: u64) -> Result<(), ErrorCode> {
+        let before = self.file.metadata()?.len();
+        self.workspace.take_bytes(size.saturating_sub(before))?;
+        let changed = self.file.set_len(size);
+        let kept = if changed.is_ok() { size } else { before };
+        self.workspace.quota.give_bytes(before.max(size) - kept);
+        Ok(changed?)
+    }
+
+    pub(super) fn set_times(&self, times: Times) -> Result<(), ErrorCode> {
+        Ok(rustix::fs::futimens(&self.file, &times.into()).map_err(io::Error::from)?)
+    }
+
+    pub(super) fn sync(&self) -> Result<(), ErrorCode> {
+        Ok(self.file.sync_all()?)
+    }
+}
+
+impl Drop for DiskFile {
+    fn drop(&mut self) {
+        let mut open = self.workspace.open_files();
+        let Some(count) = open.get_mut(&self.inode) else { return };
+        count.handles -= 1;
+        if count.handles == 0 {
+            if count.removed {
+                let bytes = self.file.metadata().map_or(0, |metadata| metadata.len());
+                self.workspace.quota.give_bytes(bytes);
+            }
+            open.remove(&self.inode);
+        }
+    }
+}
+
+impl From<Metadata> for Stat {
+    fn from(found: Metadata) -> Self {
+        Self {
+            kind: found.file_type().into(),
+            size: found.len(),
+            modified: found.modified().ok().map(|time| time.into_std()),
+            accessed: found.accessed().ok().map(|time| time.into_std()),
+            identity: u128::from(found.dev()) << 64 | u128::from(found.ino()),
+        }
+    }
+}
+
+impl From<FileType> for EntryKind {
+    fn from(kind: FileType) -> Self {
+        if kind.is_dir() {
+            Self::Folder
+        } else if kind.is_file() {
+            Self::File
+        } else if kind.is_symlink() {
+            Self::Link
+        } else {
+            Self::Other
+        }
+    }
+}
+
+impl From<Times> for Timestamps {
+    fn from(times: Times) -> Self {
+        let spec = |time: Option<SystemTime>| match time {
+            None => Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT },
+            Some(time) => {
+                let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                Timespec {
+                    tv_sec: since.as_secs() as i64,
+                    tv_nsec: i64::from(since.subsec_nanos()),
+                }
+            }
+        };
+        Self { last_access: spec(times.accessed), last_modification: spec(times.modified) }
+    }
+}

@@ -1,0 +1,121 @@
+//! The guest as the host sees it: its compiled code, its interface, and what it is linked with.
+
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig,
+    component::{Component, HasSelf, Linker},
+};
+use wasmtime_wasi::{
+    cli::{WasiCli, WasiCliView as _},
+    clocks::{WasiClocks, WasiClocksView as _},
+    p2::bindings::{cli, clocks, random, sockets},
+    random::{WasiRandom, WasiRandomView as _},
+    sockets::{WasiSockets, WasiSocketsView as _},
+};
+
+use crate::{fs, isolate::IsolateState, runtime_config};
+use narrows_model::Limits;
+
+mod bindings {
+    wasmtime::component::bindgen!({
+        path: "guest/wit",
+        world: "sandbox",
+        imports: {
+            "narrows:guest/host.poll": async | trappable,
+            "narrows:guest/host.query": async | trappable,
+            "narrows:guest/host.module-source": async | trappable,
+            default: trappable,
+        },
+        exports: { default: async },
+    });
+}
+
+pub(crate) use bindings::{Sandbox as Guest, SandboxPre, narrows::guest::host as interface};
+
+/// The interpreter with the standard library in its memory, as machine code; see `build.rs`.
+static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.cwasm"));
+
+/// Room for the host's own functions on the stack that the guest runs on.
+const HOST_STACK_BYTES: usize = 2 << 20;
+/// How much of an isolate's memory is put back by hand when it ends instead of being returned
+/// to the system. Most programs touch less, and the next run is spared its page faults.
+const KEEP_RESIDENT_BYTES: usize = 16 << 20;
+/// Filling the host's memory by growing tables of functions.
+const MOST_TABLE_ELEMENTS: usize = 40_000;
+
+/// An engine with room for so many isolates at once.
+pub(crate) fn engine(isolates: u32) -> wasmtime::Result<Engine> {
+    let mut pooling = PoolingAllocationConfig::new();
+    pooling
+        .total_component_instances(isolates)
+        .total_core_instances(isolates * 40)
+        .max_core_instances_per_component(40)
+        .total_memories(isolates * 2)
+        .max_memories_per_component(2)
+        .total_tables(isolates * 8)
+        .max_tables_per_component(8)
+        .total_stacks(isolates)
+        .table_elements(MOST_TABLE_ELEMENTS)
+        .max_memory_size(Limits::MOST_MEMORY_BYTES as usize)
+        .max_component_instance_size(1 << 20)
+        .max_core_instance_size(1 << 20)
+        .max_unused_warm_slots(isolates * 2)
+        .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
+        .table_keep_resident(1 << 20)
+        .async_stack_keep_resident(256 << 10)
+        // Where the kernel can tell which pages were written, only those are put back.
+        .pagemap_scan(Enabled::Auto);
+    let stack = Limits::STACK_BYTES as usize;
+    let mut config: Config = runtime_config::shared();
+    config
+        .max_wasm_stack(stack)
+        .async_stack_size(stack + HOST_STACK_BYTES)
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pooling));
+    Engine::new(&config)
+}
+
+/// The guest, ready to be instantiated.
+pub(crate) fn prepare(engine: &Engine) -> wasmtime::Result<SandboxPre<IsolateState>> {
+    let mut linker = Linker::new(engine);
+    link_wasi(&mut linker)?;
+    Guest::add_to_linker::<IsolateState, HasSelf<IsolateState>>(&mut linker, |state| state)?;
+    SandboxPre::new(linker.instantiate_pre(&component(engine)?)?)
+}
+
+/// What the interpreter's C library imports. It names sockets; every isolate is made with all
+/// of them denied (see `isolate`), and Python says so before it comes to that.
+fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
+    type State = IsolateState;
+    wasmtime_wasi_io::add_to_linker_async(linker)?;
+    clocks::wall_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
+    clocks::monotonic_clock::add_to_linker::<State, WasiClocks>(linker, State::clocks)?;
+    random::random::add_to_linker::<State, WasiRandom>(linker, State::random)?;
+    cli::exit::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::environment::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_input::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_output::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_stdin::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_stdout::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    cli::terminal_stderr::add_to_linker::<State, WasiCli>(linker, State::cli)?;
+    let options = sockets::network::LinkOptions::default();
+    sockets::network::add_to_linker::<State, WasiSockets>(linker, &options, State::sockets)?;
+    sockets::instance_network::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+    sockets::ip_name_lookup::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+    sockets::tcp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+    sockets::tcp_create_socket::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+    sockets::udp::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+    sockets::udp_create_socket::add_to_linker::<State, WasiSockets>(linker, State::sockets)?;
+    fs::add_to_linker(linker, State::files)
+}
+
+/// SAFETY: `deserialize` trusts its input to be what a compiler of this wasmtime wrote. It is:
+/// `build.rs` compiled it with the same wasmtime (one exact version in the workspace) and the
+/// same settings (`runtime_config`), and it is part of this very binary, so whoever can change
+/// it can change the program around it as well. Nothing is read from disk. wasmtime checks its
+/// own version, the settings and the processor's features before it uses the code.
+#[allow(unsafe_code)]
+fn component(engine: &Engine) -> wasmtime::Result<Component> {
+    unsafe { Component::deserialize(engine, COMPILED) }
+}

@@ -1,0 +1,84 @@
+//! What a program can reach outside of the sandbox: whatever its [`ToolHost`] offers.
+
+use futures::future::BoxFuture;
+use narrows_model::OutputStream;
+use serde::Serialize;
+use serde_json::{Map, Value, value::RawValue};
+
+/// The other side of the sandbox's wall. The sandbox knows nothing of what a tool is.
+///
+/// All that comes from a program is untrusted: names may be anything, and arguments are any
+/// valid JSON.
+pub trait ToolHost: Send + Sync {
+    /// `await call(tool, arguments)`. Many may be in flight; dropping the future cancels one.
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>>;
+
+    /// Something that the program waits for without `await`.
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>>;
+
+    /// The source of a module that is imported for the first time.
+    fn module(&self, name: &str) -> Option<ModuleSource>;
+
+    /// The program printed something. Called as it happens, in order.
+    fn output(&self, stream: OutputStream, text: &str);
+}
+
+/// A call of a tool by a program.
+#[derive(Debug)]
+pub struct ToolCall {
+    /// Counts the calls of one run from 1.
+    pub number: u64,
+    pub tool: String,
+    pub arguments: Box<RawValue>,
+}
+
+/// A question of a program to the host itself.
+#[derive(Debug)]
+pub struct Query {
+    pub name: String,
+    pub arguments: Box<RawValue>,
+}
+
+/// Why a call failed, in words for the program's author.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ToolFailure {
+    pub message: String,
+    /// Become attributes of the `ToolError` in Python.
+    #[serde(flatten)]
+    pub details: Map<String, Value>,
+}
+
+impl ToolFailure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), details: Map::new() }
+    }
+}
+
+/// Python that the host provides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleSource {
+    pub source: String,
+    pub is_package: bool,
+}
+
+/// A host without tools: the sandbox as a calculator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTools;
+
+impl ToolHost for NoTools {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        let message = format!("there is no tool {:?}: no tools are available here", call.tool);
+        Box::pin(std::future::ready(Err(ToolFailure::new(message))))
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        let message = format!("{:?} is not available here", query.name);
+        Box::pin(std::future::ready(Err(ToolFailure::new(message))))
+    }
+
+    fn module(&self, _name: &str) -> Option<ModuleSource> {
+        None
+    }
+
+    fn output(&self, _stream: OutputStream, _text: &str) {}
+}

@@ -1,0 +1,317 @@
+//! One interpreter: its state on the host's side, and a run in it from start to end.
+
+use std::{
+    fmt,
+    pin::pin,
+    sync::Arc,
+    task::Poll,
+    time::{Duration, Instant},
+};
+
+use narrows_model::{LimitHit, LimitKind, Limits, OutputStream, Program};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::{
+    mpsc::{UnboundedReceiver, UnboundedSender},
+    oneshot,
+};
+use tokio_util::sync::CancellationToken;
+use wasmtime::{Engine, Store, Trap, component::ResourceTable};
+use wasmtime_wasi::{I32Exit, WasiCtx, WasiCtxView, WasiView};
+
+use crate::{
+    driver::{Completion, Event},
+    fs::{FileSystem, FileSystemView, Workspace},
+    guest::{Guest, SandboxPre, interface},
+    meter::{MemoryMeter, thread_cpu_time},
+    output::Output,
+};
+
+/// The most that a program can hand to the host in one piece; the guest keeps below it.
+const MOST_TRANSFER_BYTES: usize = 64 << 20;
+
+/// An instance of the guest that no program has run in yet.
+pub(crate) struct Isolate {
+    store: Store<IsolateState>,
+    guest: Guest,
+}
+
+/// What the host keeps for an isolate.
+pub(crate) struct IsolateState {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    files: FileSystem,
+    memory: MemoryMeter,
+    stdout: Output,
+    stderr: Output,
+    link: Option<Link>,
+}
+
+/// The connection of a run to its caller.
+struct Link {
+    events: UnboundedSender<Event>,
+    completions: UnboundedReceiver<Completion>,
+    calls: u32,
+    limits: Limits,
+}
+
+/// All that a run needs on this side.
+pub(crate) struct Job {
+    pub(crate) program: Program,
+    pub(crate) limits: Limits,
+    pub(crate) workspace: Option<Arc<Workspace>>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) events: UnboundedSender<Event>,
+    pub(crate) completions: UnboundedReceiver<Completion>,
+}
+
+/// What was measured of a run and how it ended.
+#[derive(Debug)]
+pub(crate) struct Report {
+    pub(crate) ended: Ended,
+    pub(crate) wall_time: Duration,
+    pub(crate) cpu_time: Duration,
+    pub(crate) peak_memory_bytes: u64,
+    pub(crate) tool_calls: u32,
+    /// Memory was refused at some point.
+    pub(crate) memory_refused: bool,
+    /// A quota of the file system was reached at some point.
+    pub(crate) files_refused: Option<LimitKind>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The guest gave its outcome, as JSON.
+    Returned(String),
+    /// `os._exit`.
+    Exited(i32),
+    Limit(LimitKind),
+    Cancelled,
+    /// `os.abort`, or a fatal error of the interpreter.
+    Aborted,
+    /// Code that no program can write by accident.
+    Trapped(String),
+}
+
+/// Ends a run from within a host function.
+#[derive(Debug, Error)]
+#[error("{0:?} limit exceeded")]
+pub(crate) struct Exceeded(pub(crate) LimitKind);
+
+impl fmt::Debug for Isolate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Isolate")
+    }
+}
+
+impl Isolate {
+    pub(crate) async fn new(
+        engine: &Engine,
+        pre: &SandboxPre<IsolateState>,
+    ) -> wasmtime::Result<Self> {
+        let (stdout, stderr) =
+            (Output::new(OutputStream::Stdout), Output::new(OutputStream::Stderr));
+        let state = IsolateState {
+            wasi: WasiCtx::builder()
+                .stdout(stdout.clone())
+                .stderr(stderr.clone())
+                .allow_tcp(false)
+                .allow_udp(false)
+                .allow_ip_name_lookup(false)
+                .build(),
+            table: ResourceTable::new(),
+            files: FileSystem::new(None, &Limits::default()),
+            memory: MemoryMeter::for_start(),
+            stdout,
+            stderr,
+            link: None,
+        };
+        let mut store = Store::new(engine, state);
+        store.limiter(|state| &mut state.memory);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_async_yield_and_update(1);
+        store.set_hostcall_fuel(MOST_TRANSFER_BYTES);
+        let guest = pre.instantiate_async(&mut store).await?;
+        Ok(Self { store, guest })
+    }
+
+    /// Touches the memory that every run touches.
+    pub(crate) async fn warm(&mut self) -> wasmtime::Result<()> {
+        self.guest.call_warm(&mut self.store).await
+    }
+
+    /// Runs the one program of this isolate.
+    pub(crate) async fn run(&mut self, job: Job) -> Report {
+        let Job { program, limits, workspace, cancel, events, completions } = job;
+        let started = Instant::now();
+        let state = self.store.data_mut();
+        let has_workspace = workspace.is_some();
+        state.files = FileSystem::new(workspace, &limits);
+        state.memory.set_limit(&limits);
+        state.stdout.begin(events.clone(), &limits);
+        state.stderr.begin(events.clone(), &limits);
+        state.link = Some(Link { events, completions, calls: 0, limits: limits.clone() });
+
+        let mut cpu_time = Duration::ZERO;
+        let context = Value::Object(program.context).to_string();
+        let call = self.guest.call_run(
+            &mut self.store,
+            &program.name,
+            &program.source,
+            &context,
+            has_workspace,
+        );
+        let ended = within(call, &limits, started, cancel, &mut cpu_time).await;
+        let state = self.store.data_mut();
+        Report {
+            ended,
+            wall_time: started.elapsed(),
+            cpu_time,
+            peak_memory_bytes: state.memory.peak,
+            tool_calls: state.link.as_ref().map_or(0, |link| link.calls),
+            memory_refused: state.memory.refused,
+            files_refused: state.files.refusal(),
+        }
+    }
+}
+
+/// Drives the guest until it is done, out of time, or no longer wanted. The guest gives control
+/// back at every tick of the epoch and whenever it waits.
+async fn within(
+    call: impl Future<Output = wasmtime::Result<String>>,
+    limits: &Limits,
+    started: Instant,
+    cancel: CancellationToken,
+    cpu_time: &mut Duration,
+) -> Ended {
+    let deadline = started + limits.wall_time;
+    let mut call = pin!(call);
+    let mut cancelled = pin!(cancel.cancelled());
+    let mut out_of_time = pin!(tokio::time::sleep_until(deadline.into()));
+    std::future::poll_fn(move |context| {
+        if cancelled.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Ended::Cancelled);
+        }
+        // The clock itself too: a busy guest leaves the timer little time to fire.
+        if out_of_time.as_mut().poll(context).is_ready() || Instant::now() >= deadline {
+            return Poll::Ready(Ended::Limit(LimitKind::WallTime));
+        }
+        let before = thread_cpu_time();
+        let polled = call.as_mut().poll(context);
+        *cpu_time += thread_cpu_time().saturating_sub(before);
+        match polled {
+            Poll::Ready(returned) => Poll::Ready(Ended::from(returned)),
+            Poll::Pending if *cpu_time >= limits.cpu_time => {
+                Poll::Ready(Ended::Limit(LimitKind::CpuTime))
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+impl From<wasmtime::Result<String>> for Ended {
+    fn from(returned: wasmtime::Result<String>) -> Self {
+        let error = match returned {
+            Ok(outcome) => return Self::Returned(outcome),
+            Err(error) => error,
+        };
+        if let Some(Exceeded(kind)) = error.downcast_ref() {
+            return Self::Limit(*kind);
+        }
+        if let Some(I32Exit(status)) = error.downcast_ref() {
+            return Self::Exited(*status);
+        }
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::StackOverflow) => Self::Limit(LimitKind::Stack),
+            Some(Trap::UnreachableCodeReached) => Self::Aborted,
+            Some(trap) => Self::Trapped(trap.to_string()),
+            None => Self::Trapped(error.to_string()),
+        }
+    }
+}
+
+impl IsolateState {
+    pub(crate) fn files(&mut self) -> FileSystemView<'_> {
+        FileSystemView { files: &mut self.files, table: &mut self.table }
+    }
+
+    fn link(&mut self) -> wasmtime::Result<&mut Link> {
+        self.link.as_mut().ok_or_else(|| wasmtime::format_err!("no program is running"))
+    }
+}
+
+impl WasiView for IsolateState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl wasmtime_wasi_io::IoView for IsolateState {
+    fn table(&mut self) -> &mut ResourceTable {
+        &mut self.table
+    }
+}
+
+/// What a program asks of the host. The caller's side may be gone; then the run is about to be
+/// stopped, and it does not matter what it is told.
+impl interface::Host for IsolateState {
+    fn submit(&mut self, tool: String, arguments: String) -> wasmtime::Result<Result<u64, String>> {
+        let link = self.link()?;
+        if link.calls >= link.limits.tool_calls {
+            let hit = LimitHit::of(LimitKind::ToolCalls, &link.limits);
+            return Ok(Err(format!("the program reached the {hit}; {}", hit.advice())));
+        }
+        link.calls += 1;
+        let number = u64::from(link.calls);
+        let _ = link.events.send(Event::Call { number, tool, arguments });
+        Ok(Ok(number))
+    }
+
+    async fn poll(&mut self, timeout_ns: Option<u64>) -> wasmtime::Result<Vec<Completion>> {
+        const AT_ONCE: usize = 256;
+        let completions = &mut self.link()?.completions;
+        let mut done = Vec::new();
+        while done.len() < AT_ONCE
+            && let Ok(completion) = completions.try_recv()
+        {
+            done.push(completion);
+        }
+        if !done.is_empty() || timeout_ns == Some(0) {
+            return Ok(done);
+        }
+        let received = completions.recv_many(&mut done, AT_ONCE);
+        match timeout_ns {
+            None => {
+                received.await;
+            }
+            // Time over is an answer too: nothing has finished.
+            Some(nanoseconds) => {
+                let _ = tokio::time::timeout(Duration::from_nanos(nanoseconds), received).await;
+            }
+        }
+        Ok(done)
+    }
+
+    fn abandon(&mut self, number: u64) -> wasmtime::Result<()> {
+        let _ = self.link()?.events.send(Event::Abandon(number));
+        Ok(())
+    }
+
+    async fn query(
+        &mut self,
+        name: String,
+        arguments: String,
+    ) -> wasmtime::Result<Result<String, String>> {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.link()?.events.send(Event::Query { name, arguments, reply });
+        Ok(answer.await?)
+    }
+
+    async fn module_source(&mut self, name: String) -> wasmtime::Result<Option<(String, bool)>> {
+        let (reply, answer) = oneshot::channel();
+        let _ = self.link()?.events.send(Event::Module { name, reply });
+        let found = answer.await?;
+        Ok(found.map(|module| (module.source, module.is_package)))
+    }
+}

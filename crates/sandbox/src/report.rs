@@ -1,0 +1,181 @@
+//! From what an isolate reported to what the caller is told.
+
+use narrows_model::{Ending, Failure, LimitHit, LimitKind, Limits, Outcome, OutputStream};
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    driver::{Kept, Printed},
+    isolate::{Ended, Report},
+};
+
+/// The most of an error's text that is kept; a program can make it as long as it likes.
+const LONGEST_ERROR_BYTES: usize = 64 * 1024;
+
+/// The outcome as the guest tells it. It is untrusted: whatever a program did to the shim, it
+/// can only change what is said of itself.
+#[derive(Deserialize)]
+struct GuestOutcome {
+    ok: bool,
+    #[serde(default)]
+    error: Option<GuestError>,
+    result: Box<RawValue>,
+    /// The size of a result that is too large to be handed over at all.
+    #[serde(default)]
+    result_too_large: Option<u64>,
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct GuestError {
+    #[serde(rename = "type")]
+    kind: String,
+    message: String,
+    line: Option<u32>,
+    traceback: String,
+    /// A limit that only the guest can tell the error's relation to.
+    #[serde(default)]
+    cause: Option<Cause>,
+}
+
+/// What an exception says about its reason.
+#[derive(Clone, Copy, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+enum Cause {
+    Memory,
+    Files,
+    ToolCalls,
+}
+
+/// Puts together all that is known of a run. A result over its limit comes with it all the same,
+/// for a caller that has a place to keep it.
+pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outcome {
+    let mut notes = Vec::new();
+    let mut result = Value::Null;
+    let ending = match &report.ended {
+        Ended::Returned(text) => match serde_json::from_str::<GuestOutcome>(text) {
+            Ok(guest) => match serde_json::from_str(guest.result.get()) {
+                Ok(value) => {
+                    notes = guest.notes;
+                    result = value;
+                    let size = guest.result_too_large.unwrap_or(guest.result.get().len() as u64);
+                    returned(guest.ok, guest.error, size, &report, limits)
+                }
+                Err(error) => corrupt(&error),
+            },
+            Err(error) => corrupt(&error),
+        },
+        Ended::Exited(status) => failed(
+            "SystemExit",
+            format!("the program ended itself at once with exit status {status}"),
+        ),
+        Ended::Limit(kind) => Ending::stopped_by(LimitHit::of(*kind, limits)),
+        Ended::Cancelled => Ending::cancelled(),
+        // Where the interpreter cannot raise MemoryError, it gives up.
+        Ended::Aborted if report.memory_refused => {
+            Ending::stopped_by(LimitHit::of(LimitKind::Memory, limits))
+        }
+        Ended::Aborted => failed("Aborted", "the program aborted the interpreter".into()),
+        Ended::Trapped(reason) => {
+            failed("Crashed", format!("the program crashed the interpreter: {reason}"))
+        }
+    };
+    for (stream, kept) in
+        [(OutputStream::Stdout, &printed.stdout), (OutputStream::Stderr, &printed.stderr)]
+    {
+        notes.extend(truncation(stream, kept, limits));
+    }
+    Outcome {
+        ending,
+        result,
+        stdout: printed.stdout.text,
+        stderr: printed.stderr.text,
+        wall_time: report.wall_time,
+        cpu_time: report.cpu_time,
+        peak_memory_bytes: report.peak_memory_bytes,
+        tool_calls: report.tool_calls,
+        notes,
+    }
+}
+
+fn returned(
+    ok: bool,
+    error: Option<GuestError>,
+    result_bytes: u64,
+    report: &Report,
+    limits: &Limits,
+) -> Ending {
+    match error {
+        _ if ok && result_bytes > limits.result_bytes => {
+            let hit = LimitHit::of(LimitKind::Result, limits);
+            let message = format!(
+                "the result has {result_bytes} bytes as JSON, over the {hit}; {}",
+                hit.advice()
+            );
+            let failure = Failure { kind: "LimitExceeded".into(), message, ..Failure::default() };
+            Ending::Limit(hit, failure)
+        }
+        _ if ok => Ending::Success,
+        None => failed("CorruptOutcome", "the program's failure has no reason".into()),
+        Some(error) => {
+            let limit = limit_behind(&error, report, limits).map(|kind| LimitHit::of(kind, limits));
+            let mut failure = Failure {
+                kind: error.kind,
+                message: shortened(error.message),
+                line: error.line,
+                traceback: shortened(error.traceback),
+            };
+            let Some(hit) = limit else { return Ending::Failed(failure) };
+            // The exception of the tool call limit names it already.
+            if hit.name != LimitKind::ToolCalls {
+                let said = std::mem::take(&mut failure.message);
+                let colon = if said.is_empty() { "" } else { ": " };
+                failure.message =
+                    format!("{said}{colon}the program reached the {hit}; {}", hit.advice());
+            }
+            Ending::Limit(hit, failure)
+        }
+    }
+}
+
+/// Only what the host itself refused counts: a program cannot claim a limit.
+fn limit_behind(error: &GuestError, report: &Report, limits: &Limits) -> Option<LimitKind> {
+    match error.cause? {
+        Cause::Memory => report.memory_refused.then_some(LimitKind::Memory),
+        Cause::Files => report.files_refused,
+        Cause::ToolCalls => {
+            (report.tool_calls >= limits.tool_calls).then_some(LimitKind::ToolCalls)
+        }
+    }
+}
+
+fn corrupt(error: &serde_json::Error) -> Ending {
+    failed("CorruptOutcome", format!("the program's outcome is not valid: {error}"))
+}
+
+fn failed(kind: &str, message: String) -> Ending {
+    Ending::Failed(Failure { kind: kind.into(), message, ..Failure::default() })
+}
+
+fn truncation(stream: OutputStream, kept: &Kept, limits: &Limits) -> Option<String> {
+    (kept.dropped_bytes > 0).then(|| {
+        format!(
+            "{stream}: only the first {} bytes were kept (limit: {}), {} more were dropped",
+            kept.text.len(),
+            limits.output_bytes,
+            kept.dropped_bytes
+        )
+    })
+}
+
+/// The beginning and the end, where the important lines of a traceback are.
+fn shortened(text: String) -> String {
+    if text.len() <= LONGEST_ERROR_BYTES {
+        return text;
+    }
+    let half = LONGEST_ERROR_BYTES / 2;
+    let head = &text[..text.floor_char_boundary(half)];
+    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
+    format!("{head}\n[{} bytes left out]\n{tail}", text.len() - head.len() - tail.len())
+}

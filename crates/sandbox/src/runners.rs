@@ -1,0 +1,114 @@
+//! The threads that programs run on.
+//!
+//! A program can keep a processor busy for as long as its limits allow. On threads of its own
+//! it shares the machine by the system's scheduler and never delays the tasks of the caller's
+//! runtime.
+
+use std::{
+    collections::VecDeque,
+    io,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use tokio::runtime::Runtime;
+
+type Job = Box<dyn FnOnce(&Runtime) + Send>;
+/// Work for when there is no job; tells whether there may be more of it.
+type Chore = Box<dyn Fn(&Runtime) -> bool + Send + Sync>;
+
+/// A bounded number of threads, started when they are needed.
+pub(crate) struct Runners {
+    shared: Arc<Shared>,
+    most: usize,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    chore: Chore,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+    closed: bool,
+}
+
+impl Runners {
+    pub(crate) fn new(most: usize, chore: Chore) -> Self {
+        let shared = Shared { state: Mutex::default(), wake: Condvar::new(), chore };
+        Self { shared: Arc::new(shared), most }
+    }
+
+    /// Runs a job on the next free thread.
+    pub(crate) fn submit(&self, job: impl FnOnce(&Runtime) + Send + 'static) -> io::Result<()> {
+        let mut state = self.shared.state();
+        if state.idle == 0 && state.threads < self.most {
+            let shared = self.shared.clone();
+            // A runtime for each thread, so that its timers wake it directly.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+            thread::Builder::new()
+                .name("narrows-runner".into())
+                .spawn(move || shared.work(&runtime))?;
+            state.threads += 1;
+        }
+        state.jobs.push_back(Box::new(job));
+        self.shared.wake.notify_one();
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self, runtime: &Runtime) {
+        while let Some(job) = self.next(runtime) {
+            // Whoever waits for the job sees its channel close.
+            let _ = catch_unwind(AssertUnwindSafe(|| job(runtime)));
+        }
+        self.state().threads -= 1;
+    }
+
+    /// Waits for a job, doing chores meanwhile; `None` when there will be no more.
+    fn next(&self, runtime: &Runtime) -> Option<Job> {
+        let mut chores = true;
+        let mut state = self.state();
+        state.idle += 1;
+        let job = loop {
+            if let Some(job) = state.jobs.pop_front() {
+                break Some(job);
+            }
+            if state.closed {
+                break None;
+            }
+            if chores {
+                drop(state);
+                chores = catch_unwind(AssertUnwindSafe(|| (self.chore)(runtime))).unwrap_or(false);
+                state = self.state();
+            } else {
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+        };
+        state.idle -= 1;
+        job
+    }
+}
+
+impl Drop for Runners {
+    fn drop(&mut self) {
+        self.shared.state().closed = true;
+        self.shared.wake.notify_all();
+    }
+}
+
+impl std::fmt::Debug for Runners {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runners").field("most", &self.most).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,101 @@
+//! Moves the engine's epoch on while programs run, which is what interrupts them.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use wasmtime::Engine;
+
+/// How often a running program can be interrupted. Cancelling takes at most about twice this.
+const TICK: Duration = Duration::from_millis(4);
+
+/// It goes on for so many ticks when nobody needs it any more, because waking it takes longer
+/// than a short run.
+const IDLE_TICKS: u32 = 50;
+
+/// A thread that ticks only while somebody needs it, and sleeps otherwise.
+#[derive(Debug)]
+pub(crate) struct Ticker {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    users: Mutex<Users>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Users {
+    count: usize,
+    asleep: bool,
+    closed: bool,
+}
+
+/// While this exists, the epoch moves.
+#[derive(Debug)]
+pub(crate) struct Ticking(Arc<Shared>);
+
+impl Ticker {
+    pub(crate) fn start(engine: &Engine) -> std::io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let (engine, theirs) = (engine.clone(), shared.clone());
+        thread::Builder::new().name("narrows-ticker".into()).spawn(move || {
+            let mut idle = 0;
+            while theirs.is_needed(&mut idle) {
+                thread::sleep(TICK);
+                engine.increment_epoch();
+            }
+        })?;
+        Ok(Self { shared })
+    }
+
+    pub(crate) fn tick(&self) -> Ticking {
+        self.shared.change(|users| users.count += 1);
+        Ticking(self.shared.clone())
+    }
+}
+
+impl Shared {
+    fn users(&self) -> MutexGuard<'_, Users> {
+        self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Users)) {
+        let mut users = self.users();
+        change(&mut users);
+        if users.asleep {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Whether to tick, after a sleep if nobody needed it for long; `false` when nobody will.
+    fn is_needed(&self, idle: &mut u32) -> bool {
+        let mut users = self.users();
+        *idle = if users.count > 0 { 0 } else { *idle + 1 };
+        if *idle > IDLE_TICKS {
+            users.asleep = true;
+            users = self
+                .changed
+                .wait_while(users, |users| users.count == 0 && !users.closed)
+                .unwrap_or_else(PoisonError::into_inner);
+            users.asleep = false;
+            *idle = 0;
+        }
+        users.count > 0 || !users.closed
+    }
+}
+
+impl Drop for Ticking {
+    fn drop(&mut self) {
+        self.0.change(|users| users.count -= 1);
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        self.shared.change(|users| users.closed = true);
+    }
+}

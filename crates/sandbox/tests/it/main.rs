@@ -1,0 +1,4 @@
+//! What the sandbox promises, by what would break if it did not hold.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod support;

@@ -1,0 +1,185 @@
+//! A sandbox to test with, and a host that remembers what happened.
+
+use std::{
+    collections::HashMap,
+    path::Path,
+    sync::{Arc, LazyLock, Mutex},
+    time::Duration,
+};
+
+use futures::future::BoxFuture;
+use narrows_model::{Failure, LimitKind, Limits, Outcome, OutputStream, Program};
+use narrows_sandbox::{
+    ModuleSource, Query, RunOptions, Sandbox, SandboxConfig, ToolCall, ToolFailure, ToolHost,
+    Workspace,
+};
+use serde_json::{Value, value::RawValue};
+use tokio_util::sync::CancellationToken;
+
+/// One for all tests of a process.
+pub static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
+    let config = SandboxConfig { warm_isolates: 0, ..SandboxConfig::default() };
+    Sandbox::new(config).expect("the sandbox starts")
+});
+
+/// A host with modules to import and tools that tests understand.
+#[derive(Debug, Default)]
+pub struct TestHost {
+    pub modules: HashMap<String, ModuleSource>,
+    /// What was printed, in order.
+    pub printed: Mutex<Vec<(OutputStream, String)>>,
+    /// The tools that were called, in order.
+    pub calls: Mutex<Vec<String>>,
+    /// Calls of `slow` that were dropped before they were done.
+    pub dropped: Arc<Mutex<u32>>,
+    /// The modules that were asked for.
+    pub asked: Mutex<Vec<String>>,
+    /// The most calls that were in flight at once.
+    pub most_in_flight: Arc<Mutex<(u32, u32)>>,
+}
+
+impl TestHost {
+    /// `from client import call_mcp_tool, query` works.
+    pub fn new() -> Self {
+        Self::default().with_module(
+            "client",
+            "from _narrows.calls import call as call_mcp_tool, query, ToolError",
+        )
+    }
+
+    pub fn with_module(mut self, name: &str, source: &str) -> Self {
+        let is_package = matches!(name, "servers" | "skills");
+        let source = ModuleSource { source: source.into(), is_package };
+        self.modules.insert(name.into(), source);
+        self
+    }
+
+    pub fn stdout(&self) -> String {
+        let printed = self.printed.lock().unwrap();
+        let stdout = printed.iter().filter(|(stream, _)| *stream == OutputStream::Stdout);
+        stdout.map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+struct InFlight(Arc<Mutex<(u32, u32)>>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.lock().unwrap().0 -= 1;
+    }
+}
+
+struct CountDrop(Arc<Mutex<u32>>, bool);
+
+impl Drop for CountDrop {
+    fn drop(&mut self) {
+        if !self.1 {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+}
+
+impl ToolHost for TestHost {
+    /// `echo` gives its arguments back, `fail` fails, `wait` answers after `ms` milliseconds,
+    /// `never` does not answer, anything else does not exist.
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        self.calls.lock().unwrap().push(call.tool.clone());
+        {
+            let mut flight = self.most_in_flight.lock().unwrap();
+            flight.0 += 1;
+            flight.1 = flight.1.max(flight.0);
+        }
+        let flight = InFlight(self.most_in_flight.clone());
+        let dropped = self.dropped.clone();
+        Box::pin(async move {
+            let _flight = flight;
+            match call.tool.as_str() {
+                "echo" => Ok(call.arguments),
+                "fail" => {
+                    let mut failure = ToolFailure::new("the tool failed as it was told");
+                    failure.details.insert("code".into(), 7.into());
+                    Err(failure)
+                }
+                "wait" => {
+                    let arguments: Value = serde_json::from_str(call.arguments.get()).unwrap();
+                    let ms = arguments["ms"].as_u64().unwrap_or(0);
+                    tokio::time::sleep(Duration::from_millis(ms)).await;
+                    Ok(call.arguments)
+                }
+                "never" => {
+                    let _count = CountDrop(dropped, false);
+                    std::future::pending::<()>().await;
+                    Err(ToolFailure::new("unreachable"))
+                }
+                other => Err(ToolFailure::new(format!("no tool {other:?}"))),
+            }
+        })
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        Box::pin(async move {
+            match query.name.as_str() {
+                "double" => {
+                    let arguments: Value = serde_json::from_str(query.arguments.get()).unwrap();
+                    let answer = arguments["n"].as_i64().unwrap() * 2;
+                    Ok(RawValue::from_string(answer.to_string()).unwrap())
+                }
+                other => Err(ToolFailure::new(format!("no query {other:?}"))),
+            }
+        })
+    }
+
+    fn module(&self, name: &str) -> Option<ModuleSource> {
+        self.asked.lock().unwrap().push(name.into());
+        self.modules.get(name).cloned()
+    }
+
+    fn output(&self, stream: OutputStream, text: &str) {
+        self.printed.lock().unwrap().push((stream, text.into()));
+    }
+}
+
+/// Runs a program with everything at its default.
+pub async fn run(source: &str) -> Outcome {
+    run_with(source, &TestHost::new(), RunOptions::default()).await
+}
+
+pub async fn run_within(source: &str, limits: Limits) -> Outcome {
+    run_with(source, &TestHost::new(), RunOptions { limits, workspace: None }).await
+}
+
+/// Runs a program with a directory as its workspace.
+pub async fn run_in(directory: &Path, source: &str) -> Outcome {
+    run_in_within(directory, source, Limits::default()).await
+}
+
+pub async fn run_in_within(directory: &Path, source: &str, limits: Limits) -> Outcome {
+    let workspace = Some(Workspace::open(directory, &limits).expect("a workspace"));
+    run_with(source, &TestHost::new(), RunOptions { limits, workspace }).await
+}
+
+pub async fn run_with(source: &str, host: &TestHost, options: RunOptions) -> Outcome {
+    SANDBOX
+        .run(Program::new(source), host, options, CancellationToken::new())
+        .await
+        .expect("the program is run")
+}
+
+/// The result of a program that must succeed.
+#[track_caller]
+pub fn value(outcome: &Outcome) -> &Value {
+    assert!(outcome.is_success(), "{:?}\n{}", outcome.ending, outcome.stderr);
+    &outcome.result
+}
+
+/// The failure of a program that must fail.
+#[track_caller]
+pub fn failure(outcome: &Outcome) -> &Failure {
+    outcome.failure().unwrap_or_else(|| panic!("it succeeded with {}", outcome.result))
+}
+
+/// The limit that must have ended a program.
+#[track_caller]
+pub fn limit(outcome: &Outcome) -> LimitKind {
+    outcome.limit().unwrap_or_else(|| panic!("no limit: {:?}", outcome.ending)).name
+}
