@@ -110,7 +110,9 @@ impl LimitHit {
     /// What to do about it.
     pub fn advice(&self) -> &'static str {
         match self.name {
-            LimitKind::WallTime => "wait for less, do the waits together, or ask for more time",
+            LimitKind::WallTime => {
+                "do less in one run, wait for things together, or ask for more time"
+            }
             LimitKind::CpuTime => "do less work in one run, or ask for more time",
             LimitKind::Memory => "work on the data in parts, or ask for more memory",
             LimitKind::Output => "print less, and write long output to a file in the workspace",

@@ -2,8 +2,9 @@
 
 import _narrows.preload  # noqa: F401  (first: fills the snapshot)
 import wit_world
-from _narrows import fresh, importer, loop, program, refusals, roster
+from _narrows import fresh, hashes, importer, loop, program, refusals, roster
 
+hashes.install()
 importer.install()
 loop.install()
 refusals.install()

@@ -6,7 +6,6 @@ import atexit
 import builtins
 import gc
 import inspect
-import re
 import sys
 from contextvars import Context
 from json import JSONEncoder, loads
@@ -18,13 +17,13 @@ from .loop import HostEventLoop
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 # Where the value of the last expression goes; no program can write this name.
 _LAST = "<last>"
-_RESULT = re.compile(r"^result *=[^=]", re.MULTILINE).search
 # How long tasks that outlive the program may take to end when they are cancelled.
 _GRACE_SECONDS = 1.0
 # More than this is not handed over at all.
 _MOST_RESULT = 16 << 20
 _encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _missing = object()
+_ASYNCHRONOUS = {CoroutineType, asyncio.Task, asyncio.Future}
 
 
 def run(name: str, source: str, context: str) -> str:
@@ -82,7 +81,8 @@ def _compile(source: str, name: str):
 
 def _sets_result(source: str) -> bool:
     """Whether the program surely assigns `result`, so that its last expression does not matter."""
-    return _RESULT(source) is not None and "\"\"\"" not in source and "'''" not in source
+    assigned = source.startswith(("result = ", "result=")) or "\nresult = " in source
+    return assigned and '"""' not in source and "'''" not in source
 
 
 def _run_async(main, notes: list[str]) -> None:
@@ -155,11 +155,9 @@ def _finish(main) -> None:
     try:
         atexit._run_exitfuncs()
         if main is not None:
-            asynchronous = any(
-                issubclass(type(value), (CoroutineType, asyncio.Future)) for value in main.__dict__.values()
-            )
+            kinds = set(map(type, main.__dict__.values()))
             main.__dict__.clear()
-            if asynchronous:
+            if not kinds.isdisjoint(_ASYNCHRONOUS):
                 gc.collect()  # reports coroutines that were never awaited and errors nobody saw
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)

@@ -1,0 +1,30 @@
+# `make test` is all that CI does: it installs what the tests need, checks and tests.
+
+# Under CI every run is a new clone; the built dependencies are kept outside of it.
+ifdef CI
+export CARGO_TARGET_DIR ?= $(HOME)/.cache/narrows/ci-target
+endif
+
+# One profile for everything, see Cargo.toml.
+CARGO_FLAGS := --release --locked --workspace
+
+.PHONY: test tools format lint boundaries units
+
+test: tools format lint boundaries units
+
+# What the tests need beside Rust and a C compiler.
+tools:
+	scripts/install-test-tools
+
+format:
+	cargo fmt --all --check
+
+lint:
+	cargo clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
+
+# What crates must not know, checked where it is cheap; see ARCHITECTURE.md.
+boundaries:
+	scripts/check-boundaries
+
+units:
+	cargo test $(CARGO_FLAGS)
