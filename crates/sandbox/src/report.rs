@@ -81,6 +81,10 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
             failed("Crashed", format!("the program crashed the interpreter: {reason}"))
         }
     };
+    if let (Ending::Success, Some(kind)) = (&ending, report.files_refused) {
+        let hit = LimitHit::of(kind, limits);
+        notes.push(format!("the program reached the {hit}, so that something was not written"));
+    }
     for (stream, kept) in
         [(OutputStream::Stdout, &printed.stdout), (OutputStream::Stderr, &printed.stderr)]
     {

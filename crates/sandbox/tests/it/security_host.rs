@@ -138,7 +138,7 @@ import os, posix
 os.environ["OWN"] = "mine"
 result = {
     "of the host": sorted(name for name in os.environ if name not in ("LANG", "TZ", "HOME", "TMPDIR", "OWN")),
-    "posix": sorted(name.decode() for name in posix.environ if name not in (b"LANG", b"TZ", b"HOME", b"TMPDIR")),
+    "posix": sorted(name.decode() for name in posix.environ if name not in (b"LANG", b"TZ", b"HOME", b"TMPDIR", b"OWN")),
     "getenv": [os.getenv(name) for name in ("PATH", "USER", "CARGO_MANIFEST_DIR", "CARGO_HOME")],
     "values": "\n".join(os.environ.values()),
     "own": os.getenv("OWN"),
@@ -420,28 +420,23 @@ fn secrets_of_the_builder() -> Vec<String> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let mut secrets: Vec<String> = values.chain([host.trim().to_owned()]).collect();
     secrets.push(env!("CARGO_MANIFEST_DIR").into());
-    secrets.push("target/release".into());
     secrets.push(".cargo/registry/src".into());
     secrets.retain(|secret| secret.len() > 7);
     secrets
 }
 
-/// The program gets the text in halves, so that its own text is not what it finds.
+/// The program gets the texts backwards, so that its own source is not what it finds.
 #[tokio::test]
 async fn no_object_of_the_guest_names_the_building_machine() {
-    let halves: Vec<(String, String)> = secrets_of_the_builder()
-        .iter()
-        .map(|secret| (secret[..3].to_owned(), secret[3..].to_owned()))
-        .collect();
-    assert!(halves.len() >= 3);
+    let backwards = |text: &String| text.chars().rev().collect::<String>();
+    let secrets: Vec<String> = secrets_of_the_builder().iter().map(backwards).collect();
+    assert!(secrets.len() >= 3);
     let source = format!(
         r#"
-import gc, json, sys, types
-needles = [("".join(halves)) for halves in {halves}]
-known = "".join(["control of the sear", "ch 8261"])
-needles.append(known)
-import json.decoder
-json.decoder.control = types.SimpleNamespace(inner=[{{"deep": (known + " here").upper().lower()}}])
+import gc, json.decoder, sys, types
+needles = [text[::-1] for text in {secrets:?}]
+needles.append("lortnoc 8261"[::-1])
+json.decoder.control = types.SimpleNamespace(inner=[{{"deep": (needles[-1] + " here")}}])
 CODE = ("co_consts", "co_names", "co_varnames", "co_filename", "co_name", "co_qualname")
 seen, waiting, found, texts = set(), [sys.modules, *gc.get_objects()], set(), 0
 mine = {{id(needles), id(seen), id(waiting), id(found)}} | {{id(needle) for needle in needles}}
@@ -454,20 +449,19 @@ while waiting:
     if kind is str or kind is bytes:
         texts += 1
         text = item if kind is str else item.decode("latin-1")
-        found.update(place for place, needle in enumerate(needles) if len(needle) <= len(text) and needle in text)
+        found.update(place for place, needle in enumerate(needles) if needle in text)
     elif kind is types.CodeType:
         waiting.extend(getattr(item, name) for name in CODE)
     elif kind is not types.FrameType and item is not globals():
         waiting.extend(gc.get_referents(item))
 result = [sorted(found), texts > 50_000]
-"#,
-        halves = json!(halves),
+"#
     );
     let limits = Limits::default();
     let options = RunOptions { limits, workspace: None };
     let outcome = run_with(&source, &TestHost::new(), options).await;
     // Only the control, which is hidden as deep as anything: so the walk finds what is there.
-    assert_eq!(*value(&outcome), json!([[halves.len()], true]));
+    assert_eq!(*value(&outcome), json!([[secrets.len()], true]));
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ pending: dict[int, asyncio.Future] = {}
 class ToolError(Exception):
     """A tool that was called reported a failure."""
 
+    __module__ = "builtins"
+
     def __init__(self, message: str, **details):
         super().__init__(message)
         self.message = message
@@ -31,6 +33,8 @@ class ToolError(Exception):
 
 class LimitError(RuntimeError):
     """The program used up something that it was given a limited amount of."""
+
+    __module__ = "builtins"
 
 
 async def call(tool: str, arguments: dict):

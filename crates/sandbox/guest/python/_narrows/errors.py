@@ -11,23 +11,20 @@ from .calls import LimitError
 _OURS = ("/0/", "/world/", "/bundled/")
 _MACHINERY = {"/python/asyncio/runners.py", "/python/asyncio/base_events.py", "<frozen importlib._bootstrap>"}
 _PYTHON = "/python/"
-
-
-_source = ("", "")
+# Writing past a quota; the C library makes every failed write to a stream an I/O error.
+_FULL = (errno.EDQUOT, errno.EIO)
 
 
 def remember_source(name: str, source: str) -> None:
     """Lets tracebacks show the lines of a program that is in no file."""
-    global _source
-    _source = (name, source)
-    # A function in a tuple: `linecache` calls it when somebody asks for a line.
-    linecache.cache[name] = (lambda: source,)
+    if name.startswith("<"):
+        linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    else:
+        # A function in a tuple: `linecache` calls it when somebody asks for a line.
+        linecache.cache[name] = (lambda: source,)
 
 
 def describe(error: BaseException, program: str) -> dict:
-    name, source = _source
-    # It asks no function for names like `<string>`.
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     shown = traceback.TracebackException(
         type(error), error, error.__traceback__, compact=True, max_group_width=20
     )
@@ -47,7 +44,7 @@ def _cause(error: BaseException) -> str | None:
         return "memory"
     if isinstance(error, LimitError):
         return "tool_calls"
-    if isinstance(error, OSError) and error.errno == errno.EDQUOT or isinstance(error, sqlite3.Error):
+    if isinstance(error, OSError) and error.errno in _FULL or isinstance(error, sqlite3.Error):
         return "files"
     for inner in getattr(error, "exceptions", ()):
         if (cause := _cause(inner)) is not None:
@@ -74,7 +71,7 @@ def _hidden(filename: str) -> bool:
 
 def _type_name(error: BaseException) -> str:
     kind = type(error)
-    if kind.__module__ in ("builtins", "__main__") or kind.__module__.startswith("_narrows"):
+    if kind.__module__ in ("builtins", "__main__"):
         return kind.__qualname__
     return f"{kind.__module__}.{kind.__qualname__}"
 

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import warnings
 
-from . import calls, tzdb  # noqa: F401
+from . import calls, loop, tzdb  # noqa: F401
 
 _EVERY_ENVIRONMENT = {"LANG": "C.UTF-8", "TZ": "UTC", "HOME": "/tmp", "TMPDIR": "/tmp"}
 
@@ -25,9 +25,21 @@ def seal() -> None:
     warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
     for ignored in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
         warnings.filterwarnings("ignore", category=ignored, append=True)
+    _warnings_without_advice()
     gc.collect()
     # What is in the snapshot is never garbage: the collector need not touch its pages.
     gc.freeze()
+
+
+def _warnings_without_advice() -> None:
+    """Leaves out the line about `tracemalloc`, which would not help anybody here."""
+    show = warnings._showwarnmsg_impl
+
+    def show_without_source(message):
+        message.source = None
+        show(message)
+
+    warnings._showwarnmsg_impl = show_without_source
 
 
 _begun = False
@@ -48,6 +60,7 @@ def begin(workspace: bool) -> None:
 def forget() -> None:
     """After the warm-up: leaves no trace of it."""
     calls.forget()
+    loop.forget()
     sys.modules.pop("__main__", None)
     linecache.cache.clear()
     gc.collect()

@@ -8,18 +8,28 @@ from . import calls
 from _asyncio import _swap_current_task
 
 
+# How many tasks were made; asyncio's own count goes on from the snapshot.
+_tasks = 0
+
+
 class Deadlock(RuntimeError):
     """Everything waits, and nothing is left that could wake it."""
+
+    __module__ = "builtins"
 
 
 class _HostSelector:
     """Stands where asyncio expects a selector of file descriptors."""
 
+    def __init__(self, loop):
+        self._loop = loop
+
     def select(self, timeout=None):
         if timeout is None:
-            if not calls.pending:
-                raise Deadlock(_deadlock_message())
-            calls.poll(None)
+            if calls.pending:
+                calls.poll(None)
+            else:
+                self._loop._report_deadlock()
         elif timeout > 0:
             calls.poll(int(timeout * 1e9))
         elif calls.pending:
@@ -36,7 +46,8 @@ class _HostSelector:
 class HostEventLoop(base_events.BaseEventLoop):
     def __init__(self, selector=None):
         super().__init__()
-        self._selector = _HostSelector()
+        self._selector = _HostSelector(self)
+        self._first_task = None
         # The host waits to the nanosecond; the default would spin before each timer.
         self._clock_resolution = 1e-6
 
@@ -45,6 +56,24 @@ class HostEventLoop(base_events.BaseEventLoop):
 
     def _write_to_self(self):
         pass
+
+    def create_task(self, coro, *, name=None, **kwargs):
+        global _tasks
+        if name is None:
+            _tasks += 1
+            name = f"Task-{_tasks}"
+        task = super().create_task(coro, name=name, **kwargs)
+        if self._first_task is None:
+            self._first_task = task
+        return task
+
+    def _report_deadlock(self):
+        """Lets the first task fail where it waits, so that the traceback shows the line."""
+        error = Deadlock(_deadlock_message(self))
+        waiter = getattr(self._first_task, "_fut_waiter", None)
+        if not asyncio.isfuture(waiter) or waiter.done():
+            raise error
+        waiter.set_exception(error)
 
     def run_in_executor(self, executor, func, *args):
         """There are no threads: the function runs at the loop's next turn."""
@@ -101,18 +130,19 @@ def _nested(function):
     return run
 
 
-def _deadlock_message() -> str:
-    waiting = []
-    try:
-        loop = events._get_running_loop()
-        waiting = sorted(task.get_coro().__qualname__ for task in asyncio.all_tasks(loop))
-    except Exception:
-        pass
-    names = f" (waiting: {', '.join(waiting[:10])})" if waiting else ""
+def _deadlock_message(loop) -> str:
+    others = asyncio.all_tasks(loop) - {loop._first_task}
+    names = sorted({task.get_coro().__qualname__ for task in others})[:10]
+    also = f" ({', '.join(names)} waits too)" if names else ""
     return (
-        "deadlock: the program waits for something that can no longer happen, such as an item "
-        f"in a queue that nobody fills or a future that nobody sets{names}"
+        "the program waits for something that can no longer happen, such as an item in a queue "
+        f"that nobody fills or a future that nobody sets{also}"
     )
+
+
+def forget() -> None:
+    global _tasks
+    _tasks = 0
 
 
 def install() -> None:

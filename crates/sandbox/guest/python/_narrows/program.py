@@ -104,8 +104,11 @@ def _end_tasks(loop, notes: list[str]) -> None:
     if not left:
         return
     names = ", ".join(sorted({task.get_coro().__qualname__ for task in left})[:10])
-    count = "1 task was" if len(left) == 1 else f"{len(left)} tasks were"
-    notes.append(f"{count} still running when the program ended and was cancelled: {names}; await what must finish")
+    count, was = ("1 task", "was") if len(left) == 1 else (f"{len(left)} tasks", "were")
+    notes.append(
+        f"{count} {was} still running when the program ended and {was} cancelled: {names}; "
+        "await what must finish"
+    )
     for task in left:
         task.cancel()
     _, stubborn = loop.run_until_complete(asyncio.wait(left, timeout=_GRACE_SECONDS))
@@ -127,7 +130,8 @@ def _ending(error: BaseException | None, name: str, notes: list[str]) -> str:
         message = f"the program ended itself with exit status {code}"
         details = {"type": "SystemExit", "message": message, "line": None, "traceback": ""}
         try:
-            details |= errors.describe(error, name) | {"message": message}
+            # As from CPython: no traceback, but the line helps.
+            details["line"] = errors.describe(error, name)["line"]
         except Exception:
             pass
         return f'"ok":false,"error":{_text(details)},'
@@ -155,6 +159,7 @@ def _finish(main) -> None:
     try:
         atexit._run_exitfuncs()
         if main is not None:
+            _report_coroutines(main)
             kinds = set(map(type, main.__dict__.values()))
             main.__dict__.clear()
             if not kinds.isdisjoint(_ASYNCHRONOUS):
@@ -166,6 +171,18 @@ def _finish(main) -> None:
             stream.flush()
         except BaseException:
             pass
+
+
+def _report_coroutines(main) -> None:
+    """Names the coroutines that were called, kept in a variable and never awaited."""
+    for name, value in main.__dict__.items():
+        if type(value) is CoroutineType and inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+            value.close()
+            print(
+                f"{main.__file__}: RuntimeWarning: coroutine {value.__qualname__!r} in the variable "
+                f"{name!r} was never awaited; write `await {value.__name__}(...)`",
+                file=sys.stderr,
+            )
 
 
 def _text(value) -> str:

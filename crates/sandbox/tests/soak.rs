@@ -1,0 +1,119 @@
+//! Ten thousand runs in one process, a tenth of them into each limit: memory, descriptors and
+//! threads stay where they were, and the last run works like the first.
+//!
+//! A test binary of its own, so that nothing else runs in the process that it measures.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+use std::{fs, sync::Arc, time::Duration};
+
+use futures::{StreamExt, stream};
+use narrows_model::{LimitKind, Limits, Program};
+use narrows_sandbox::{NoTools, RunOptions, Sandbox, SandboxConfig, Workspace};
+use tokio_util::sync::CancellationToken;
+
+const RUNS: usize = 10_000;
+const AT_ONCE: usize = 4;
+const MIB: u64 = 1 << 20;
+/// What may stay: the allocator's own reserves, not something that grows with every run.
+const MEMORY_SLACK_BYTES: u64 = 64 * MIB;
+
+/// A program for each limit.
+const PROGRAMS: [(LimitKind, &str); 10] = [
+    (LimitKind::WallTime, "import time\ntime.sleep(100)"),
+    (LimitKind::CpuTime, "while True: pass"),
+    (LimitKind::Memory, "x = bytearray(10**9)"),
+    (LimitKind::Output, "while True: print('x' * 1000)"),
+    (LimitKind::Result, "result = 'x' * 10_000"),
+    (
+        LimitKind::ToolCalls,
+        "from _narrows.calls import call\n\
+         while True:\n    try:\n        await call('none', {})\n    except ToolError:\n        pass",
+    ),
+    (LimitKind::Stack, "import sys\nsys.setrecursionlimit(10**9)\ndef f(): f()\nf()"),
+    (LimitKind::WorkspaceBytes, "with open('big', 'wb') as file: file.write(bytes(5000))"),
+    (LimitKind::WorkspaceFiles, "import os\nfor n in range(100): os.mkdir(f'folder-{n}')"),
+    (LimitKind::TmpBytes, "with open('/tmp/big', 'wb') as file: file.write(bytes(5000))"),
+];
+
+fn limits(kind: LimitKind) -> Limits {
+    let ample = Limits::default();
+    match kind {
+        LimitKind::WallTime => Limits { wall_time: Duration::from_millis(5), ..ample },
+        LimitKind::CpuTime => Limits { cpu_time: Duration::from_millis(5), ..ample },
+        LimitKind::Memory => Limits { memory_bytes: 64 * MIB, ..ample },
+        LimitKind::Output => Limits { output_bytes: 1_000, ..ample },
+        LimitKind::Result => Limits { result_bytes: 1_000, ..ample },
+        LimitKind::ToolCalls => Limits { tool_calls: 3, ..ample },
+        LimitKind::Stack => ample,
+        LimitKind::WorkspaceBytes => Limits { workspace_bytes: 1_000, ..ample },
+        LimitKind::WorkspaceFiles => Limits { workspace_files: 3, ..ample },
+        LimitKind::TmpBytes => Limits { tmp_bytes: 1_000, ..ample },
+    }
+}
+
+/// What the process holds.
+#[derive(Debug)]
+struct Holdings {
+    memory_bytes: u64,
+    descriptors: usize,
+    threads: usize,
+}
+
+impl Holdings {
+    fn now() -> Self {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let rss = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        let kilobytes: u64 = rss.trim().trim_end_matches(" kB").parse().unwrap();
+        Self {
+            memory_bytes: kilobytes * 1024,
+            descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
+            threads: fs::read_dir("/proc/self/task").unwrap().count(),
+        }
+    }
+}
+
+async fn one_of_each(sandbox: &Sandbox, number: usize) {
+    let (kind, source) = PROGRAMS[number % PROGRAMS.len()];
+    let limits = limits(kind);
+    let directory = tempfile::tempdir().unwrap();
+    let workspace: Option<Arc<Workspace>> =
+        matches!(kind, LimitKind::WorkspaceBytes | LimitKind::WorkspaceFiles)
+            .then(|| Workspace::open(directory.path(), &limits).unwrap());
+    let options = RunOptions { limits, workspace };
+    let outcome = sandbox
+        .run(Program::new(source), &NoTools, options, CancellationToken::new())
+        .await
+        .unwrap();
+    let hit = outcome.limit().unwrap_or_else(|| panic!("{kind:?}: {:?}", outcome.ending));
+    assert_eq!(hit.name, kind);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_runs_into_every_limit_leave_nothing_behind() {
+    let config = SandboxConfig { most_runs: AT_ONCE, ..SandboxConfig::default() };
+    let sandbox = Sandbox::new(config).unwrap();
+    let run = |numbers: std::ops::Range<usize>| {
+        stream::iter(numbers).for_each_concurrent(AT_ONCE, |number| one_of_each(&sandbox, number))
+    };
+    // The first rounds fill pools and caches that are meant to stay.
+    run(0..PROGRAMS.len() * 20).await;
+    sandbox.warmed().await;
+    let before = Holdings::now();
+
+    run(0..RUNS).await;
+
+    sandbox.warmed().await;
+    let after = Holdings::now();
+    assert!(
+        after.memory_bytes < before.memory_bytes + MEMORY_SLACK_BYTES,
+        "memory grew: {before:?} {after:?}"
+    );
+    assert_eq!(after.descriptors, before.descriptors, "{before:?} {after:?}");
+    assert!(after.threads <= before.threads, "{before:?} {after:?}");
+    let program = Program::new("result = 1 + 1");
+    let outcome = sandbox
+        .run(program, &NoTools, RunOptions::default(), CancellationToken::new())
+        .await
+        .unwrap();
+    assert_eq!(outcome.result, 2);
+}
