@@ -20,8 +20,19 @@ const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 pub struct ExecuteRequest {
     pub program: Program,
     pub limits: Limits,
+    pub output: OutputUse,
     /// The directory that the program sees as `/workspace`.
     pub workspace: Option<PathBuf>,
+}
+
+/// What the caller does with what the program prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputUse {
+    /// It reads the outcome's text, and needs to know of what is missing there.
+    #[default]
+    Kept,
+    /// It has shown everything as it came.
+    Streamed,
 }
 
 /// Why a program was not run.
@@ -62,10 +73,10 @@ impl Executor {
         host: &dyn ToolHost,
         cancel: CancellationToken,
     ) -> Result<Outcome, ExecuteError> {
-        let ExecuteRequest { program, limits, workspace } = request;
+        let ExecuteRequest { program, limits, output, workspace } = request;
         check(&limits)?;
         let workspace = workspace.map(|path| Workspace::open(path, &limits)).transpose()?;
-        let overflow = Overflow::new(host, &limits, workspace.clone());
+        let overflow = Overflow::new(host, &limits, output, workspace.clone());
         let options = RunOptions { limits, workspace };
         let outcome = self.sandbox.run(program, &overflow, options, cancel).await?;
         Ok(overflow.finish(outcome))

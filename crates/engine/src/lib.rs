@@ -6,4 +6,4 @@
 mod execute;
 mod overflow;
 
-pub use execute::{ExecuteError, ExecuteRequest, Executor};
+pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse};

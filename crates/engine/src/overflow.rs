@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::execute::OutputUse;
 use futures::future::BoxFuture;
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream};
 use narrows_sandbox::{
@@ -18,6 +19,7 @@ const MOST_NAMES: u32 = 10_000;
 pub(crate) struct Overflow<'a> {
     host: &'a dyn ToolHost,
     limit: u64,
+    output: OutputUse,
     workspace: Option<Arc<Workspace>>,
     stdout: Mutex<Spill>,
     stderr: Mutex<Spill>,
@@ -36,19 +38,23 @@ impl<'a> Overflow<'a> {
     pub(crate) fn new(
         host: &'a dyn ToolHost,
         limits: &Limits,
+        output: OutputUse,
         workspace: Option<Arc<Workspace>>,
     ) -> Self {
         let limit = limits.output_bytes;
-        Self { host, limit, workspace, stdout: Mutex::default(), stderr: Mutex::default() }
+        Self { host, limit, output, workspace, stdout: Mutex::default(), stderr: Mutex::default() }
     }
 
     /// Moves a large result into the workspace, and says what was kept where.
     pub(crate) fn finish(self, mut outcome: Outcome) -> Outcome {
-        for (stream, spill) in
-            [(OutputStream::Stdout, &self.stdout), (OutputStream::Stderr, &self.stderr)]
-        {
-            let spill = spill.lock().unwrap_or_else(PoisonError::into_inner);
-            outcome.notes.extend(spill.note(stream));
+        if self.output == OutputUse::Kept {
+            for (stream, spill) in
+                [(OutputStream::Stdout, &self.stdout), (OutputStream::Stderr, &self.stderr)]
+            {
+                let spill = spill.lock().unwrap_or_else(PoisonError::into_inner);
+                let dropped = outcome.dropped_bytes.of(stream);
+                outcome.notes.extend(spill.note(stream, dropped, self.limit));
+            }
         }
         if let Some(LimitKind::Result) = outcome.limit().map(|hit| hit.name) {
             self.keep_result(&mut outcome);
@@ -61,6 +67,7 @@ impl<'a> Overflow<'a> {
         let result = std::mem::take(&mut outcome.result);
         let Some(workspace) = &self.workspace else { return };
         if result.is_null() {
+            outcome.notes.push("result: it is too large even for a file; write it in parts".into());
             return;
         }
         let text = result.to_string();
@@ -110,15 +117,25 @@ impl Spill {
         Ok(())
     }
 
-    fn note(&self, stream: OutputStream) -> Option<String> {
-        if let Some((name, _)) = &self.file {
-            return Some(format!(
-                "{stream}: the other {} bytes are in /workspace/{name}",
-                self.written
-            ));
+    /// What became of the bytes past the limit.
+    fn note(&self, stream: OutputStream, dropped: u64, limit: u64) -> Option<String> {
+        if dropped == 0 {
+            return None;
         }
-        let reason = self.failed.as_ref()?;
-        Some(format!("{stream}: the rest could not be kept in the workspace: {reason}"))
+        let first = format!("{stream}: only the first {limit} bytes are shown");
+        Some(match (&self.file, &self.failed) {
+            (Some((name, _)), None) => {
+                format!("{first}; the other {dropped} bytes are in /workspace/{name}")
+            }
+            (Some((name, _)), Some(reason)) => format!(
+                "{first}; the next {} bytes are in /workspace/{name}, the rest is lost: {reason}",
+                self.written
+            ),
+            (None, Some(reason)) => {
+                format!("{first}; {dropped} more could not be kept in the workspace: {reason}")
+            }
+            (None, None) => format!("{first}; {dropped} more were dropped"),
+        })
     }
 }
 
@@ -155,7 +172,7 @@ impl ToolHost for Overflow<'_> {
 
     fn output(&self, stream: OutputStream, text: &str) {
         self.host.output(stream, text);
-        let Some(workspace) = &self.workspace else { return };
+        let (Some(workspace), OutputUse::Kept) = (&self.workspace, self.output) else { return };
         let spill = match stream {
             OutputStream::Stdout => &self.stdout,
             OutputStream::Stderr => &self.stderr,

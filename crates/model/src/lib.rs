@@ -7,5 +7,5 @@ mod outcome;
 mod program;
 
 pub use limits::{LimitHit, LimitKind, Limits};
-pub use outcome::{Ending, Failure, Outcome};
+pub use outcome::{DroppedBytes, Ending, Failure, Outcome};
 pub use program::{OutputStream, Program};

@@ -40,7 +40,7 @@ impl Limits {
     /// The C stack of the interpreter, in bytes: exhausting it by recursion inside the
     /// interpreter itself (deeply nested literals, `repr` of nested lists). The same for every
     /// run, because the engine is made with it.
-    pub const STACK_BYTES: u64 = 16 * MIB;
+    pub const STACK_BYTES: u64 = 64 * MIB;
     /// How many times `output_bytes` a run may print before it is ended.
     pub const OUTPUT_CEILING: u64 = 16;
     /// The most that 32-bit WebAssembly can address.

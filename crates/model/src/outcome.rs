@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 
-use crate::LimitHit;
+use crate::{LimitHit, OutputStream};
 
 /// All that a caller learns of a run. Serializes to the JSON of `narrows run --json`.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,12 +14,30 @@ pub struct Outcome {
     pub result: Value,
     pub stdout: String,
     pub stderr: String,
+    /// What was printed past the limit and is not above.
+    pub dropped_bytes: DroppedBytes,
     pub wall_time: Duration,
     pub cpu_time: Duration,
     pub peak_memory_bytes: u64,
     pub tool_calls: u32,
     /// What the reader should know beside the result, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// How much of each stream was not kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DroppedBytes {
+    pub stdout: u64,
+    pub stderr: u64,
+}
+
+impl DroppedBytes {
+    pub fn of(&self, stream: OutputStream) -> u64 {
+        match stream {
+            OutputStream::Stdout => self.stdout,
+            OutputStream::Stderr => self.stderr,
+        }
+    }
 }
 
 /// How a run ended.

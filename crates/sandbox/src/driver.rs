@@ -71,7 +71,7 @@ pub(crate) async fn drive(
                 Some(event) => work.begin(event),
                 None => break None,
             },
-            Some(()) = work.running.next() => work.start_waiting(),
+            Some(ended) = work.running.next() => work.ended(ended),
         }
     };
     printed.end(host, limits);
@@ -86,7 +86,8 @@ struct Work<'a> {
     waiting: VecDeque<ToolCall>,
     calls: HashMap<u64, AbortHandle>,
     most_calls: usize,
-    running: FuturesUnordered<BoxFuture<'a, ()>>,
+    /// What is under way; a call ends with its number.
+    running: FuturesUnordered<BoxFuture<'a, Option<u64>>>,
 }
 
 impl<'a> Work<'a> {
@@ -116,7 +117,8 @@ impl<'a> Work<'a> {
             },
             Event::Abandon(number) => {
                 self.waiting.retain(|call| call.number != number);
-                if let Some(call) = self.calls.remove(&number) {
+                // It keeps its place until its future is gone.
+                if let Some(call) = self.calls.get(&number) {
                     call.abort();
                 }
             }
@@ -129,6 +131,7 @@ impl<'a> Work<'a> {
                     };
                     // The run may have ended while the host thought.
                     let _ = reply.send(answer.map(json).map_err(|failure| failure_json(&failure)));
+                    None
                 }));
             }
             Event::Module { name, reply } => {
@@ -140,23 +143,27 @@ impl<'a> Work<'a> {
 
     /// Starts as many waiting calls as may be in flight.
     fn start_waiting(&mut self) {
-        let completions = &self.completions;
-        self.calls.retain(|_, call| !call.is_aborted());
         while self.calls.len() < self.most_calls
             && let Some(call) = self.waiting.pop_front()
         {
             let number = call.number;
             let (abort, registration) = AbortHandle::new_pair();
-            let finished = abort.clone();
             let answer = Abortable::new(self.host.call(call), registration);
-            let completions = completions.clone();
+            let completions = self.completions.clone();
             self.calls.insert(number, abort);
             self.running.push(Box::pin(async move {
                 if let Ok(answer) = answer.await {
                     let _ = completions.send(completion(number, answer));
                 }
-                finished.abort();
+                Some(number)
             }));
+        }
+    }
+
+    fn ended(&mut self, call: Option<u64>) {
+        if let Some(number) = call {
+            self.calls.remove(&number);
+            self.start_waiting();
         }
     }
 

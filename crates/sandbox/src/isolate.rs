@@ -1,6 +1,7 @@
 //! One interpreter: its state on the host's side, and a run in it from start to end.
 
 use std::{
+    collections::HashMap,
     fmt,
     pin::pin,
     sync::Arc,
@@ -30,6 +31,13 @@ use crate::{
 /// The most that a program can hand to the host in one piece; the guest keeps below it.
 const MOST_TRANSFER_BYTES: usize = 64 << 20;
 
+/// Filling the host's memory with the arguments of calls that wait for their turn.
+const MOST_UNANSWERED_BYTES: usize = 64 << 20;
+
+/// All that a program finds in its environment.
+const ENVIRONMENT: [(&str, &str); 4] =
+    [("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TMPDIR", "/tmp"), ("TZ", "UTC")];
+
 /// An instance of the guest that no program has run in yet.
 pub(crate) struct Isolate {
     store: Store<IsolateState>,
@@ -52,6 +60,8 @@ struct Link {
     events: UnboundedSender<Event>,
     completions: UnboundedReceiver<Completion>,
     calls: u32,
+    /// The size of the arguments of each call that is not answered yet.
+    unanswered: HashMap<u64, usize>,
     limits: Limits,
 }
 
@@ -83,8 +93,8 @@ pub(crate) struct Report {
 pub(crate) enum Ended {
     /// The guest gave its outcome, as JSON.
     Returned(String),
-    /// `os._exit`.
-    Exited(i32),
+    /// `os._exit`. WASI does not tell the status.
+    Exited,
     Limit(LimitKind),
     Cancelled,
     /// `os.abort`, or a fatal error of the interpreter.
@@ -115,6 +125,7 @@ impl Isolate {
             wasi: WasiCtx::builder()
                 .stdout(stdout.clone())
                 .stderr(stderr.clone())
+                .envs(&ENVIRONMENT)
                 .allow_tcp(false)
                 .allow_udp(false)
                 .allow_ip_name_lookup(false)
@@ -150,7 +161,9 @@ impl Isolate {
         state.memory.set_limit(&limits);
         state.stdout.begin(events.clone(), &limits);
         state.stderr.begin(events.clone(), &limits);
-        state.link = Some(Link { events, completions, calls: 0, limits: limits.clone() });
+        let unanswered = HashMap::new();
+        state.link =
+            Some(Link { events, completions, calls: 0, unanswered, limits: limits.clone() });
 
         let mut cpu_time = Duration::ZERO;
         let context = Value::Object(program.context).to_string();
@@ -219,8 +232,8 @@ impl From<wasmtime::Result<String>> for Ended {
         if let Some(Exceeded(kind)) = error.downcast_ref() {
             return Self::Limit(*kind);
         }
-        if let Some(I32Exit(status)) = error.downcast_ref() {
-            return Self::Exited(*status);
+        if error.is::<I32Exit>() {
+            return Self::Exited;
         }
         match error.downcast_ref::<Trap>() {
             Some(Trap::StackOverflow) => Self::Limit(LimitKind::Stack),
@@ -262,39 +275,52 @@ impl interface::Host for IsolateState {
             let hit = LimitHit::of(LimitKind::ToolCalls, &link.limits);
             return Ok(Err(format!("the program reached the {hit}; {}", hit.advice())));
         }
+        let waiting: usize = link.unanswered.values().sum();
+        if waiting + arguments.len() > MOST_UNANSWERED_BYTES {
+            let most = MOST_UNANSWERED_BYTES >> 20;
+            return Ok(Err(format!(
+                "the calls that are not answered yet carry more than {most} MB of arguments; \
+                 await some of them first"
+            )));
+        }
         link.calls += 1;
         let number = u64::from(link.calls);
+        link.unanswered.insert(number, arguments.len());
         let _ = link.events.send(Event::Call { number, tool, arguments });
         Ok(Ok(number))
     }
 
     async fn poll(&mut self, timeout_ns: Option<u64>) -> wasmtime::Result<Vec<Completion>> {
         const AT_ONCE: usize = 256;
-        let completions = &mut self.link()?.completions;
+        let link = self.link()?;
         let mut done = Vec::new();
         while done.len() < AT_ONCE
-            && let Ok(completion) = completions.try_recv()
+            && let Ok(completion) = link.completions.try_recv()
         {
             done.push(completion);
         }
-        if !done.is_empty() || timeout_ns == Some(0) {
-            return Ok(done);
+        if done.is_empty() && timeout_ns != Some(0) {
+            let received = link.completions.recv_many(&mut done, AT_ONCE);
+            match timeout_ns {
+                None => {
+                    received.await;
+                }
+                // Time over is an answer too: nothing has finished.
+                Some(nanoseconds) => {
+                    let _ = tokio::time::timeout(Duration::from_nanos(nanoseconds), received).await;
+                }
+            }
         }
-        let received = completions.recv_many(&mut done, AT_ONCE);
-        match timeout_ns {
-            None => {
-                received.await;
-            }
-            // Time over is an answer too: nothing has finished.
-            Some(nanoseconds) => {
-                let _ = tokio::time::timeout(Duration::from_nanos(nanoseconds), received).await;
-            }
+        for (number, _, _) in &done {
+            link.unanswered.remove(number);
         }
         Ok(done)
     }
 
     fn abandon(&mut self, number: u64) -> wasmtime::Result<()> {
-        let _ = self.link()?.events.send(Event::Abandon(number));
+        let link = self.link()?;
+        link.unanswered.remove(&number);
+        let _ = link.events.send(Event::Abandon(number));
         Ok(())
     }
 

@@ -1,16 +1,24 @@
 //! From what an isolate reported to what the caller is told.
 
-use narrows_model::{Ending, Failure, LimitHit, LimitKind, Limits, Outcome, OutputStream};
+use narrows_model::{DroppedBytes, Ending, Failure, LimitHit, LimitKind, Limits, Outcome};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    driver::{Kept, Printed},
+    driver::Printed,
     isolate::{Ended, Report},
 };
 
 /// The most of an error's text that is kept; a program can make it as long as it likes.
 const LONGEST_ERROR_BYTES: usize = 64 * 1024;
+
+const LONGEST_NAME_BYTES: usize = 500;
+const LONGEST_NOTE_BYTES: usize = 1_000;
+const MOST_NOTES: usize = 50;
+
+/// The interpreter gives up without an exception in these cases only.
+const ABORTED: &str = "the program aborted the interpreter: by os.abort, or by waiting for a lock \
+    or a queue that only another thread could release (there are no threads; use asyncio)";
 
 /// The outcome as the guest tells it. It is untrusted: whatever a program did to the shim, it
 /// can only change what is said of itself.
@@ -57,26 +65,26 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
         Ended::Returned(text) => match serde_json::from_str::<GuestOutcome>(text) {
             Ok(guest) => match serde_json::from_str(guest.result.get()) {
                 Ok(value) => {
-                    notes = guest.notes;
+                    notes = shown_notes(guest.notes);
                     result = value;
-                    let size = guest.result_too_large.unwrap_or(guest.result.get().len() as u64);
+                    let size = ResultSize {
+                        bytes: guest.result_too_large.unwrap_or(guest.result.get().len() as u64),
+                        handed_over: guest.result_too_large.is_none(),
+                    };
                     returned(guest.ok, guest.error, size, &report, limits)
                 }
                 Err(error) => corrupt(&error),
             },
             Err(error) => corrupt(&error),
         },
-        Ended::Exited(status) => failed(
-            "SystemExit",
-            format!("the program ended itself at once with exit status {status}"),
-        ),
+        Ended::Exited => failed("SystemExit", "the program ended itself at once (os._exit)".into()),
         Ended::Limit(kind) => Ending::stopped_by(LimitHit::of(*kind, limits)),
         Ended::Cancelled => Ending::cancelled(),
         // Where the interpreter cannot raise MemoryError, it gives up.
         Ended::Aborted if report.memory_refused => {
             Ending::stopped_by(LimitHit::of(LimitKind::Memory, limits))
         }
-        Ended::Aborted => failed("Aborted", "the program aborted the interpreter".into()),
+        Ended::Aborted => failed("Aborted", ABORTED.into()),
         Ended::Trapped(reason) => {
             failed("Crashed", format!("the program crashed the interpreter: {reason}"))
         }
@@ -85,16 +93,15 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
         let hit = LimitHit::of(kind, limits);
         notes.push(format!("the program reached the {hit}, so that something was not written"));
     }
-    for (stream, kept) in
-        [(OutputStream::Stdout, &printed.stdout), (OutputStream::Stderr, &printed.stderr)]
-    {
-        notes.extend(truncation(stream, kept, limits));
-    }
     Outcome {
         ending,
         result,
         stdout: printed.stdout.text,
         stderr: printed.stderr.text,
+        dropped_bytes: DroppedBytes {
+            stdout: printed.stdout.dropped_bytes,
+            stderr: printed.stderr.dropped_bytes,
+        },
         wall_time: report.wall_time,
         cpu_time: report.cpu_time,
         peak_memory_bytes: report.peak_memory_bytes,
@@ -103,18 +110,31 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
     }
 }
 
+/// How large a result is, and whether it is small enough to have come out of the sandbox.
+#[derive(Clone, Copy)]
+struct ResultSize {
+    bytes: u64,
+    handed_over: bool,
+}
+
 fn returned(
     ok: bool,
     error: Option<GuestError>,
-    result_bytes: u64,
+    result: ResultSize,
     report: &Report,
     limits: &Limits,
 ) -> Ending {
     match error {
-        _ if ok && result_bytes > limits.result_bytes => {
+        _ if ok && result.bytes > limits.result_bytes => {
             let hit = LimitHit::of(LimitKind::Result, limits);
+            let ceiling = if result.handed_over {
+                ""
+            } else {
+                " (and over the 16 MB that can be kept in a file)"
+            };
             let message = format!(
-                "the result has {result_bytes} bytes as JSON, over the {hit}; {}",
+                "the result has {} bytes as JSON, over the {hit}{ceiling}; {}",
+                result.bytes,
                 hit.advice()
             );
             let failure = Failure { kind: "LimitExceeded".into(), message, ..Failure::default() };
@@ -125,10 +145,10 @@ fn returned(
         Some(error) => {
             let limit = limit_behind(&error, report, limits).map(|kind| LimitHit::of(kind, limits));
             let mut failure = Failure {
-                kind: error.kind,
-                message: shortened(error.message),
+                kind: shortened(error.kind, LONGEST_NAME_BYTES),
+                message: shortened(error.message, LONGEST_ERROR_BYTES),
                 line: error.line,
-                traceback: shortened(error.traceback),
+                traceback: shortened(error.traceback, LONGEST_ERROR_BYTES),
             };
             let Some(hit) = limit else { return Ending::Failed(failure) };
             // The exception of the tool call limit names it already.
@@ -162,23 +182,16 @@ fn failed(kind: &str, message: String) -> Ending {
     Ending::Failed(Failure { kind: kind.into(), message, ..Failure::default() })
 }
 
-fn truncation(stream: OutputStream, kept: &Kept, limits: &Limits) -> Option<String> {
-    (kept.dropped_bytes > 0).then(|| {
-        format!(
-            "{stream}: only the first {} bytes were kept (limit: {}), {} more were dropped",
-            kept.text.len(),
-            limits.output_bytes,
-            kept.dropped_bytes
-        )
-    })
+fn shown_notes(notes: Vec<String>) -> Vec<String> {
+    notes.into_iter().take(MOST_NOTES).map(|note| shortened(note, LONGEST_NOTE_BYTES)).collect()
 }
 
 /// The beginning and the end, where the important lines of a traceback are.
-fn shortened(text: String) -> String {
-    if text.len() <= LONGEST_ERROR_BYTES {
+fn shortened(text: String, most_bytes: usize) -> String {
+    if text.len() <= most_bytes {
         return text;
     }
-    let half = LONGEST_ERROR_BYTES / 2;
+    let half = most_bytes / 2;
     let head = &text[..text.floor_char_boundary(half)];
     let tail = &text[text.ceil_char_boundary(text.len() - half)..];
     format!("{head}\n[{} bytes left out]\n{tail}", text.len() - head.len() - tail.len())

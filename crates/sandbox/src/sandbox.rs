@@ -203,6 +203,7 @@ fn never_started() -> Outcome {
         result: serde_json::Value::Null,
         stdout: String::new(),
         stderr: String::new(),
+        dropped_bytes: Default::default(),
         wall_time: Default::default(),
         cpu_time: Default::default(),
         peak_memory_bytes: 0,

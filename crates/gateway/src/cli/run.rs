@@ -3,13 +3,14 @@
 use std::{
     io::{self, IsTerminal, Read},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 use anyhow::{Context, bail};
 use clap::Args;
 use futures::future::BoxFuture;
-use narrows_engine::ExecuteRequest;
+use narrows_engine::{ExecuteRequest, OutputUse};
 use narrows_model::{Ending, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::{ModuleSource, NoTools, Query, ToolCall, ToolFailure, ToolHost};
 use serde_json::{Map, Value, value::RawValue};
@@ -22,6 +23,14 @@ use crate::{
 
 /// A program longer than this is data, and belongs into the workspace.
 const MOST_SOURCE_BYTES: u64 = 8 << 20;
+
+/// Words that Python keeps for itself.
+const KEYWORDS: [&str; 35] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
+    "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
+    "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+    "with", "yield",
+];
 
 pub(crate) const AFTER_HELP: &str = "\
 Exit codes: 0 success, 1 the program failed, 2 wrong use, 3 a limit ended it, 130 interrupted.
@@ -73,12 +82,15 @@ pub(crate) async fn run(args: RunArgs, printer: Printer) -> anyhow::Result<Exit>
             interrupt.cancel();
         }
     });
-    let host = Terminal { printer, streams: !json };
+    let host = Terminal { printer, streams: !json, open_line: AtomicBool::new(false) };
     match executor.execute(request, &host, cancel).await {
         Ok(outcome) => {
             if json {
                 printer.json(&outcome);
             } else {
+                if host.open_line.load(Ordering::Relaxed) {
+                    printer.line("");
+                }
                 show(&outcome, printer);
             }
             Ok(exit(&outcome))
@@ -93,7 +105,7 @@ pub(crate) async fn run(args: RunArgs, printer: Printer) -> anyhow::Result<Exit>
 
 fn request(args: RunArgs) -> anyhow::Result<ExecuteRequest> {
     let (name, source) = match (args.code, args.file) {
-        (Some(code), _) => ("<string>".to_owned(), code),
+        (Some(code), _) => ("<code>".to_owned(), code),
         (None, Some(file)) if file != Path::new("-") => {
             let name = file.file_name().map_or("main.py".into(), |name| name.to_string_lossy());
             let source = std::fs::File::open(&file).and_then(read_text);
@@ -118,6 +130,7 @@ fn request(args: RunArgs) -> anyhow::Result<ExecuteRequest> {
             memory_bytes: args.memory.saturating_mul(1 << 20),
             ..Limits::default()
         },
+        output: if args.json { OutputUse::Kept } else { OutputUse::Streamed },
         workspace: args.workspace,
     })
 }
@@ -146,6 +159,9 @@ fn parse_context(text: &str) -> Result<Map<String, Value>, String> {
 }
 
 fn is_identifier(name: &str) -> bool {
+    if KEYWORDS.contains(&name) {
+        return false;
+    }
     let mut letters = name.chars();
     letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
@@ -198,6 +214,8 @@ fn exit(outcome: &Outcome) -> Exit {
 struct Terminal {
     printer: Printer,
     streams: bool,
+    /// The last line of stdout has no end yet.
+    open_line: AtomicBool,
 }
 
 impl ToolHost for Terminal {
@@ -215,6 +233,9 @@ impl ToolHost for Terminal {
 
     fn output(&self, stream: OutputStream, text: &str) {
         if self.streams {
+            if stream == OutputStream::Stdout {
+                self.open_line.store(!text.ends_with('\n'), Ordering::Relaxed);
+            }
             self.printer.output(stream, text);
         }
     }

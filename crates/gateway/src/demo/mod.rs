@@ -66,7 +66,7 @@ pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit
         let request = ExecuteRequest {
             program: Program { name: stop.name.into(), ..Program::new(stop.source) },
             limits: Limits { wall_time: Duration::from_secs(1), ..Limits::default() },
-            workspace: None,
+            ..ExecuteRequest::default()
         };
         let outcome = executor.execute(request, &host, CancellationToken::new()).await?;
         anyhow::ensure!(

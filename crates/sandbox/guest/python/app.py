@@ -2,8 +2,9 @@
 
 import _narrows.preload  # noqa: F401  (first: fills the snapshot)
 import wit_world
-from _narrows import fresh, hashes, importer, loop, program, refusals, roster
+from _narrows import databases, fresh, hashes, importer, loop, program, refusals, roster
 
+databases.install()
 hashes.install()
 importer.install()
 loop.install()

@@ -11,21 +11,27 @@ use super::{
     workspace::{DiskFile, OpenHow, Workspace},
 };
 
-/// Using up the host's file descriptors by opening files without end.
-const MOST_OPEN_FILES: usize = 256;
+/// Using up the host's file descriptors and memory by opening files and folders without end.
+const MOST_OPEN: usize = 256;
 
 /// What a program sees below `/`.
 #[derive(Debug)]
 pub(crate) struct FileSystem {
     tmp: MemoryTree,
     workspace: Option<Arc<Workspace>>,
-    open_files: Arc<()>,
+    open: Arc<()>,
+}
+
+/// One of the things that may be open at once, until dropped.
+#[derive(Clone, Debug)]
+pub(super) struct OpenPlace {
+    _count: Arc<()>,
 }
 
 /// What a descriptor stands for.
 #[derive(Clone, Debug)]
 pub(super) enum Descriptor {
-    Folder(VirtualPath),
+    Folder { path: VirtualPath, _place: OpenPlace },
     File(OpenFile),
 }
 
@@ -35,7 +41,7 @@ pub(super) struct OpenFile {
     content: Content,
     pub(super) readable: bool,
     pub(super) writable: bool,
-    _counted: Arc<()>,
+    _place: OpenPlace,
 }
 
 #[derive(Clone, Debug)]
@@ -77,13 +83,20 @@ impl Stat {
 
 impl FileSystem {
     pub(crate) fn new(workspace: Option<Arc<Workspace>>, limits: &Limits) -> Self {
-        Self { tmp: MemoryTree::new(limits.tmp_bytes), workspace, open_files: Arc::default() }
+        Self { tmp: MemoryTree::new(limits.tmp_bytes), workspace, open: Arc::default() }
     }
 
     /// The limit that the program ran into, if it ran into one.
     pub(crate) fn refusal(&self) -> Option<LimitKind> {
         let workspace = self.workspace.as_ref().and_then(|workspace| workspace.refusal());
         workspace.or_else(|| self.tmp.refusal())
+    }
+
+    pub(super) fn open_place(&self) -> Result<OpenPlace, ErrorCode> {
+        if Arc::strong_count(&self.open) > MOST_OPEN {
+            return Err(ErrorCode::InsufficientMemory);
+        }
+        Ok(OpenPlace { _count: self.open.clone() })
     }
 
     fn workspace(&self) -> Result<&Arc<Workspace>, ErrorCode> {
@@ -105,19 +118,19 @@ impl FileSystem {
         how: OpenHow,
         folder_only: bool,
     ) -> Result<Descriptor, ErrorCode> {
+        let place = self.open_place()?;
         if let Ok(Stat { kind: EntryKind::Folder, .. }) = self.stat(&path, how.follow) {
             return match how {
                 OpenHow { create_new: true, .. } => Err(ErrorCode::Exist),
-                OpenHow { write: false, truncate: false, .. } => Ok(Descriptor::Folder(path)),
+                OpenHow { write: false, truncate: false, .. } => {
+                    Ok(Descriptor::Folder { path, _place: place })
+                }
                 _ => Err(ErrorCode::IsDirectory),
             };
         }
         if folder_only {
             self.stat(&path, how.follow)?;
             return Err(ErrorCode::NotDirectory);
-        }
-        if Arc::strong_count(&self.open_files) > MOST_OPEN_FILES {
-            return Err(ErrorCode::InsufficientMemory);
         }
         let content = match path.place() {
             Place::Workspace(path) => {
@@ -132,7 +145,7 @@ impl FileSystem {
             content,
             readable: how.read,
             writable: how.write,
-            _counted: self.open_files.clone(),
+            _place: place,
         }))
     }
 

@@ -21,7 +21,7 @@ use wasmtime_wasi::p2::{
 };
 
 use super::{
-    files::{Descriptor, EntryKind, FileSystem, OpenFile, Stat, Times},
+    files::{Descriptor, EntryKind, FileSystem, OpenFile, OpenPlace, Stat, Times},
     path::VirtualPath,
     streams::{CHUNK, FileFault, FileReader, FileWriter, Position},
     workspace::OpenHow,
@@ -49,7 +49,10 @@ pub(crate) fn add_to_linker<T: Send + 'static>(
 }
 
 /// The entries of a folder that were not read yet, the next one last.
-struct Listing(Vec<(EntryKind, String)>);
+struct Listing {
+    entries: Vec<(EntryKind, String)>,
+    _place: OpenPlace,
+}
 
 impl FileSystemView<'_> {
     fn descriptor(&self, handle: &Resource<Handle>) -> FsResult<&Descriptor> {
@@ -58,7 +61,7 @@ impl FileSystemView<'_> {
 
     fn folder(&self, handle: &Resource<Handle>) -> FsResult<&VirtualPath> {
         match self.descriptor(handle)? {
-            Descriptor::Folder(path) => Ok(path),
+            Descriptor::Folder { path, .. } => Ok(path),
             Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
         }
     }
@@ -66,7 +69,7 @@ impl FileSystemView<'_> {
     fn file(&self, handle: &Resource<Handle>) -> FsResult<&OpenFile> {
         match self.descriptor(handle)? {
             Descriptor::File(file) => Ok(file),
-            Descriptor::Folder(_) => Err(ErrorCode::IsDirectory.into()),
+            Descriptor::Folder { .. } => Err(ErrorCode::IsDirectory.into()),
         }
     }
 
@@ -85,7 +88,7 @@ impl FileSystemView<'_> {
     fn stat_of(&self, handle: &Resource<Handle>) -> FsResult<Stat> {
         Ok(match self.descriptor(handle)? {
             Descriptor::File(file) => file.stat()?,
-            Descriptor::Folder(path) => self.files.stat(path, true)?,
+            Descriptor::Folder { path, .. } => self.files.stat(path, true)?,
         })
     }
 }
@@ -94,7 +97,9 @@ impl preopens::Host for FileSystemView<'_> {
     /// One root, in which the mounts are folders, so that a warmed isolate can be given a
     /// workspace after the guest has asked.
     fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<Handle>, String)>> {
-        let root = self.table.push(Descriptor::Folder(VirtualPath::default()))?;
+        let place = self.files.open_place()?;
+        let root = Descriptor::Folder { path: VirtualPath::default(), _place: place };
+        let root = self.table.push(root)?;
         Ok(vec![(Resource::new_own(root.rep()), "/".into())])
     }
 }
@@ -158,13 +163,13 @@ impl types::HostDescriptor for FileSystemView<'_> {
     fn sync(&mut self, handle: Resource<Handle>) -> FsResult<()> {
         match self.descriptor(&handle)? {
             Descriptor::File(file) => Ok(file.sync()?),
-            Descriptor::Folder(_) => Ok(()),
+            Descriptor::Folder { .. } => Ok(()),
         }
     }
 
     fn get_flags(&mut self, handle: Resource<Handle>) -> FsResult<DescriptorFlags> {
         Ok(match self.descriptor(&handle)? {
-            Descriptor::Folder(_) => DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY,
+            Descriptor::Folder { .. } => DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY,
             Descriptor::File(file) => {
                 let flag = |set, flag| if set { flag } else { DescriptorFlags::empty() };
                 flag(file.readable, DescriptorFlags::READ)
@@ -175,7 +180,7 @@ impl types::HostDescriptor for FileSystemView<'_> {
 
     fn get_type(&mut self, handle: Resource<Handle>) -> FsResult<DescriptorType> {
         Ok(match self.descriptor(&handle)? {
-            Descriptor::Folder(_) => DescriptorType::Directory,
+            Descriptor::Folder { .. } => DescriptorType::Directory,
             Descriptor::File(_) => DescriptorType::RegularFile,
         })
     }
@@ -193,7 +198,7 @@ impl types::HostDescriptor for FileSystemView<'_> {
         let times = Times { accessed: time(accessed), modified: time(modified) };
         match self.descriptor(&handle)? {
             Descriptor::File(file) => Ok(file.set_times(times)?),
-            Descriptor::Folder(path) => Ok(self.files.set_times(path, times)?),
+            Descriptor::Folder { path, .. } => Ok(self.files.set_times(path, times)?),
         }
     }
 
@@ -237,7 +242,8 @@ impl types::HostDescriptor for FileSystemView<'_> {
     ) -> FsResult<Resource<DirectoryEntryStream>> {
         let mut entries = self.files.list(self.folder(&handle)?)?;
         entries.reverse();
-        Ok(Resource::new_own(self.table.push(Listing(entries))?.rep()))
+        let listing = Listing { entries, _place: self.files.open_place()? };
+        Ok(Resource::new_own(self.table.push(listing)?.rep()))
     }
 
     fn create_directory_at(&mut self, handle: Resource<Handle>, path: String) -> FsResult<()> {
@@ -362,7 +368,7 @@ impl types::HostDirectoryEntryStream for FileSystemView<'_> {
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
         let listing = self.table.get_mut(&Resource::<Listing>::new_borrow(stream.rep()))?;
-        let entry = listing.0.pop();
+        let entry = listing.entries.pop();
         Ok(entry.map(|(kind, name)| DirectoryEntry { type_: kind.into(), name }))
     }
 

@@ -5,7 +5,10 @@ use std::{
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant, SystemTime},
 };
 
@@ -35,6 +38,8 @@ pub struct Workspace {
     quota: Quota,
     /// Files that are open, by inode. One that is removed meanwhile still fills the disk.
     open: Mutex<HashMap<u64, OpenCount>>,
+    /// How many of them are removed.
+    removed_open: AtomicUsize,
     counted: Mutex<Instant>,
 }
 
@@ -69,6 +74,7 @@ impl Workspace {
             path: path.to_owned(),
             quota: Quota::new(limits.workspace_bytes, limits.workspace_files, names),
             open: Mutex::default(),
+            removed_open: AtomicUsize::new(0),
             counted: Mutex::new(Instant::now()),
         };
         workspace.count().map_err(failed)?;
@@ -168,8 +174,11 @@ impl Workspace {
         let mut entries = Vec::new();
         for entry in self.dir.read_dir(here(path))? {
             let entry = entry?;
-            let kind = entry.file_type()?.into();
-            entries.push((kind, entry.file_name().to_string_lossy().into_owned()));
+            // A name that is no text cannot be asked for; one that vanished is no entry.
+            let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
+                continue;
+            };
+            entries.push((kind.into(), name));
         }
         Ok(entries)
     }
@@ -212,7 +221,13 @@ impl Workspace {
     }
 
     pub(super) fn set_times(&self, path: &str, times: Times) -> Result<(), ErrorCode> {
-        let file = self.dir.open(here(path))?;
+        let found = self.metadata(path, true)?;
+        if !found.is_file() && !found.is_dir() {
+            return Err(ErrorCode::NotPermitted);
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
+        let file = self.dir.open_with(here(path), &options)?;
         Ok(rustix::fs::futimens(&file, &times.into()).map_err(io::Error::from)?)
     }
 
@@ -228,6 +243,7 @@ impl Workspace {
             && let Some(open) = self.open_files().get_mut(&entry.ino())
         {
             open.removed = true;
+            self.removed_open.fetch_add(1, Ordering::SeqCst);
         } else if entry.is_file() {
             self.quota.give_bytes(entry.len());
         }
@@ -244,7 +260,9 @@ impl Workspace {
 
     fn recount(&self, full: ErrorCode) -> Result<&Quota, ErrorCode> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if counted.elapsed() < RECOUNT_INTERVAL {
+        // What is removed but open fills the disk and cannot be found by walking.
+        let unseen = self.removed_open.load(Ordering::SeqCst) > 0;
+        if unseen || counted.elapsed() < RECOUNT_INTERVAL {
             return Err(full);
         }
         self.count()?;
@@ -369,6 +387,7 @@ impl Drop for DiskFile {
         count.handles -= 1;
         if count.handles == 0 {
             if count.removed {
+                self.workspace.removed_open.fetch_sub(1, Ordering::SeqCst);
                 let bytes = self.file.metadata().map_or(0, |metadata| metadata.len());
                 self.workspace.quota.give_bytes(bytes);
             }

@@ -230,8 +230,7 @@ result = [await caught(asyncio.open_connection("127.0.0.1", PORT)),
 "#;
     let outcome = run_beside_a_listener(source).await;
     let refused = format!("OSError: {NO_NETWORK}");
-    let bind = "OSError: could not bind on any address out of [('127.0.0.1', 0)]";
-    let expected = json!([refused, bind, refused, refused, ["allowed", "'mine'"]]);
+    let expected = json!([refused, refused, refused, refused, ["allowed", "'mine'"]]);
     assert_eq!(*value(&outcome), expected);
 }
 
@@ -284,7 +283,7 @@ result = {{
         *value(&outcome),
         json!({
             "run": refused, "check_output": refused, "Popen": refused, "system": refused,
-            "popen": refused, "fork": refused, "asyncio": "NotImplementedError: ",
+            "popen": refused, "fork": refused, "asyncio": refused,
             "absent": [], "own": [true, "a \"b c\""],
         })
     );

@@ -253,8 +253,8 @@ async fn random_numbers_do_not_repeat_between_runs() {
     }
 }
 
-// BUG: SQLite takes its seed from `/dev/urandom` or, where there is none, from what every run
-// has in common. All runs get the same numbers, which programs use as keys and tokens.
+/// SQLite takes its seed from `/dev/urandom` and, where there is none, from what all runs have in
+/// common; programs use its numbers as keys and tokens.
 #[tokio::test]
 async fn random_numbers_of_sqlite_do_not_repeat_between_runs() {
     let source = r#"

@@ -39,6 +39,15 @@ async fn assert_unharmed() {
     assert_eq!(*value(&run("result = sum(range(10))").await), json!(45));
 }
 
+/// What the interpreter notices of its stack is an exception. What it does not, the host ends;
+/// where the one comes before the other depends on the size of the stack.
+#[track_caller]
+fn assert_deep(outcome: &Outcome, expected: &str, name: &str) {
+    let ended = ended(outcome);
+    let noticed = expected == "Stack limit" && ended == "RecursionError";
+    assert!(ended == expected || noticed, "{name}: {ended} instead of {expected}");
+}
+
 #[track_caller]
 fn assert_stopped(outcome: &Outcome, kind: LimitKind) {
     assert_eq!(limit(outcome), kind);
@@ -92,8 +101,7 @@ async fn memory_is_not_filled_by_any_kind_of_value() {
     assert_eq!(*value(&outcome), json!(60 << 20));
 }
 
-// BUG: when not even the description of the error fits into memory any more, the outcome is a
-// plain `MemoryError` without a message, a line or the limit.
+/// Even where not so much as the description of the error fits into memory any more.
 #[tokio::test]
 async fn memory_that_is_full_to_the_last_byte_is_named_as_the_limit() {
     for source in [
@@ -228,8 +236,9 @@ async fn printing_without_end_is_ended() {
         assert_stopped(&outcome, LimitKind::Output);
         let kept = if stream == "stdout" { &outcome.stdout } else { &outcome.stderr };
         assert_eq!(kept.len(), 10_000, "{source}");
-        let note = format!("{stream}: only the first 10000 bytes were kept (limit: 10000), ");
-        assert!(outcome.notes.iter().any(|said| said.starts_with(&note)), "{:?}", outcome.notes);
+        let dropped = outcome.dropped_bytes;
+        let dropped = if stream == "stdout" { dropped.stdout } else { dropped.stderr };
+        assert!(dropped > 0 && dropped <= 150_000, "{source}: {dropped}");
     }
     // More than is kept but less than the ceiling is cut and goes on.
     let outcome = run_within("print('x' * 50_000)\nresult = 1", limits).await;
@@ -237,9 +246,8 @@ async fn printing_without_end_is_ended() {
     assert_eq!(outcome.stdout.len(), 10_000);
 }
 
-// BUG: `sys.stdout` writes to the descriptor without a buffer and takes a short write for a
-// whole one: what a single `print` has after its first 64 KiB is lost, without a word and
-// without counting towards the limit.
+/// The system takes 64 KiB at once. A stream that takes a short write for a whole one loses the
+/// rest of a single `print`, and it does not count towards the limit.
 #[tokio::test]
 async fn one_long_print_is_neither_lost_nor_past_the_limit() {
     let outcome = run("print('x' * 200_000 + 'end')\nresult = 1").await;
@@ -270,7 +278,7 @@ async fn a_huge_result_is_refused() {
     assert_eq!(value(&outcome).as_str().unwrap().len(), 9_000);
 }
 
-// BUG: notes have no bound: one for each type that is not JSON, with a name of any length.
+/// There is a note for each type that is not JSON, and its name may have any length.
 #[tokio::test]
 async fn notes_do_not_carry_what_the_result_may_not() {
     let limits = Limits { result_bytes: 10_000, ..Limits::default() };
@@ -298,7 +306,6 @@ async fn a_huge_exception_message_is_shortened() {
     assert_eq!(outcome.failure().unwrap().message, "short");
 }
 
-// BUG: the type's name is not shortened as the message is.
 #[tokio::test]
 async fn a_huge_exception_type_is_shortened() {
     let outcome = run("raise type('E' * 10**6, (Exception,), {})('x')").await;
@@ -341,8 +348,7 @@ result = len(await asyncio.gather(*[call_mcp_tool("wait", {"ms": 1}) for n in ra
     assert_eq!(host.most_in_flight.lock().unwrap().1, 5);
 }
 
-// BUG: an abandoned call no longer counts before it is dropped, and new events come before
-// that: as many calls as the limit of all calls are with the host at once.
+/// An abandoned call counts until it is dropped, however fast new ones come.
 #[tokio::test]
 async fn calls_in_flight_are_bounded_when_the_program_abandons_them() {
     let source = r#"
@@ -361,8 +367,8 @@ result = answer[2]
     assert!(most <= 5, "{most} calls were with the host at once");
 }
 
-// BUG: the arguments of calls that wait for their turn are kept by the host, in no limit: a
-// thousand calls of 16 MB each (by hand 64 MB) are more than the host has.
+/// The host keeps the arguments of calls that wait for their turn: a thousand calls of 16 MB
+/// each (by hand 64 MB) would be more than it has.
 #[tokio::test]
 async fn arguments_of_waiting_calls_do_not_fill_the_memory_of_the_host() {
     let source = r#"
@@ -417,27 +423,27 @@ async fn recursion_inside_the_interpreter_ends_in_an_outcome() {
     for (name, expected, action) in [
         ("repr", "RecursionError", "x = nested(45_000)\nrepr(x)"),
         ("json.dumps", "RecursionError", "import json\nx = nested(45_000)\njson.dumps(x)"),
-        ("json.loads", "Stack limit", "import json\njson.loads('[' * 200_000)"),
+        ("json.loads", "Stack limit", "import json\njson.loads('[' * 1_000_000)"),
         ("pickle.dumps", "RecursionError", "import pickle\nx = nested(45_000)\npickle.dumps(x)"),
         (
             "pickle.loads",
             "Stack limit",
-            "import pickle\npickle.loads(b'(' * 200_000 + b't' * 200_000 + b'.')",
+            "import pickle\npickle.loads(b'(' * 1_000_000 + b't' * 1_000_000 + b'.')",
         ),
         ("copy.deepcopy", "RecursionError", "import copy\nx = nested(45_000)\ncopy.deepcopy(x)"),
         ("marshal.dumps", "ValueError", "import marshal\nx = nested(45_000)\nmarshal.dumps(x)"),
         (
             "marshal.loads",
             "ValueError",
-            "import marshal\nmarshal.loads(b'[\\1\\0\\0\\0' * 200_000)",
+            "import marshal\nmarshal.loads(b'[\\1\\0\\0\\0' * 1_000_000)",
         ),
-        ("compare", "Stack limit", "x, y = nested(300_000), nested(300_000)\nx == y"),
-        ("freeing", "Stack limit", "x = nested(500_000)\ndel x"),
-        ("result", "Stack limit", "result = nested(500_000)"),
+        ("compare", "Stack limit", "x, y = nested(1_000_000), nested(1_000_000)\nx == y"),
+        ("freeing", "Stack limit", "x = nested(1_000_000)\ndel x"),
+        ("result", "Stack limit", "result = nested(1_000_000)"),
         ("parentheses", "MemoryError", "compile('(' * 100_000 + ')' * 100_000, 'x', 'eval')"),
-        ("minus", "MemoryError", "eval('-' * 200_000 + '1')"),
-        ("attributes", "Stack limit", "compile('a' + '.b' * 200_000, 'x', 'eval')"),
-        ("sum", "Stack limit", "compile('+'.join(['a'] * 200_000), 'x', 'eval')"),
+        ("minus", "MemoryError", "eval('-' * 1_000_000 + '1')"),
+        ("attributes", "Stack limit", "compile('a' + '.b' * 1_000_000, 'x', 'eval')"),
+        ("sum", "Stack limit", "compile('+'.join(['a'] * 1_000_000), 'x', 'eval')"),
         (
             "indents",
             "IndentationError",
@@ -450,22 +456,25 @@ async fn recursion_inside_the_interpreter_ends_in_an_outcome() {
             "import xml.etree.ElementTree as e\nx = e.fromstring('<a>' * 100_000 + '</a>' * 100_000)\ne.tostring(x)",
         ),
         ("literal", "MemoryError", "import ast\nast.literal_eval('[' * 100_000 + ']' * 100_000)"),
-        ("map", "Stack limit", "x = iter([1])\nfor _ in range(200_000): x = map(int, x)\nnext(x)"),
+        (
+            "map",
+            "Stack limit",
+            "x = iter([1])\nfor _ in range(1_000_000): x = map(int, x)\nnext(x)",
+        ),
         (
             "chain",
             "Stack limit",
-            "import itertools\nx = iter([1])\nfor _ in range(200_000): x = itertools.chain(x)\nnext(x)",
+            "import itertools\nx = iter([1])\nfor _ in range(1_000_000): x = itertools.chain(x)\nnext(x)",
         ),
         (
             "isinstance",
             "Stack limit",
-            "t = (int,)\nfor _ in range(300_000): t = (t, int)\nisinstance('', t)",
+            "t = (int,)\nfor _ in range(1_000_000): t = (t, int)\nisinstance('', t)",
         ),
-        ("hash", "Stack limit", "x = ()\nfor _ in range(300_000): x = (x,)\nhash(x)"),
+        ("hash", "Stack limit", "x = ()\nfor _ in range(1_000_000): x = (x,)\nhash(x)"),
     ] {
         let outcome = run_within(&format!("{NESTED}{action}"), Limits::default()).await;
-        // What the interpreter notices is an exception; what it does not, the host ends.
-        assert_eq!(ended(&outcome), expected, "{name}");
+        assert_deep(&outcome, expected, name);
         assert_unharmed().await;
     }
     let fine = "x = []\nfor _ in range(50): x = [x]\nresult = len(repr(x))";
@@ -499,15 +508,19 @@ async fn recursion_of_the_program_is_an_exception() {
 async fn a_raised_recursion_limit_does_not_exhaust_the_host() {
     const RAISED: &str = "import sys\nsys.setrecursionlimit(2**31 - 1)\n";
     for (name, expected, source) in [
-        ("function", "Stack limit", "def f(n): return f(n + 1)\nf(0)"),
         ("__repr__", "RecursionError", "class A:\n    def __repr__(s): return repr(s)\nrepr(A())"),
         ("sort", "RecursionError", "def f(x): return sorted([1, 2], key=f)\nf(0)"),
         ("list", "Stack limit", "x = []\nfor _ in range(200_000): x = [x]\nrepr(x)"),
     ] {
         let outcome = run_within(&format!("{RAISED}{source}"), little_memory()).await;
-        assert_eq!(ended(&outcome), expected, "{name}");
+        assert_deep(&outcome, expected, name);
         assert_unharmed().await;
     }
+    // Frames of Python functions fill memory; the long traceback of that may then be too deep.
+    let source = format!("{RAISED}def f(n): return f(n + 1)\nf(0)");
+    let stopped = limit(&run_within(&source, little_memory()).await);
+    assert!(matches!(stopped, LimitKind::Memory | LimitKind::Stack), "{stopped:?}");
+    assert_unharmed().await;
     let fine = format!("{RAISED}def f(n): return n and 1 + f(n - 1)\nresult = f(5000)");
     assert_eq!(*value(&run(&fine).await), json!(5000));
 }
@@ -551,7 +564,7 @@ async fn a_deep_chain_of_exceptions_ends_in_an_outcome() {
             "e = None\nfor i in range(30_000):\n    x = ValueError(i); x.__context__ = e; e = x\nraise e",
         ),
         (
-            "Stack limit",
+            "ExceptionGroup",
             "e = ValueError(1)\nfor i in range(30_000): e = ExceptionGroup('g', [e])\nraise e",
         ),
         (

@@ -331,8 +331,8 @@ result = [[attempt(open, name, mode) for name in ("pipe", "socket") for mode in 
     assert_eq!(*value(&outcome), expected);
 }
 
-// BUG: `os.utime` opens what it is given, and opening a pipe waits for its other end: the run
-// hangs in the host past all of its limits, and with it its thread and its place.
+/// Opening a pipe to set its times would wait for its other end: the run would hang in the host
+/// past all of its limits, and with it its thread and its place.
 #[tokio::test]
 async fn the_times_of_a_pipe_are_set_without_waiting_for_its_other_end() {
     let place = Neighbours::new();
@@ -393,8 +393,8 @@ result = [told(open, "a\0b"), told(open, "/workspace/\0/../x", "w"), told(open, 
     place.assert_outside_unchanged();
 }
 
-// BUG: one file whose name is no text makes every listing of its folder fail with "No such file
-// or directory", so that nothing else in the workspace can be found any more.
+/// The C library asks for the inode of every name that is listed. One that cannot be named again
+/// must not make the whole listing fail.
 #[tokio::test]
 async fn a_file_of_the_host_whose_name_is_no_text_does_not_hide_the_others() {
     let place = Neighbours::new();
@@ -650,9 +650,9 @@ result = [refused, fill("after")[0]]
     assert_eq!(found[1], json!(900_000));
 }
 
-// BUG: when the quota is reached, the directory is counted again once a second. Files that are
-// unlinked but open are not in it, so each second gives the whole quota anew: as many quotas as
-// descriptors can be open fill the disk.
+/// When the quota is reached, the directory is counted again, once a second. Files that are
+/// unlinked but open are not in it; were they forgotten, each second would give the whole quota
+/// anew, for as many files as can be open.
 #[tokio::test]
 async fn a_file_that_is_unlinked_but_open_still_counts_after_a_recount() {
     let place = Neighbours::new();
@@ -723,14 +723,19 @@ for folder in ("/workspace", "/tmp"):
 "#,
     );
     let outcome = place.run(&source).await;
-    let line = |folder: &str| format!("256 OSError: [Errno 48] Out of memory: '{folder}/file'");
-    let fine = "['allowed', 'None']";
     value(&outcome);
-    let expected = format!("{}\n{fine}\n{}\n{fine}\n", line("/workspace"), line("/tmp"));
-    assert_eq!(outcome.stdout, expected);
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    for (place, folder) in [(0, "/workspace"), (2, "/tmp")] {
+        let (count, refused) = lines[place].split_once(' ').unwrap();
+        // Open folders, such as the root, count too.
+        assert!((240..=256).contains(&count.parse::<u32>().unwrap()), "{count}");
+        assert_eq!(refused, format!("OSError: [Errno 48] Out of memory: '{folder}/file'"));
+        // One that is closed makes room.
+        assert_eq!(lines[place + 1], "['allowed', 'None']");
+    }
 }
 
-// BUG: open folders are not counted as open files are, and the host keeps the path of each.
+/// The host keeps the path of each, which may be long.
 #[tokio::test]
 async fn open_folders_are_bounded_as_open_files_are() {
     let source = attempting(
@@ -749,8 +754,8 @@ result = [attempt(lambda: os.close(os.open("/tmp", os.O_RDONLY))), attempt(hold)
     assert!(found[1].is_string(), "20000 folders are open at once");
 }
 
-// BUG: neither are listings, and the host keeps all names of each: a folder of a thousand
-// names, listed ten thousand times at once, is gigabytes of the host's memory.
+/// The host keeps all names of each: a folder of a thousand names, listed ten thousand times at
+/// once, would be gigabytes of the host's memory.
 #[tokio::test]
 async fn open_listings_are_bounded() {
     let source = attempting(

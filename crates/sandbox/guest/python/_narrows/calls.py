@@ -84,11 +84,13 @@ def forget() -> None:
 def _arguments(name: str, arguments: dict) -> str:
     try:
         text = _encode(arguments)
-        text.encode()
+        size = len(text.encode())
     except (TypeError, ValueError) as error:
         raise TypeError(f"the arguments of {name} cannot be sent as JSON: {error}") from None
-    if len(text) > _MOST_ARGUMENTS:
-        raise ValueError(f"the arguments of {name} have {len(text)} bytes; a call can carry {_MOST_ARGUMENTS}")
+    except RecursionError:
+        raise TypeError(f"the arguments of {name} cannot be sent as JSON: they are nested too deeply") from None
+    if size > _MOST_ARGUMENTS:
+        raise ValueError(f"the arguments of {name} have {size} bytes; a call can carry {_MOST_ARGUMENTS}")
     return text
 
 

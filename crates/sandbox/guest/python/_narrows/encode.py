@@ -8,6 +8,7 @@ import enum
 import math
 import re
 import reprlib
+import sys
 from collections.abc import Iterable, Mapping, Sequence, Set
 from json import JSONEncoder
 from types import CoroutineType
@@ -17,6 +18,9 @@ DEEPEST = 100
 # Integers past 64 bits lose digits in most readers of JSON.
 _LONG_NUMBER = re.compile(r"[0-9]{19}").search
 _INTEGERS = range(-(2**63), 2**64)
+_MOST_NOTES = 10
+# Longer integers take seconds to become decimal digits.
+_MOST_DECIMAL_BITS = 400_000
 _repr = reprlib.Repr(maxlevel=6, maxstring=2000, maxother=2000, maxlong=2000)
 
 
@@ -30,10 +34,13 @@ class Notes:
         self.counts[what] += 1
 
     def lines(self) -> list[str]:
-        return [
+        lines = [
             f"result: {what}" if count == 1 else f"result: {what} ({count} times)"
-            for what, count in self.counts.items()
+            for what, count in list(self.counts.items())[:_MOST_NOTES]
         ]
+        if len(self.counts) > _MOST_NOTES:
+            lines.append(f"result: {len(self.counts) - _MOST_NOTES} other kinds of value became text")
+        return lines
 
 
 def to_json(value) -> tuple[str, list[str]]:
@@ -104,14 +111,40 @@ def _plain(value, notes: Notes, path: tuple):
         notes.add(f"what is nested more than {DEEPEST} levels deep became text")
         return _text(_safe_repr(value), notes)
     path = (*path, id(value))
-    if isinstance(container, dict):
-        return {_key(key, notes): _plain(item, notes, path) for key, item in container.items()}
-    return [_plain(item, notes, path) for item in container]
+    try:
+        if isinstance(container, dict):
+            return {_key(key, notes): _plain(item, notes, path) for key, item in container.items()}
+        return [_plain(item, notes, path) for item in container]
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        return _unreadable(value, error, notes)
 
 
 def _simpler(value, notes: Notes):
     """One step from an object towards what JSON knows."""
+    try:
+        return _step(value, notes)
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:
+        return _unreadable(value, error, notes)
+
+
+def _unreadable(value, error: Exception, notes: Notes) -> str:
+    notes.add(f"{_a(type(value))} could not be read ({type(error).__name__}) and became text")
+    return f"<{type(value).__name__}>"
+
+
+def _a(kind: type) -> str:
+    """The name of a type with its article."""
+    return f"{'an' if kind.__name__[0] in 'aeioAEIO' else 'a'} {kind.__name__}"
+
+
+def _step(value, notes: Notes):
     kind = type(value)
+    if isinstance(value, collections.UserString):
+        return str(value)
     if isinstance(value, enum.Enum):
         return value.value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -123,7 +156,7 @@ def _simpler(value, notes: Notes):
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _bytes(bytes(value), notes)
     if isinstance(value, (datetime.datetime, datetime.date, datetime.time)):
-        notes.add(f"a {kind.__name__} became text")
+        notes.add(f"{_a(kind)} became text")
         return value.isoformat()
     if isinstance(value, (collections.deque, range, Sequence)) or kind.__name__ in ("dict_values", "array"):
         return list(value)
@@ -131,13 +164,13 @@ def _simpler(value, notes: Notes):
         notes.add(f"coroutine {value.__qualname__!r} was never awaited; write `await {value.__name__}(...)`")
         return None
     if kind.__module__ in ("decimal", "uuid", "fractions", "ipaddress", "datetime", "pathlib", "zoneinfo"):
-        notes.add(f"a {kind.__name__} became text")
+        notes.add(f"{_a(kind)} became text")
         return str(value)
     if isinstance(value, BaseException):
         notes.add("an exception became text")
-        return f"{kind.__name__}: {value}"
+        return f"{kind.__name__}: {value}" if str(value) else kind.__name__
     if isinstance(value, Iterable) and not hasattr(value, "__dict__"):
-        notes.add(f"a {kind.__name__} became text; use list(...) to return its items")
+        notes.add(f"{_a(kind)} became text; use list(...) to return its items")
         return _safe_repr(value)
     notes.add(f"an object of type {kind.__name__} became text")
     return _safe_repr(value)
@@ -156,7 +189,10 @@ def _key(key, notes: Notes) -> str:
         return key.isoformat()
     if not isinstance(key, float):
         notes.add(f"a key of type {type(key).__name__} became text")
-    return _text(str(key), notes)
+    try:
+        return _text(str(key), notes)
+    except Exception:
+        return f"<{type(key).__name__}>"
 
 
 def _text(text: str, notes: Notes) -> str:
@@ -171,8 +207,16 @@ def _text(text: str, notes: Notes) -> str:
 def _digits(number: int) -> str:
     try:
         return str(int(number))
-    except ValueError:  # longer than Python turns into decimal digits
+    except ValueError:  # longer than Python turns into decimal digits when it is not asked to
+        pass
+    if number.bit_length() > _MOST_DECIMAL_BITS:
         return hex(number)
+    most = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return str(int(number))
+    finally:
+        sys.set_int_max_str_digits(most)
 
 
 def _bytes(data: bytes, notes: Notes) -> str:

@@ -1,6 +1,7 @@
 """Imports: modules that the host provides, and a clear word about those that cannot exist."""
 
 import difflib
+import importlib.util
 import linecache
 import sys
 from importlib.abc import Loader, MetaPathFinder
@@ -96,7 +97,21 @@ class _Refusals(MetaPathFinder):
         return _STDLIB_ONLY + ", and nothing can be installed"
 
 
+def _find_spec(name, package=None):
+    """Asking whether a module exists is no import, and gets no reason."""
+    try:
+        return _original_find_spec(name, package)
+    except ModuleNotFoundError as error:
+        if error.name == name:
+            return None
+        raise
+
+
+_original_find_spec = importlib.util.find_spec
+
+
 def install() -> None:
+    importlib.util.find_spec = _find_spec
     # The interpreter's own finders look for files, which a program may have in its workspace.
     sys.meta_path.insert(0, _HostModules())
     sys.meta_path.append(_Refusals())

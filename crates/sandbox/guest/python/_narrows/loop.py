@@ -132,7 +132,7 @@ def _nested(function):
 
 def _deadlock_message(loop) -> str:
     others = asyncio.all_tasks(loop) - {loop._first_task}
-    names = sorted({task.get_coro().__qualname__ for task in others})[:10]
+    names = sorted({getattr(task.get_coro(), "__qualname__", "a generator") for task in others})[:10]
     also = f" ({', '.join(names)} waits too)" if names else ""
     return (
         "the program waits for something that can no longer happen, such as an item in a queue "

@@ -21,7 +21,7 @@ LEFT_OUT_SUBMODULES = {
     "asyncio.__main__", "asyncio.windows_events", "asyncio.windows_utils",
     "concurrent.futures.process", "dbm.gnu", "dbm.ndbm", "encodings.mbcs", "encodings.oem",
     "importlib.metadata.diagnose", "json.__main__", "sqlite3.__main__", "unittest.__main__",
-    "xml.sax.expatreader", "zipfile.__main__", "encodings._win_cp_codecs",
+    "zipfile.__main__", "encodings._win_cp_codecs",
 }
 
 

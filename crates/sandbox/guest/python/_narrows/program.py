@@ -26,6 +26,9 @@ _missing = object()
 _ASYNCHRONOUS = {CoroutineType, asyncio.Task, asyncio.Future}
 
 
+_kept: list = []
+
+
 def run(name: str, source: str, context: str) -> str:
     """Gives the outcome as JSON: `{ok, result, error, exit, notes}`."""
     notes: list[str] = []
@@ -56,6 +59,7 @@ def _run(name: str, source: str, context: str, notes: list[str]) -> BaseExceptio
     given = scope.get("result", _missing)
     sys.modules["__main__"] = main
     sys.argv[:] = [name]
+    source = source.removeprefix("\ufeff")
     errors.remember_source(name, source)
     try:
         code = _compile(source, name)
@@ -70,6 +74,15 @@ def _run(name: str, source: str, context: str, notes: list[str]) -> BaseExceptio
 
 
 def _compile(source: str, name: str):
+    try:
+        return _compiled(source, name)
+    except SyntaxError as error:
+        if error.text is None and error.lineno:
+            error.text = "".join(source.splitlines(True)[error.lineno - 1 : error.lineno])
+        raise error.with_traceback(None)
+
+
+def _compiled(source: str, name: str):
     if _sets_result(source):
         return compile(source, name, "exec", flags=_FLAGS, dont_inherit=True)
     tree = ast.parse(source, name)
@@ -82,7 +95,7 @@ def _compile(source: str, name: str):
 def _sets_result(source: str) -> bool:
     """Whether the program surely assigns `result`, so that its last expression does not matter."""
     assigned = source.startswith(("result = ", "result=")) or "\nresult = " in source
-    return assigned and '"""' not in source and "'''" not in source
+    return assigned and not any(doubt in source for doubt in ('"""', "'''", "\\\n", "del "))
 
 
 def _run_async(main, notes: list[str]) -> None:
@@ -103,17 +116,21 @@ def _end_tasks(loop, notes: list[str]) -> None:
     left = asyncio.all_tasks(loop)
     if not left:
         return
-    names = ", ".join(sorted({task.get_coro().__qualname__ for task in left})[:10])
-    count, was = ("1 task", "was") if len(left) == 1 else (f"{len(left)} tasks", "were")
-    notes.append(
-        f"{count} {was} still running when the program ended and {was} cancelled: {names}; "
-        "await what must finish"
-    )
+    # Not the program itself, nor what asyncio does by itself to close generators.
+    own = [task for task in left - {loop._first_task} if type(task.get_coro()) is CoroutineType]
+    if own:
+        names = ", ".join(sorted({task.get_coro().__qualname__ for task in own})[:10])
+        count, was = ("1 task", "was") if len(own) == 1 else (f"{len(own)} tasks", "were")
+        notes.append(
+            f"{count} {was} still running when the program ended and {was} cancelled: {names}; "
+            "await what must finish"
+        )
     for task in left:
         task.cancel()
     _, stubborn = loop.run_until_complete(asyncio.wait(left, timeout=_GRACE_SECONDS))
     for task in stubborn:
         task._log_destroy_pending = False
+        _kept.append(task)  # it would run on when it is freed
 
 
 def _ending(error: BaseException | None, name: str, notes: list[str]) -> str:
@@ -127,6 +144,7 @@ def _ending(error: BaseException | None, name: str, notes: list[str]) -> str:
         if not isinstance(code, int):
             print(code, file=sys.stderr)
             code = 1
+        code = int(code)
         message = f"the program ended itself with exit status {code}"
         details = {"type": "SystemExit", "message": message, "line": None, "traceback": ""}
         try:
@@ -139,6 +157,8 @@ def _ending(error: BaseException | None, name: str, notes: list[str]) -> str:
         details = errors.describe(error, name)
     except BaseException:
         details = {"type": type(error).__name__, "message": "", "line": None, "traceback": ""}
+        if isinstance(error, MemoryError):
+            details["cause"] = "memory"
     return f'"ok":false,"error":{_text(details)},'
 
 
@@ -161,14 +181,15 @@ def _finish(main) -> None:
         if main is not None:
             _report_coroutines(main)
             kinds = set(map(type, main.__dict__.values()))
-            main.__dict__.clear()
+            if not _kept:
+                main.__dict__.clear()
             if not kinds.isdisjoint(_ASYNCHRONOUS):
                 gc.collect()  # reports coroutines that were never awaited and errors nobody saw
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
         try:
-            stream.flush()
+            getattr(sys, name).flush()
         except BaseException:
             pass
 

@@ -6,6 +6,8 @@ import socket
 import subprocess
 import threading
 
+from .loop import HostEventLoop
+
 _THREADS = "there are no threads in the sandbox; use asyncio.gather, asyncio.TaskGroup or asyncio.to_thread"
 _PROCESSES = "there are no processes in the sandbox; do it in Python, or call a tool of an MCP server"
 _NETWORK = "there is no network in the sandbox; call a tool of an MCP server instead (search_tools finds one)"
@@ -18,7 +20,21 @@ def _refuse(error, reason):
     return refused
 
 
+def _refuse_async(reason):
+    async def refused(*args, **kwargs):
+        raise OSError(reason)
+
+    return refused
+
+
 def install() -> None:
+    for name in ("subprocess_exec", "subprocess_shell"):
+        setattr(HostEventLoop, name, _refuse_async(_PROCESSES))
+    for name in (
+        "create_connection", "create_server", "create_datagram_endpoint", "create_unix_connection",
+        "create_unix_server", "getaddrinfo", "getnameinfo", "sock_connect",
+    ):
+        setattr(HostEventLoop, name, _refuse_async(_NETWORK))
     threading.Thread.start = _refuse(RuntimeError, _THREADS)
     _thread.start_new_thread = _thread.start_joinable_thread = _refuse(RuntimeError, _THREADS)
     threading._start_joinable_thread = _thread.start_joinable_thread
