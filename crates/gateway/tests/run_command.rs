@@ -125,20 +125,18 @@ fn a_program_comes_from_standard_input() {
 #[test]
 fn a_traceback_of_an_argument_shows_its_lines() {
     let output = run(&["-c", "def f():\n    return {}['k']\nf()"]);
-    let expected = "Traceback (most recent call last):\n  File \"<string>\", line 3, in <module>\n    \
-                    f()\n    ~^^\n  File \"<string>\", line 2, in f\n    return {}['k']\n           \
+    let expected = "Traceback (most recent call last):\n  File \"<code>\", line 3, in <module>\n    \
+                    f()\n    ~^^\n  File \"<code>\", line 2, in f\n    return {}['k']\n           \
                     ~~^^^^^\nKeyError: 'k'\n";
     is(&output, 1, "", expected);
 }
 
 #[test]
 fn code_that_an_argument_executes_is_not_mistaken_for_it() {
-    // Both are called `<string>`.
+    // What `exec` runs is called `<string>`, the argument is not.
     let output = run(&["-c", "x = 1\nexec('1 / 0')", "--json"]);
     let error = &document(&output)["error"];
     let traceback = error["traceback"].as_str().unwrap();
-    // BUG: the line of the program is shown for the code that `exec` runs, and is taken for the
-    // line that failed.
     assert!(!traceback.contains("    x = 1\n"), "{traceback}");
     assert_eq!(error["line"], 2);
 }
@@ -160,7 +158,6 @@ fn a_file_that_is_no_text_is_wrong_use() {
 
 #[test]
 fn a_file_with_a_byte_order_mark_is_fine() {
-    // BUG: "invalid non-printable character U+FEFF".
     is(&run_with_input(&[], b"\xef\xbb\xbfprint('hi')"), 0, "hi\n", "");
 }
 
@@ -202,7 +199,6 @@ fn context_that_is_not_an_object_of_variables_is_wrong_use() {
 
 #[test]
 fn a_keyword_is_no_name_of_a_variable() {
-    // BUG: it is accepted, and no program can ever use it.
     let output = run(&["-c", "1", "--context", r#"{"class": 2}"#]);
     is_wrong_use(&output, "\"class\" cannot be the name of a Python variable");
 }
@@ -256,7 +252,7 @@ fn a_program_that_needs_too_much_memory_is_ended() {
     let output = run(&["-c", "print('before')\nx = bytearray(10 ** 9)", "--memory", "100"]);
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(text(&output.stdout), "before\n");
-    let expected = "Traceback (most recent call last):\n  File \"<string>\", line 2, in <module>\n    \
+    let expected = "Traceback (most recent call last):\n  File \"<code>\", line 2, in <module>\n    \
                     x = bytearray(10 ** 9)\nMemoryError\nerror: the program reached the memory \
                     limit of 100 MB; work on the data in parts, or ask for more memory\n";
     assert_eq!(text(&output.stderr), expected);
@@ -323,7 +319,6 @@ fn a_result_is_shown_after_the_output() {
 
 #[test]
 fn a_result_is_on_a_line_of_its_own() {
-    // BUG: "no newline5".
     is(&run(&["-c", "print('no newline', end='')\n5"]), 0, "no newline\n5\n", "");
 }
 
@@ -346,7 +341,6 @@ fn a_program_that_leaves_is_not_shown_as_a_failure_of_its_code() {
 
 #[test]
 fn a_long_text_is_shown_to_its_end() {
-    // BUG: a single write is cut at 65,536 bytes.
     let output = run(&["-c", "print('x' * 200_000)"]);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(output.stdout.len(), 200_001);
@@ -421,7 +415,7 @@ fn an_error_in_a_document_has_its_place() {
     assert_eq!(error["type"], "ValueError");
     assert_eq!(error["message"], "ü");
     assert_eq!(error["line"], 3);
-    let expected = "Traceback (most recent call last):\n  File \"<string>\", line 3, in <module>\n    \
+    let expected = "Traceback (most recent call last):\n  File \"<code>\", line 3, in <module>\n    \
                     raise ValueError('ü')\nValueError: ü\n";
     assert_eq!(error["traceback"], expected);
 }
@@ -442,8 +436,7 @@ fn long_output_is_cut_with_a_note() {
     assert_eq!(output.status.code(), Some(0));
     let document = document(&output);
     assert_eq!(document["stdout"].as_str().unwrap().len(), 1 << 20);
-    let expected = "stdout: only the first 1048576 bytes were kept (limit: 1048576), 1951424 more \
-                    were dropped";
+    let expected = "stdout: only the first 1048576 bytes are shown; 1951424 more were dropped";
     assert_eq!(document["notes"], json!([expected]));
 }
 
@@ -460,9 +453,10 @@ fn long_output_goes_on_in_the_workspace() {
         let kept = document["stdout"].as_str().unwrap();
         assert_eq!(format!("{kept}{rest}"), format!("{}\n", "x".repeat(99)).repeat(30_000));
         let notes: Vec<_> = document["notes"].as_array().unwrap().iter().collect();
-        let expected = format!("stdout: the other 1951424 bytes are in /workspace/{name}");
+        let expected = format!(
+            "stdout: only the first 1048576 bytes are shown; the other 1951424 bytes are in /workspace/{name}"
+        );
         assert_eq!(notes.last().unwrap().as_str().unwrap(), expected);
-        // BUG: another note says that these bytes were dropped.
         assert_eq!(notes.len(), 1, "{notes:?}");
     }
     assert_eq!(names_in(directory.path()), ["stdout-1.txt", "stdout-2.txt"]);
@@ -473,7 +467,6 @@ fn long_output_is_shown_to_its_end_without_a_document() {
     let output = run(&["-c", LONG_OUTPUT]);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(output.stdout.len(), 3_000_000);
-    // BUG: a note says that much of it was dropped, although all of it was shown.
     assert_eq!(text(&output.stderr), "");
 }
 
@@ -523,7 +516,6 @@ fn a_result_that_is_too_large_even_for_the_workspace_says_so() {
     let document = document(&output);
     let message = document["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("the result has 30000002 bytes as JSON"), "{message}");
-    // BUG: it is told to be over a limit of 1 MB, though with a workspace 16 MB are possible.
     assert!(message.contains("16 MB"), "{message}");
 }
 

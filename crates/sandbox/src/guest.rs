@@ -69,6 +69,9 @@ pub(crate) fn engine(isolates: u32) -> wasmtime::Result<Engine> {
     config
         .max_wasm_stack(stack)
         .async_stack_size(stack + HOST_STACK_BYTES)
+        // A stack that was used to its end does not stay in memory, and the next run finds
+        // nothing on it.
+        .async_stack_zeroing(true)
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pooling));
     Engine::new(&config)
 }

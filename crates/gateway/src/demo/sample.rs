@@ -69,7 +69,7 @@ fn invoice(customer: u64, number: u64) -> Value {
         "number": format!("{customer:03}-{number:02}"),
         "amount": mix as f64 * 1.37 + 20.0,
         "due": format!("2026-{number:02}-{:02}", mix % 28 + 1),
-        "status": if mix % 9 == 0 { "open" } else { "paid" },
+        "status": if mix.is_multiple_of(9) { "open" } else { "paid" },
         "text": "Thank you for your order. Please pay within thirty days.",
     })
 }

@@ -132,7 +132,8 @@ def _simpler(value, notes: Notes):
 
 
 def _unreadable(value, error: Exception, notes: Notes) -> str:
-    notes.add(f"{_a(type(value))} could not be read ({type(error).__name__}) and became text")
+    reason = _safe_repr(error)
+    notes.add(f"{_a(type(value))} could not be read ({reason}) and became text")
     return f"<{type(value).__name__}>"
 
 
@@ -239,5 +240,7 @@ def _ordered(values: Set) -> list:
 def _safe_repr(value) -> str:
     try:
         return _repr.repr(value)
-    except Exception:
+    except MemoryError:
+        raise
+    except BaseException:
         return f"<{type(value).__name__}>"
