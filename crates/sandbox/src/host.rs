@@ -8,19 +8,29 @@ use serde_json::{Map, Value, value::RawValue};
 /// The other side of the sandbox's wall. The sandbox knows nothing of what a tool is.
 ///
 /// All that comes from a program is untrusted: names may be anything, and arguments are any
-/// valid JSON.
+/// valid JSON. What a host does not offer is refused.
 pub trait ToolHost: Send + Sync {
     /// `await call(tool, arguments)`. Many may be in flight; dropping the future cancels one.
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>>;
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        refuse(format!("there is no tool {:?}: no tools are available here", call.tool))
+    }
 
     /// Something that the program waits for without `await`.
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>>;
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        refuse(format!("{:?} is not available here", query.name))
+    }
 
     /// The source of a module that is imported for the first time.
-    fn module(&self, name: &str) -> Option<ModuleSource>;
+    fn module(&self, _name: &str) -> Option<ModuleSource> {
+        None
+    }
 
     /// The program printed something. Called as it happens, in order.
-    fn output(&self, stream: OutputStream, text: &str);
+    fn output(&self, _stream: OutputStream, _text: &str) {}
+}
+
+fn refuse<'a>(reason: String) -> BoxFuture<'a, Result<Box<RawValue>, ToolFailure>> {
+    Box::pin(std::future::ready(Err(ToolFailure::new(reason))))
 }
 
 /// A call of a tool by a program.
@@ -65,20 +75,4 @@ pub struct ModuleSource {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTools;
 
-impl ToolHost for NoTools {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        let message = format!("there is no tool {:?}: no tools are available here", call.tool);
-        Box::pin(std::future::ready(Err(ToolFailure::new(message))))
-    }
-
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        let message = format!("{:?} is not available here", query.name);
-        Box::pin(std::future::ready(Err(ToolFailure::new(message))))
-    }
-
-    fn module(&self, _name: &str) -> Option<ModuleSource> {
-        None
-    }
-
-    fn output(&self, _stream: OutputStream, _text: &str) {}
-}
+impl ToolHost for NoTools {}

@@ -7,9 +7,9 @@ use std::{
 
 use anyhow::ensure;
 use futures::future::BoxFuture;
-use narrows_model::{OutputStream, Program};
+use narrows_model::Program;
 use narrows_sandbox::{
-    ModuleSource, Query, RunOptions, Sandbox, SandboxConfig, ToolCall, ToolFailure, ToolHost,
+    ModuleSource, RunOptions, Sandbox, SandboxConfig, ToolCall, ToolFailure, ToolHost,
 };
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -87,18 +87,12 @@ impl ToolHost for Echo {
         Box::pin(std::future::ready(Ok(call.arguments)))
     }
 
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        Box::pin(std::future::ready(Ok(query.arguments)))
-    }
-
     fn module(&self, name: &str) -> Option<ModuleSource> {
         (name == "client").then(|| ModuleSource {
             source: "from _narrows.calls import call as call_mcp_tool".into(),
             is_package: false,
         })
     }
-
-    fn output(&self, _stream: OutputStream, _text: &str) {}
 }
 
 impl fmt::Display for Report {

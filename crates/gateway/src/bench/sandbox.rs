@@ -7,9 +7,10 @@ use std::{
 
 use anyhow::{Context, ensure};
 use futures::future::try_join_all;
-use narrows_model::Program;
-use narrows_sandbox::{NoTools, RunOptions, Sandbox, SandboxConfig};
+use narrows_model::{Ending, OutputStream, Program};
+use narrows_sandbox::{NoTools, RunOptions, Sandbox, SandboxConfig, ToolHost};
 use serde::Serialize;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{python, statistics::Summary};
@@ -17,6 +18,8 @@ use super::{python, statistics::Summary};
 const PROGRAM: &str = "result = 1 + 1";
 /// How many of one kind are measured before the next kind.
 const ROUND: u32 = 10;
+/// A cancellation takes as long as a tick, so that few samples suffice.
+const MOST_CANCELS: u32 = 50;
 /// How many isolates are made to see what one adds.
 const IDLE_ISOLATES: usize = 32;
 
@@ -30,6 +33,8 @@ pub(super) struct Report {
     python: Option<Summary>,
     warm_to_python: Option<f64>,
     cold_to_python: Option<f64>,
+    /// From cancelling `while True: pass` to its outcome.
+    cancel: Summary,
     runs_per_second: f64,
     concurrent_runs: usize,
     idle_isolate_bytes: u64,
@@ -62,6 +67,10 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
             }
         }
     }
+    let mut cancel = Vec::new();
+    for _ in 0..samples.min(MOST_CANCELS) {
+        cancel.push(cancel_once(&cold_sandbox).await?);
+    }
     let (runs_per_second, concurrent_runs) = throughput(&cold_sandbox, samples).await?;
     drop((warm_sandbox, cold_sandbox));
 
@@ -73,6 +82,7 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
         warm,
         cold,
         python,
+        cancel: Summary::of(cancel),
         runs_per_second,
         concurrent_runs,
         idle_isolate_bytes: idle_isolate_bytes().await?,
@@ -88,6 +98,35 @@ async fn run_once(sandbox: &Sandbox) -> anyhow::Result<Duration> {
     let taken = started.elapsed();
     ensure!(outcome.result == 2, "the sandbox computed {}: {:?}", outcome.result, outcome.ending);
     Ok(taken)
+}
+
+/// How long a program that never gives way goes on after it was cancelled.
+async fn cancel_once(sandbox: &Sandbox) -> anyhow::Result<Duration> {
+    let host = Starter::default();
+    let cancel = CancellationToken::new();
+    let program = Program::new("print('started')\nwhile True: pass");
+    let run = sandbox.run(program, &host, RunOptions::default(), cancel.clone());
+    let stop = async {
+        host.started.notified().await;
+        cancel.cancel();
+        Instant::now()
+    };
+    let (outcome, cancelled) = tokio::join!(run, stop);
+    let taken = cancelled.elapsed();
+    ensure!(matches!(outcome?.ending, Ending::Cancelled(_)), "the program was not cancelled");
+    Ok(taken)
+}
+
+/// A host that notices when the program has begun.
+#[derive(Default)]
+struct Starter {
+    started: Notify,
+}
+
+impl ToolHost for Starter {
+    fn output(&self, _stream: OutputStream, _text: &str) {
+        self.started.notify_one();
+    }
 }
 
 /// As many as the machine has cores run one after another, at the same time.
@@ -145,6 +184,7 @@ impl fmt::Display for Report {
             }
             _ => writeln!(f, "python3          not found, so there is nothing to compare with")?,
         }
+        writeln!(f, "cancelling       {}", self.cancel)?;
         writeln!(
             f,
             "throughput       {:.0} runs per second, {} at once",

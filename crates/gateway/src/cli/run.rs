@@ -9,11 +9,10 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use futures::future::BoxFuture;
 use narrows_engine::{ExecuteRequest, OutputUse};
 use narrows_model::{Ending, Limits, Outcome, OutputStream, Program};
-use narrows_sandbox::{ModuleSource, NoTools, Query, ToolCall, ToolFailure, ToolHost};
-use serde_json::{Map, Value, value::RawValue};
+use narrows_sandbox::ToolHost;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -219,18 +218,6 @@ struct Terminal {
 }
 
 impl ToolHost for Terminal {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        NoTools.call(call)
-    }
-
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        NoTools.query(query)
-    }
-
-    fn module(&self, name: &str) -> Option<ModuleSource> {
-        NoTools.module(name)
-    }
-
     fn output(&self, stream: OutputStream, text: &str) {
         if self.streams {
             if stream == OutputStream::Stdout {

@@ -3,8 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::BoxFuture;
-use narrows_model::OutputStream;
-use narrows_sandbox::{ModuleSource, Query, ToolCall, ToolFailure, ToolHost};
+use narrows_sandbox::{ModuleSource, ToolCall, ToolFailure, ToolHost};
 use serde_json::{Value, json, value::RawValue};
 
 const CUSTOMERS: u64 = 200;
@@ -79,11 +78,6 @@ impl ToolHost for SampleHost {
         Box::pin(std::future::ready(self.answer(&call)))
     }
 
-    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        let failure = ToolFailure::new(format!("{:?} is not available here", query.name));
-        Box::pin(std::future::ready(Err(failure)))
-    }
-
     fn module(&self, name: &str) -> Option<ModuleSource> {
         let source = match name {
             "servers" => "",
@@ -92,6 +86,4 @@ impl ToolHost for SampleHost {
         };
         Some(ModuleSource { source: source.into(), is_package: name == "servers" })
     }
-
-    fn output(&self, _stream: OutputStream, _text: &str) {}
 }
