@@ -643,3 +643,9 @@ async fn a_failed_program_has_no_result() {
     assert!(!outcome.is_success());
     assert!(outcome.result.is_null());
 }
+
+#[tokio::test]
+async fn an_argument_named_result_does_not_hide_the_last_expression() {
+    let source = "def f(result): pass\nf(\nresult = 1)\n'last'";
+    assert_eq!(*value(&run(source).await), "last");
+}

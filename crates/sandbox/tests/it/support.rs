@@ -30,7 +30,7 @@ pub struct TestHost {
     pub printed: Mutex<Vec<(OutputStream, String)>>,
     /// The tools that were called, in order.
     pub calls: Mutex<Vec<String>>,
-    /// Calls of `slow` that were dropped before they were done.
+    /// Calls of `never` that were dropped before they were done.
     pub dropped: Arc<Mutex<u32>>,
     /// The modules that were asked for.
     pub asked: Mutex<Vec<String>>,

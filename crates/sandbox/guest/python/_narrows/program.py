@@ -24,20 +24,19 @@ _MOST_RESULT = 16 << 20
 _encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _missing = object()
 _ASYNCHRONOUS = {CoroutineType, asyncio.Task, asyncio.Future}
-
-
+# Tasks that refused to end; they need the program's variables until the isolate is gone.
 _kept: list = []
 
 
 def run(name: str, source: str, context: str) -> str:
-    """Gives the outcome as JSON: `{ok, result, error, exit, notes}`."""
+    """Gives the outcome as JSON: `{ok, error, result, notes}`."""
     notes: list[str] = []
     try:
         # Its own context: the snapshot's holds what modules put there when they were imported.
         error = Context().run(_run, name, source, context, notes)
     except BaseException as failure:  # also what a program did to the modules that we use
         error = failure
-    ending = _ending(error, name, notes)
+    ending = _ending(error, name)
     main = sys.modules.get("__main__")
     result, result_notes = _result(main, error)
     notes += result_notes
@@ -83,8 +82,11 @@ def _compile(source: str, name: str):
 
 
 def _compiled(source: str, name: str):
-    if _sets_result(source):
-        return compile(source, name, "exec", flags=_FLAGS, dont_inherit=True)
+    if _seems_to_set_result(source):
+        code = compile(source, name, "exec", flags=_FLAGS, dont_inherit=True)
+        # Else it was the name of an argument, at the beginning of a line.
+        if "result" in code.co_names:
+            return code
     tree = ast.parse(source, name)
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         target = ast.copy_location(ast.Name(_LAST, ast.Store()), last)
@@ -92,8 +94,8 @@ def _compiled(source: str, name: str):
     return compile(tree, name, "exec", flags=_FLAGS, dont_inherit=True)
 
 
-def _sets_result(source: str) -> bool:
-    """Whether the program surely assigns `result`, so that its last expression does not matter."""
+def _seems_to_set_result(source: str) -> bool:
+    """Whether the program assigns `result` for certain, so that its last expression does not matter."""
     assigned = source.startswith(("result = ", "result=")) or "\nresult = " in source
     return assigned and not any(doubt in source for doubt in ('"""', "'''", "\\\n", "del "))
 
@@ -133,7 +135,7 @@ def _end_tasks(loop, notes: list[str]) -> None:
         _kept.append(task)  # it would run on when it is freed
 
 
-def _ending(error: BaseException | None, name: str, notes: list[str]) -> str:
+def _ending(error: BaseException | None, name: str) -> str:
     """How the program ended, as the opening fields of the outcome."""
     if error is None:
         return '"ok":true,'
