@@ -1,12 +1,10 @@
 //! Runs a program for a caller: checks what was asked for, gives it a workspace, and keeps what
 //! is too large for an answer.
 
-use std::{path::PathBuf, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use narrows_model::{Limits, Outcome, Program};
-use narrows_sandbox::{
-    RunOptions, Sandbox, SandboxConfig, SandboxError, ToolHost, Workspace, WorkspaceError,
-};
+use narrows_sandbox::{RunOptions, Sandbox, SandboxConfig, SandboxError, ToolHost, Workspace};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
@@ -21,8 +19,8 @@ pub struct ExecuteRequest {
     pub program: Program,
     pub limits: Limits,
     pub output: OutputUse,
-    /// The directory that the program sees as `/workspace`.
-    pub workspace: Option<PathBuf>,
+    /// What the program sees as `/workspace`.
+    pub workspace: Option<Arc<Workspace>>,
 }
 
 /// What the caller does with what the program prints.
@@ -43,15 +41,13 @@ pub enum ExecuteError {
     #[error("a memory limit of {} MB is not possible; ask for {} to {} MB", .0 >> 20, Limits::LEAST_MEMORY_BYTES >> 20, Limits::MOST_MEMORY_BYTES >> 20)]
     Memory(u64),
     #[error(transparent)]
-    Workspace(#[from] WorkspaceError),
-    #[error(transparent)]
     Sandbox(#[from] SandboxError),
 }
 
 impl ExecuteError {
     /// Whether the caller asked for something that cannot be had.
     pub fn is_wrong_use(&self) -> bool {
-        matches!(self, Self::Timeout(_) | Self::Memory(_) | Self::Workspace(_))
+        matches!(self, Self::Timeout(_) | Self::Memory(_))
     }
 }
 
@@ -75,7 +71,6 @@ impl Executor {
     ) -> Result<Outcome, ExecuteError> {
         let ExecuteRequest { program, limits, output, workspace } = request;
         check(&limits)?;
-        let workspace = workspace.map(|path| Workspace::open(path, &limits)).transpose()?;
         let overflow = Overflow::new(host, &limits, output, workspace.clone());
         let options = RunOptions { limits, workspace };
         let outcome = self.sandbox.run(program, &overflow, options, cancel).await?;

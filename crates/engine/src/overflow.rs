@@ -140,7 +140,7 @@ impl Spill {
 }
 
 /// A new file with a name that nobody uses yet.
-fn create(
+pub(crate) fn create(
     workspace: &Arc<Workspace>,
     stem: &str,
     extension: &str,
@@ -184,4 +184,11 @@ impl ToolHost for Overflow<'_> {
             spill.failed = Some(error.to_string());
         }
     }
+}
+
+/// Keeps a text in the workspace, and gives the name of its file.
+pub fn keep_text(workspace: &Arc<Workspace>, stem: &str, text: &str) -> std::io::Result<String> {
+    let (name, file) = create(workspace, stem, "txt")?;
+    file.append(text.as_bytes())?;
+    Ok(name)
 }

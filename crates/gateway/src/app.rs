@@ -1,14 +1,22 @@
 //! The composition root: reads the command line, puts the parts together, and runs a command.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode, sync::Arc};
 
+use anyhow::Context;
 use clap::Parser;
-use narrows_engine::Executor;
-use narrows_sandbox::SandboxConfig;
+use narrows_engine::{
+    Executor,
+    broker::Broker,
+    catalog::{Cache, Catalog},
+    upstream::{Fleet, Guard, LoginStore},
+};
+use narrows_model::ServerSpec;
+use narrows_sandbox::{SandboxConfig, Workspace};
 
 use crate::{
     bench,
     cli::{self, Cli, Command},
+    config::{Config, ConfigSource, Environment, Os, Places},
     demo,
     printer::Printer,
 };
@@ -43,12 +51,29 @@ pub(crate) fn main() -> ExitCode {
 }
 
 fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
+    // These need neither a runtime nor a configuration.
+    match cli.command {
+        Command::Guard => {
+            Guard::stand(std::io::stdin().lock());
+            return Ok(Exit::Success);
+        }
+        Command::Completions(args) => return Ok(cli::completions::run(args, printer)),
+        Command::Import(args) => return cli::import::run(args, cli.config, printer),
+        _ => {}
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let config = cli.config.as_deref();
     let exit = runtime.block_on(async {
         match cli.command {
-            Command::Run(args) => cli::run::run(args, printer).await,
+            Command::Run(args) => cli::run::run(args, Setting::load(config)?, printer).await,
             Command::Bench(args) => bench::run(args, printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
+            Command::DemoServer => demo::server::serve().await,
+            Command::Serve(args) => cli::serve::run(args, Setting::load(config)?, printer).await,
+            Command::Servers(args) => cli::servers::run(args, config, printer).await,
+            Command::Tools(args) => cli::tools::run(args, Setting::load(config)?, printer).await,
+            Command::Doctor(args) => cli::doctor::run(args, config, printer).await,
+            Command::Guard | Command::Completions(_) | Command::Import(_) => Ok(Exit::Success),
         }
     });
     // A blocked read of standard input must not keep the process alive.
@@ -60,4 +85,55 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
 pub(crate) fn single_executor() -> anyhow::Result<Executor> {
     let config = SandboxConfig { most_runs: 1, warm_isolates: 0, ..SandboxConfig::default() };
     Ok(Executor::new(config)?)
+}
+
+/// The user's directories and configuration.
+#[derive(Debug)]
+pub(crate) struct Setting {
+    pub(crate) places: Places,
+    pub(crate) config: Config,
+}
+
+impl Setting {
+    pub(crate) fn load(named: Option<&Path>) -> anyhow::Result<Self> {
+        let (places, source) = Self::find(named)?;
+        let config = Config::load(&source)?;
+        Ok(Self { places, config })
+    }
+
+    /// Where everything is, without reading it.
+    pub(crate) fn find(named: Option<&Path>) -> anyhow::Result<(Places, ConfigSource)> {
+        let places = Places::find(Os::current(), &Environment::Process)?;
+        let here = std::env::current_dir().context("the working directory is not there")?;
+        let source = ConfigSource::find(named, &here, &places);
+        Ok((places, source))
+    }
+
+    /// The way to the tools of all configured servers.
+    pub(crate) fn broker(&self) -> anyhow::Result<Broker> {
+        broker(&self.places, self.config.servers.clone())
+    }
+
+    pub(crate) fn logins(&self) -> LoginStore {
+        LoginStore::new(self.places.data.join("logins"))
+    }
+
+    /// The directory that programs of clients see as `/workspace`.
+    pub(crate) fn workspace(&self) -> anyhow::Result<Arc<Workspace>> {
+        let path = self.places.data.join("workspace");
+        std::fs::create_dir_all(&self.places.data)
+            .with_context(|| format!("cannot make {}", self.places.data.display()))?;
+        Ok(Workspace::open(path, &self.config.limits)?)
+    }
+}
+
+/// The way to the tools of these servers.
+pub(crate) fn broker(places: &Places, servers: Vec<ServerSpec>) -> anyhow::Result<Broker> {
+    let cache = Cache::new(places.cache.join("catalog"));
+    let catalog = Arc::new(Catalog::new(&servers, Some(cache)));
+    let logins = LoginStore::new(places.data.join("logins"));
+    let program = std::env::current_exe().context("the path of this program is not known")?;
+    let guard = Guard::new(program, vec!["guard".to_owned()]);
+    let fleet = Arc::new(Fleet::new(servers, Arc::clone(&catalog), logins, guard));
+    Ok(Broker::new(catalog, fleet))
 }

@@ -1,11 +1,19 @@
-//! The nouns of Narrows: what is run, within which limits, and what came of it.
+//! The nouns of Narrows: what is run, within which limits, what came of it, and which tools of
+//! which servers it may call.
 //!
 //! This crate does no IO of any kind.
 
 mod limits;
 mod outcome;
 mod program;
+mod server;
+mod tool;
 
 pub use limits::{LimitHit, LimitKind, Limits};
 pub use outcome::{DroppedBytes, Ending, Failure, Outcome};
 pub use program::{OutputStream, Program};
+pub use server::{
+    Connection, Expose, HttpSpec, HttpTransport, MissingVariable, OAuthSpec, ServerSpec, StdioSpec,
+    Template,
+};
+pub use tool::ToolId;

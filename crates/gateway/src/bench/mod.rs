@@ -22,6 +22,7 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
             let report = calls::measure(options.samples).await?;
             if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
+        Benchmark::Gateway(_) => {}
     }
     Ok(Exit::Success)
 }

@@ -1,6 +1,15 @@
 //! What the user can write on the command line.
 
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod import;
+pub(crate) mod login;
 pub(crate) mod run;
+pub(crate) mod serve;
+pub(crate) mod servers;
+pub(crate) mod tools;
+
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -8,19 +17,42 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(name = "narrows", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
+    /// The configuration: narrows.toml, or any client's JSON with mcpServers
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Show what Narrows does, on built-in data
+    Demo(DemoArgs),
+    /// Be an MCP server for a client
+    #[command(after_help = serve::AFTER_HELP)]
+    Serve(serve::ServeArgs),
+    /// Take over the servers of other MCP clients
+    #[command(after_help = import::AFTER_HELP)]
+    Import(import::ImportArgs),
+    /// The servers behind the gateway
+    Servers(servers::ServersArgs),
+    /// The tools of all servers
+    Tools(tools::ToolsArgs),
     /// Run a Python program in the sandbox
     #[command(after_help = run::AFTER_HELP)]
     Run(run::RunArgs),
-    /// Show what the sandbox does, on built-in data
-    Demo(DemoArgs),
+    /// Check that everything works, and say how to mend what does not
+    Doctor(doctor::DoctorArgs),
     /// Measure this machine against the budgets
     Bench(BenchArgs),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+    /// Ends the servers when the gateway is killed (started by the gateway)
+    #[command(hide = true)]
+    Guard,
+    /// The upstream server of the demo
+    #[command(hide = true)]
+    DemoServer,
 }
 
 #[derive(Debug, Args)]
@@ -42,6 +74,8 @@ pub(crate) enum Benchmark {
     Sandbox(BenchOptions),
     /// Tool calls from Python and back
     Calls(BenchOptions),
+    /// What the gateway adds to a call of a real server, and how soon it answers a client
+    Gateway(BenchOptions),
 }
 
 #[derive(Debug, Args)]

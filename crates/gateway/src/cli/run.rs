@@ -3,20 +3,23 @@
 use std::{
     io::{self, IsTerminal, Read},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use anyhow::{Context, bail};
 use clap::Args;
-use narrows_engine::{ExecuteRequest, OutputUse};
+use narrows_engine::{ExecuteRequest, OutputUse, ProgramHost, media::Media, upstream::Nobody};
 use narrows_model::{Ending, Limits, Outcome, OutputStream, Program};
-use narrows_sandbox::ToolHost;
+use narrows_sandbox::Workspace;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    app::{self, Exit},
+    app::{self, Exit, Setting},
     printer::Printer,
 };
 
@@ -64,7 +67,7 @@ pub(crate) struct RunArgs {
     json: bool,
 }
 
-pub(crate) async fn run(args: RunArgs, printer: Printer) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> anyhow::Result<Exit> {
     let json = args.json;
     let request = match request(args) {
         Ok(request) => request,
@@ -81,13 +84,20 @@ pub(crate) async fn run(args: RunArgs, printer: Printer) -> anyhow::Result<Exit>
             interrupt.cancel();
         }
     });
-    let host = Terminal { printer, streams: !json, open_line: AtomicBool::new(false) };
-    match executor.execute(request, &host, cancel).await {
+    let open_line = Arc::new(AtomicBool::new(false));
+    let terminal = Terminal { printer, streams: !json, open_line: Arc::clone(&open_line) };
+    let broker = setting.broker()?;
+    let media = Arc::new(Media::new(request.workspace.clone()));
+    let output = move |stream, text: &str| terminal.output(stream, text);
+    let host = ProgramHost::new(broker.clone(), Arc::new(Nobody), media, output);
+    let executed = executor.execute(request, &host, cancel).await;
+    broker.fleet().shut_down().await;
+    match executed {
         Ok(outcome) => {
             if json {
                 printer.json(&outcome);
             } else {
-                if host.open_line.load(Ordering::Relaxed) {
+                if open_line.load(Ordering::Relaxed) {
                     printer.line("");
                 }
                 show(&outcome, printer);
@@ -121,16 +131,18 @@ fn request(args: RunArgs) -> anyhow::Result<ExecuteRequest> {
             ("<stdin>".to_owned(), source)
         }
     };
+    let limits = Limits {
+        wall_time: args.timeout,
+        cpu_time: args.timeout,
+        memory_bytes: args.memory.saturating_mul(1 << 20),
+        ..Limits::default()
+    };
+    let workspace = args.workspace.map(|path| Workspace::open(path, &limits)).transpose()?;
     Ok(ExecuteRequest {
         program: Program { name, source, context: args.context.unwrap_or_default() },
-        limits: Limits {
-            wall_time: args.timeout,
-            cpu_time: args.timeout,
-            memory_bytes: args.memory.saturating_mul(1 << 20),
-            ..Limits::default()
-        },
+        limits,
         output: if args.json { OutputUse::Kept } else { OutputUse::Streamed },
-        workspace: args.workspace,
+        workspace,
     })
 }
 
@@ -209,15 +221,15 @@ fn exit(outcome: &Outcome) -> Exit {
     }
 }
 
-/// A host that shows output as it comes and has no tools.
+/// Shows output as it comes.
 struct Terminal {
     printer: Printer,
     streams: bool,
     /// The last line of stdout has no end yet.
-    open_line: AtomicBool,
+    open_line: Arc<AtomicBool>,
 }
 
-impl ToolHost for Terminal {
+impl Terminal {
     fn output(&self, stream: OutputStream, text: &str) {
         if self.streams {
             if stream == OutputStream::Stdout {

@@ -1,6 +1,7 @@
 //! `narrows demo`: the main job on built-in data, for those who see it for the first time.
 
 mod sample;
+pub(crate) mod server;
 
 use anyhow::Context;
 use narrows_engine::{ExecuteRequest, Executor};

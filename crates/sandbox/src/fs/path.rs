@@ -51,6 +51,13 @@ impl VirtualPath {
     }
 }
 
+/// The names with slashes between them, relative to where the path is used.
+impl std::fmt::Display for VirtualPath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join("/"))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    io,
+    io::{self, Read},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{
@@ -23,6 +23,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::{
     files::{EntryKind, Stat, Times},
+    path::VirtualPath,
     quota::Quota,
 };
 
@@ -97,6 +98,25 @@ impl Workspace {
             follow: false,
         };
         self.open_file(name, how).map(WorkspaceFile).map_err(io::Error::other)
+    }
+
+    /// The bytes of a file, if there are no more than `most`. Links are followed only within
+    /// the workspace.
+    pub fn read(&self, path: &str, most: u64) -> io::Result<Vec<u8>> {
+        let path = VirtualPath::default().join(path).map_err(io::Error::other)?.to_string();
+        let found = self.metadata(&path, true).map_err(io::Error::other)?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        if found.len() > most {
+            return Err(io::Error::other(format!(
+                "it has {} bytes; {most} is the most",
+                found.len()
+            )));
+        }
+        let mut bytes = Vec::new();
+        self.dir.open(here(&path))?.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Whether there is an entry of this name.

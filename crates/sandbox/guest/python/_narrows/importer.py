@@ -85,7 +85,12 @@ class _Refusals(MetaPathFinder):
     def _provided(self, name):
         if "." not in name:
             return "nothing of this kind is configured here"
-        return f"the host has no module of this name; see dir({name.rpartition('.')[0]}) for what there is"
+        parent, _, child = name.rpartition(".")
+        known = getattr(sys.modules.get(parent), "__all__", ())
+        near = difflib.get_close_matches(child, known, n=3, cutoff=0.5)
+        if near:
+            return f"did you mean {' or '.join(f'{parent}.{other}' for other in near)}?"
+        return f"there is no such server; there are {', '.join(known) or 'none'}"
 
     def _nearest(self, name, top):
         known = [n for n in sys.modules if not n.startswith("_") and ("." in n) == ("." in name)]

@@ -11,7 +11,7 @@ from contextvars import Context
 from json import JSONEncoder, loads
 from types import CoroutineType, ModuleType
 
-from . import calls, encode, errors
+from . import calls, encode, errors, tools
 from .loop import HostEventLoop
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -53,6 +53,7 @@ def _run(name: str, source: str, context: str, notes: list[str]) -> BaseExceptio
     scope = main.__dict__
     scope["__builtins__"] = builtins
     scope["ToolError"] = calls.ToolError
+    scope["display"] = tools.display
     if context != "{}":
         scope.update(loads(context))
     given = scope.get("result", _missing)

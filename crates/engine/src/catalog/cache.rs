@@ -1,0 +1,91 @@
+//! The catalog between two starts: one file a server, so that a client is answered before any
+//! server has started.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use narrows_model::{Connection, ServerSpec};
+use serde::{Deserialize, Serialize};
+
+use super::Listing;
+use crate::private_file;
+
+/// Files of another version are ignored, and written again.
+const VERSION: u32 = 1;
+/// A listing that is older is used, and looked up again in the background.
+const FRESH_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// A directory of listings.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    dir: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    version: u32,
+    /// Of the settings that decide which server it is.
+    fingerprint: u64,
+    listing: Listing,
+}
+
+/// A listing that was kept, and whether it is recent.
+pub(super) struct Kept {
+    pub(super) listing: Listing,
+    pub(super) is_fresh: bool,
+}
+
+impl Cache {
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    fn path(&self, server: &str) -> PathBuf {
+        self.dir.join(format!("{server}.json"))
+    }
+
+    /// What was kept of a server. A file that is missing or broken is no error: the server is
+    /// asked.
+    pub(super) fn load(&self, spec: &ServerSpec) -> Option<Kept> {
+        let path = self.path(&spec.name);
+        let entry: Entry = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        if entry.version != VERSION || entry.fingerprint != fingerprint(spec) {
+            return None;
+        }
+        let written = std::fs::metadata(&path).and_then(|data| data.modified()).ok();
+        let age = written.and_then(|time| SystemTime::now().duration_since(time).ok());
+        let is_fresh = age.is_some_and(|age| age < FRESH_FOR);
+        Some(Kept { listing: entry.listing, is_fresh })
+    }
+
+    pub(super) fn save(&self, spec: &ServerSpec, listing: Listing) {
+        let entry = Entry { version: VERSION, fingerprint: fingerprint(spec), listing };
+        let written = serde_json::to_vec(&entry)
+            .map_err(std::io::Error::from)
+            .and_then(|text| private_file::write(&self.path(&spec.name), &text));
+        if let Err(error) = written {
+            // Without a cache the next start is slower, and nothing else.
+            tracing::warn!(server = spec.name, %error, "the tool list cannot be kept");
+        }
+    }
+}
+
+fn fingerprint(spec: &ServerSpec) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    match &spec.connection {
+        Connection::Stdio(stdio) => {
+            stdio.command.as_written().hash(&mut hasher);
+            stdio.args.iter().for_each(|arg| arg.as_written().hash(&mut hasher));
+            stdio.cwd.hash(&mut hasher);
+            stdio.env.keys().for_each(|name| name.hash(&mut hasher));
+        }
+        Connection::Http(http) => {
+            http.url.as_written().hash(&mut hasher);
+            http.headers.keys().for_each(|name| name.hash(&mut hasher));
+        }
+    }
+    hasher.finish()
+}

@@ -1,0 +1,235 @@
+//! The catalog at one moment, and how it changes.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock},
+};
+
+use narrows_model::{ServerSpec, ToolId};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::{About, Cache, Listing};
+use crate::{
+    arguments::Checker,
+    codegen::{ToolName, ToolNames, module_names},
+};
+
+/// Tools that belong to all servers of a gateway. Readers take a [`Snapshot`], which does not
+/// change under them.
+#[derive(Debug)]
+pub struct Catalog {
+    modules: BTreeMap<String, String>,
+    now: RwLock<Arc<Snapshot>>,
+    /// Servers whose listing is missing or old.
+    stale: Mutex<BTreeSet<String>>,
+    version: watch::Sender<u64>,
+    cache: Option<Cache>,
+}
+
+/// The catalog at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// By the name of the server.
+    servers: BTreeMap<String, Arc<ServerTools>>,
+}
+
+/// One server's tools.
+#[derive(Debug)]
+pub struct ServerTools {
+    pub server: String,
+    /// The Python module under `servers`.
+    pub module: String,
+    pub about: About,
+    pub tools: Vec<Arc<Tool>>,
+    by_name: HashMap<String, usize>,
+    names: ToolNames,
+}
+
+/// One tool.
+#[derive(Debug)]
+pub struct Tool {
+    pub id: ToolId,
+    pub module: String,
+    pub name: ToolName,
+    /// The definition as the server wrote it.
+    pub raw: Value,
+    checker: OnceLock<Checker>,
+}
+
+impl Catalog {
+    /// A catalog of these servers, with what is known of them from the last time.
+    pub fn new(specs: &[ServerSpec], cache: Option<Cache>) -> Self {
+        let modules = module_names(specs.iter().map(|spec| spec.name.as_str()));
+        let catalog = Self {
+            modules,
+            now: RwLock::default(),
+            stale: Mutex::default(),
+            version: watch::Sender::new(0),
+            cache,
+        };
+        let mut stale = BTreeSet::new();
+        let mut snapshot = Snapshot::default();
+        for spec in specs {
+            let kept = catalog.cache.as_ref().and_then(|cache| cache.load(spec));
+            if !kept.as_ref().is_some_and(|kept| kept.is_fresh) {
+                stale.insert(spec.name.clone());
+            }
+            if let Some(kept) = kept {
+                snapshot.insert(catalog.server_tools(&spec.name, kept.listing));
+            }
+        }
+        *catalog.write() = Arc::new(snapshot);
+        *catalog.stale.lock().unwrap_or_else(PoisonError::into_inner) = stale;
+        catalog
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Arc<Snapshot>> {
+        self.now.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn server_tools(&self, server: &str, listing: Listing) -> ServerTools {
+        let module = self.modules.get(server).cloned().unwrap_or_else(|| server.to_owned());
+        ServerTools::new(server, module, listing)
+    }
+
+    /// The catalog as it is now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The Python module of every configured server, whether its tools are known or not.
+    pub fn modules(&self) -> &BTreeMap<String, String> {
+        &self.modules
+    }
+
+    /// The server behind a Python module or a name of the configuration.
+    pub fn server_of(&self, module_or_name: &str) -> Option<&str> {
+        if let Some((server, _)) = self.modules.get_key_value(module_or_name) {
+            return Some(server);
+        }
+        let found = self.modules.iter().find(|(_, module)| *module == module_or_name);
+        found.map(|(server, _)| server.as_str())
+    }
+
+    /// What is known of a server's tools.
+    pub fn listing(&self, server: &str) -> Option<Arc<ServerTools>> {
+        self.snapshot().servers.get(server).cloned()
+    }
+
+    /// Whether a server's tools are unknown, or known from long ago.
+    pub fn is_stale(&self, server: &str) -> bool {
+        self.stale.lock().unwrap_or_else(PoisonError::into_inner).contains(server)
+    }
+
+    /// Changes whenever the tools do.
+    pub fn version(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    /// A server listed its tools.
+    pub fn replace(&self, spec: &ServerSpec, listing: Listing) {
+        self.stale.lock().unwrap_or_else(PoisonError::into_inner).remove(&spec.name);
+        let changed = {
+            let mut now = self.write();
+            let same = now.servers.get(&spec.name).is_some_and(|known| known.is(&listing));
+            if !same {
+                let mut next = Snapshot::clone(&now);
+                next.insert(self.server_tools(&spec.name, listing.clone()));
+                *now = Arc::new(next);
+            }
+            !same
+        };
+        if let Some(cache) = self.cache.clone() {
+            let spec = spec.clone();
+            let save = move || cache.save(&spec, listing);
+            match tokio::runtime::Handle::try_current() {
+                Ok(runtime) => drop(runtime.spawn_blocking(save)),
+                Err(_) => save(),
+            }
+        }
+        if changed {
+            self.version.send_modify(|version| *version += 1);
+        }
+    }
+}
+
+impl Snapshot {
+    fn insert(&mut self, server: ServerTools) {
+        self.servers.insert(server.server.clone(), Arc::new(server));
+    }
+
+    pub fn servers(&self) -> impl Iterator<Item = &Arc<ServerTools>> {
+        self.servers.values()
+    }
+
+    pub fn server(&self, name: &str) -> Option<&Arc<ServerTools>> {
+        self.servers.get(name)
+    }
+
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.servers.values().flat_map(|server| &server.tools)
+    }
+}
+
+impl ServerTools {
+    fn new(server: &str, module: String, listing: Listing) -> Self {
+        let raw_names: Vec<&str> = listing.tools.iter().filter_map(raw_name).collect();
+        let names = ToolNames::new(raw_names.iter().copied());
+        let mut tools = Vec::with_capacity(listing.tools.len());
+        let mut by_name = HashMap::new();
+        for raw in listing.tools {
+            let Some(raw_name) = raw_name(&raw) else { continue };
+            let Some(name) = names.get(raw_name) else { continue };
+            // A server that lists a name twice can be called by it only once.
+            if by_name.contains_key(raw_name) {
+                continue;
+            }
+            by_name.insert(raw_name.to_owned(), tools.len());
+            tools.push(Arc::new(Tool {
+                id: ToolId::new(server, raw_name),
+                module: module.clone(),
+                name: name.clone(),
+                raw,
+                checker: OnceLock::new(),
+            }));
+        }
+        Self { server: server.to_owned(), module, about: listing.about, tools, by_name, names }
+    }
+
+    /// A tool by the name that its server or Python has for it.
+    pub fn tool(&self, name: &str) -> Option<&Arc<Tool>> {
+        let index = self.by_name.get(name).or_else(|| self.by_name.get(self.names.raw(name)?));
+        index.and_then(|index| self.tools.get(*index))
+    }
+
+    fn is(&self, listing: &Listing) -> bool {
+        self.about == listing.about
+            && self.tools.len() == listing.tools.len()
+            && self.tools.iter().zip(&listing.tools).all(|(known, raw)| known.raw == *raw)
+    }
+}
+
+fn raw_name(raw: &Value) -> Option<&str> {
+    raw.get("name").and_then(Value::as_str)
+}
+
+impl Tool {
+    pub fn description(&self) -> &str {
+        let text = |key| self.raw.get(key).and_then(Value::as_str);
+        text("description").or_else(|| text("title")).unwrap_or_default()
+    }
+
+    pub fn input_schema(&self) -> &Value {
+        self.raw.get("inputSchema").unwrap_or(&Value::Null)
+    }
+
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.raw.get("outputSchema")
+    }
+
+    /// Checks arguments before they are sent, and leaves out what was not given.
+    pub fn check(&self, arguments: &mut Map<String, Value>) -> Result<(), String> {
+        self.checker.get_or_init(|| Checker::new(self.input_schema())).check(arguments)
+    }
+}

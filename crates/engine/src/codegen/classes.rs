@@ -1,0 +1,198 @@
+//! The `TypedDict`s that the types of one tool mention.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::literal;
+use super::names::camel_case;
+use super::reserved;
+use super::types::Type;
+
+/// Stops a schema of endless small objects from filling the module.
+const MAX_CLASSES: usize = 200;
+
+/// Names are repeated wherever the class is mentioned, so long ones would multiply.
+const MAX_NAME: usize = 60;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ClassId(usize);
+
+#[cfg(test)]
+impl ClassId {
+    pub(super) fn first() -> Self {
+        Self(0)
+    }
+}
+
+/// A property of an object.
+#[derive(Debug)]
+pub(super) struct Field<'a> {
+    pub(super) name: &'a str,
+    pub(super) ty: Type,
+    pub(super) required: bool,
+    /// Where its description and constraints stand.
+    pub(super) schema: Option<&'a Value>,
+}
+
+#[derive(Debug)]
+pub(super) struct Class<'a> {
+    pub(super) name: String,
+    /// The name without the number that may tell it from another.
+    base: String,
+    pub(super) fields: Vec<Field<'a>>,
+    /// The schema says that there may be more properties.
+    pub(super) open: bool,
+}
+
+impl Class<'_> {
+    fn equals(&self, other: &Self) -> bool {
+        let same = |(a, b): (&Field<'_>, &Field<'_>)| {
+            a.name == b.name && a.required == b.required && a.ty == b.ty
+        };
+        self.base == other.base
+            && self.open == other.open
+            && self.fields.len() == other.fields.len()
+            && self.fields.iter().zip(&other.fields).all(same)
+    }
+}
+
+/// Whether a class shows what its fields mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comments {
+    With,
+    Without,
+}
+
+/// Which classes an expression can name without quotes.
+#[derive(Debug)]
+pub(super) enum Defined {
+    /// Where order does not matter: stubs, and text that is not run.
+    All,
+    Only(HashSet<ClassId>),
+}
+
+#[derive(Debug)]
+pub(super) struct Classes<'a> {
+    prefix: &'a str,
+    list: Vec<Class<'a>>,
+    /// Innermost first, so that few references are forward.
+    finished: Vec<ClassId>,
+    used: HashSet<String>,
+}
+
+impl<'a> Classes<'a> {
+    pub(super) fn new(prefix: &'a str) -> Self {
+        Self { prefix, list: Vec::new(), finished: Vec::new(), used: HashSet::new() }
+    }
+
+    /// A class that has its name but no fields yet, so that they can refer to it. None
+    /// when there are too many.
+    pub(super) fn open(&mut self, hint: &str) -> Option<ClassId> {
+        if self.list.len() >= MAX_CLASSES {
+            return None;
+        }
+        let base = self.base_name(hint);
+        let mut name = base.clone();
+        let mut number = 1;
+        while !self.used.insert(name.clone()) {
+            number += 1;
+            name = format!("{base}{number}");
+        }
+        self.list.push(Class { name, base, fields: Vec::new(), open: false });
+        Some(ClassId(self.list.len() - 1))
+    }
+
+    /// Gives a class its fields, and tells which class to refer to: an equal one of the
+    /// same name, if there is one, as when a tool returns what it takes.
+    pub(super) fn finish(&mut self, id: ClassId, fields: Vec<Field<'a>>, open: bool) -> ClassId {
+        let class = &mut self.list[id.0];
+        class.fields = fields;
+        class.open = open;
+        let class = &self.list[id.0];
+        let equal = self.finished.iter().copied().find(|other| self.get(*other).equals(class));
+        self.finished.push(id);
+        equal.unwrap_or(id)
+    }
+
+    pub(super) fn get(&self, id: ClassId) -> &Class<'a> {
+        &self.list[id.0]
+    }
+
+    /// The classes that these types need, directly or not, in the order to define them.
+    pub(super) fn needed<'t>(&self, types: impl IntoIterator<Item = &'t Type>) -> Vec<ClassId> {
+        let mut needed = HashSet::new();
+        let mut waiting = Vec::new();
+        types.into_iter().for_each(|ty| ty.visit_classes(&mut |id| waiting.push(id)));
+        while let Some(id) = waiting.pop() {
+            if needed.insert(id) {
+                for field in &self.get(id).fields {
+                    field.ty.visit_classes(&mut |id| waiting.push(id));
+                }
+            }
+        }
+        self.finished.iter().copied().filter(|id| needed.contains(id)).collect()
+    }
+
+    pub(super) fn expression(&self, ty: &Type, defined: &Defined) -> String {
+        ty.expression(&|id| {
+            let name = &self.get(id).name;
+            match defined {
+                Defined::Only(ids) if !ids.contains(&id) => format!("\"{name}\""),
+                _ => name.clone(),
+            }
+        })
+    }
+
+    /// The Python that defines a class.
+    pub(super) fn source(&self, id: ClassId, defined: &Defined, comments: Comments) -> String {
+        let class = self.get(id);
+        // A field that is no identifier, or hides a type that the next ones mention, can
+        // only be written as a key.
+        let as_keys = class.fields.iter().any(|field| {
+            !reserved::is_identifier(field.name)
+                || reserved::is_module_name(field.name)
+                || field.name.starts_with("__")
+                || self.used.contains(field.name)
+        });
+        let mut source = if as_keys {
+            format!("{name} = TypedDict(\"{name}\", {{\n", name = class.name)
+        } else {
+            format!("class {}(TypedDict):\n", class.name)
+        };
+        for field in &class.fields {
+            let ty = self.expression(&field.ty, defined);
+            let ty = if field.required { ty } else { format!("NotRequired[{ty}]") };
+            if as_keys {
+                source += &format!("    {}: {ty},", literal::string(field.name));
+            } else {
+                source += &format!("    {}: {ty}", field.name);
+            }
+            let note = field.schema.map(super::notes::note).unwrap_or_default();
+            if comments == Comments::With && !note.is_empty() {
+                // With the colon, for `# type: …` is an instruction to type checkers.
+                source += &format!("  #: {note}");
+            }
+            source.push('\n');
+        }
+        if as_keys {
+            source += "})\n";
+        } else if class.fields.is_empty() {
+            source += "    pass\n";
+        }
+        source
+    }
+
+    fn base_name(&self, hint: &str) -> String {
+        let mut hint = camel_case(hint);
+        hint.truncate(MAX_NAME);
+        let mut base = format!("{}{hint}", self.prefix);
+        if base.is_empty() || base.starts_with(|c: char| c.is_ascii_digit()) {
+            base.insert_str(0, "Item");
+        }
+        if reserved::is_module_name(&base) || reserved::is_keyword(&base) {
+            base.push('_');
+        }
+        base
+    }
+}

@@ -1,0 +1,125 @@
+//! A tool, read once for everything that is written from it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::classes::{ClassId, Classes};
+use super::literal;
+use super::names::parameter_names;
+use super::notes;
+use super::schema::Reader;
+use super::types::Type;
+
+/// A longer default tells less than its absence.
+const MAX_DEFAULT: usize = 200;
+
+#[derive(Debug)]
+pub(super) struct Definition<'a> {
+    pub(super) description: &'a str,
+    /// Those that are required first, each group in the order of the schema.
+    pub(super) parameters: Vec<Parameter<'a>>,
+    /// The class of all arguments. None when there are no parameters.
+    pub(super) arguments: Option<ClassId>,
+    /// The name for arguments that the schema allows without listing them.
+    pub(super) extra: Option<String>,
+    pub(super) returns: Type,
+    pub(super) classes: Classes<'a>,
+}
+
+#[derive(Debug)]
+pub(super) struct Parameter<'a> {
+    /// The name of the JSON property.
+    pub(super) raw: &'a str,
+    pub(super) python: String,
+    pub(super) ty: Type,
+    pub(super) presence: Presence,
+    pub(super) schema: Option<&'a Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    Required,
+    Optional,
+    /// Optional, and the server takes this value, written in Python, if it is missing.
+    Default(String),
+}
+
+impl<'a> Definition<'a> {
+    /// Reads the JSON of a tool. What makes no sense in it becomes `Any`.
+    pub(super) fn new(raw: &'a Value, class_prefix: &'a str) -> Self {
+        let mut classes = Classes::new(class_prefix);
+        let input = raw.get("inputSchema").unwrap_or(&Value::Null);
+        let arguments = Reader::new(input, &mut classes).read_arguments("Arguments");
+        let returns = match raw.get("outputSchema") {
+            Some(output) => Reader::new(output, &mut classes).read(unwrapped(output), "Result"),
+            None => Type::Any,
+        };
+        let parameters = arguments.class.map(|id| parameters(&classes, id)).unwrap_or_default();
+        let extra = arguments.open.then(|| {
+            let mut name = "extra".to_owned();
+            while parameters.iter().any(|parameter| parameter.python == name) {
+                name.push('_');
+            }
+            name
+        });
+        let description = notes::description(raw);
+        Self { description, parameters, arguments: arguments.class, extra, returns, classes }
+    }
+
+    /// What stands between the brackets of the function.
+    pub(super) fn parameter_list(&self, write: impl Fn(&Parameter<'a>) -> String) -> String {
+        let mut list: Vec<String> = self.parameters.iter().map(write).collect();
+        if !list.is_empty() {
+            list.insert(0, "*".to_owned());
+        }
+        list.extend(self.extra.as_ref().map(|name| format!("**{name}: Any")));
+        list.join(", ")
+    }
+
+    /// The classes that a call and its result need, in the order to define them.
+    pub(super) fn classes_in_use(&self) -> Vec<ClassId> {
+        let types = self.parameters.iter().map(|parameter| &parameter.ty);
+        self.classes.needed(types.chain([&self.returns]))
+    }
+}
+
+/// FastMCP puts results that are no objects in one, and says so. The caller gets what
+/// is inside.
+fn unwrapped(output: &Value) -> &Value {
+    let wrapped = output.get("x-fastmcp-wrap-result") == Some(&Value::Bool(true));
+    let inner = output.pointer("/properties/result");
+    inner.filter(|_| wrapped).unwrap_or(output)
+}
+
+fn parameters<'a>(classes: &Classes<'a>, arguments: ClassId) -> Vec<Parameter<'a>> {
+    let fields = &classes.get(arguments).fields;
+    let mut names: BTreeMap<String, String> =
+        parameter_names(fields.iter().map(|field| field.name));
+    let mut parameters: Vec<Parameter<'a>> = fields
+        .iter()
+        .map(|field| Parameter {
+            raw: field.name,
+            python: names.remove(field.name).unwrap_or_default(),
+            ty: field.ty.clone(),
+            presence: if field.required {
+                Presence::Required
+            } else {
+                field.schema.map_or(Presence::Optional, default)
+            },
+            schema: field.schema,
+        })
+        .collect();
+    parameters.sort_by_key(|parameter| parameter.presence != Presence::Required);
+    parameters
+}
+
+fn default(schema: &Value) -> Presence {
+    match schema.get("default") {
+        None | Some(Value::Null) => Presence::Optional,
+        Some(value) => {
+            let text = literal::value(value);
+            if text.len() > MAX_DEFAULT { Presence::Optional } else { Presence::Default(text) }
+        }
+    }
+}

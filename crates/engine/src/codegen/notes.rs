@@ -1,0 +1,243 @@
+//! What descriptions and constraints say, in few words.
+
+use serde_json::{Map, Value};
+
+use super::literal;
+use super::types::MAX_LITERALS;
+
+/// Where a list of tools cuts a description.
+const SUMMARY_CHARS: usize = 100;
+
+/// Longer patterns cost more than they tell; the server says what did not match.
+const MAX_PATTERN: usize = 80;
+
+/// Bounds that only say what a machine can count to (`Number.MAX_SAFE_INTEGER`).
+const MACHINE_BOUND: f64 = 9_007_199_254_740_991.0;
+
+/// The first sentence of a description, on one line, at most about a hundred characters.
+pub fn summary_line(description: &str) -> String {
+    clipped(&first_sentence(description), SUMMARY_CHARS)
+}
+
+/// The description and the constraints of a property, on one line. Empty if there are
+/// none.
+pub(super) fn note(schema: &Value) -> String {
+    joined(literal::line(description(schema)), schema)
+}
+
+/// As [`note`], with the description cut at the end of a sentence, or left out when it
+/// only repeats the name of the property.
+pub(super) fn short_note(name: &str, schema: &Value, chars: usize) -> String {
+    let description = description(schema);
+    if repeats(name, description) {
+        return joined(String::new(), schema);
+    }
+    joined(sentences(description, chars), schema)
+}
+
+fn repeats(name: &str, description: &str) -> bool {
+    const EMPTY: [&str; 10] =
+        ["the", "of", "a", "an", "to", "for", "value", "string", "optional", "parameter"];
+    let name = name.replace(['_', '-'], "").to_lowercase();
+    description.split(|c: char| !c.is_alphanumeric()).all(|word| {
+        let word = word.to_lowercase();
+        EMPTY.contains(&word.as_str()) || name.contains(&word)
+    })
+}
+
+fn joined(mut text: String, schema: &Value) -> String {
+    let constraints = constraints(schema).join(", ");
+    if constraints.is_empty() {
+        return text;
+    }
+    if !text.is_empty() {
+        text.push(' ');
+    }
+    text + "(" + &constraints + ")"
+}
+
+pub(super) fn description(schema: &Value) -> &str {
+    schema.get("description").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// As many whole sentences as fit.
+pub(super) fn sentences(text: &str, chars: usize) -> String {
+    let line = literal::line(text);
+    let mut end = 0;
+    while let Some(length) = sentence_length(&line[end..]) {
+        if end > 0 && line[..end + length].trim_end().chars().count() > chars {
+            break;
+        }
+        end += length;
+    }
+    clipped(line[..end].trim_end(), chars)
+}
+
+fn first_sentence(text: &str) -> String {
+    let text = text.trim().trim_start_matches('#');
+    let paragraph = text.replace("\r\n", "\n");
+    let paragraph = paragraph.split("\n\n").next().unwrap_or_default();
+    let line = literal::line(paragraph);
+    let end = sentence_length(&line).unwrap_or(0);
+    line[..end].trim_end().to_owned()
+}
+
+/// The bytes of the first sentence with the space behind it. None of an empty text.
+fn sentence_length(text: &str) -> Option<usize> {
+    const ABBREVIATIONS: [&str; 6] = ["e.g.", "i.e.", "etc.", "vs.", "cf.", "approx."];
+    if text.is_empty() {
+        return None;
+    }
+    let end = text.match_indices(". ").map(|(at, _)| at + 1).find(|end| {
+        let so_far = &text[..*end];
+        !ABBREVIATIONS.iter().any(|short| so_far.ends_with(short))
+    });
+    Some(end.map_or(text.len(), |end| end + 1))
+}
+
+/// At most so many characters, cut between words.
+fn clipped(text: &str, chars: usize) -> String {
+    let Some((limit, _)) = text.char_indices().nth(chars) else { return text.to_owned() };
+    let cut = &text[..limit];
+    let cut = cut.rfind(' ').filter(|at| *at > limit / 2).map_or(cut, |at| &cut[..at]);
+    // A bracket that was opened and lost its end says little.
+    let bracket = cut.rfind('(').filter(|at| *at > limit / 3 && !cut[*at..].contains(')'));
+    let cut = bracket.map_or(cut, |at| &cut[..at]);
+    format!("{}…", cut.trim_end_matches([' ', ',', ';', ':', '.']))
+}
+
+fn constraints(schema: &Value) -> Vec<String> {
+    let Some(keywords) = schema.as_object() else { return Vec::new() };
+    let keywords = without_null(keywords);
+    let mut said = Vec::new();
+    said.extend(number_range(keywords));
+    said.extend(range("length", keywords, "minLength", "maxLength"));
+    said.extend(range("items", keywords, "minItems", "maxItems"));
+    let text = |keyword| keywords.get(keyword).and_then(Value::as_str);
+    // A format says the same as its pattern, in one word.
+    match (text("format"), text("pattern")) {
+        (Some(format), _) => said.push(literal::line(format)),
+        (None, Some(pattern)) if pattern.chars().count() <= MAX_PATTERN => {
+            said.push(format!("pattern {}", literal::line(pattern)));
+        }
+        _ => {}
+    }
+    said.extend(enumeration(keywords));
+    if let Some(items) = keywords.get("items").and_then(Value::as_object) {
+        said.extend(enumeration(items));
+    }
+    said
+}
+
+/// What is said beside `null`: the usual way to write an optional value.
+fn without_null(keywords: &Map<String, Value>) -> &Map<String, Value> {
+    let Some(list) = keywords.get("anyOf").and_then(Value::as_array) else { return keywords };
+    let is_null = |one: &&Value| one.get("type").and_then(Value::as_str) == Some("null");
+    let mut others = list.iter().filter(|one| !is_null(one)).filter_map(Value::as_object);
+    match (others.next(), others.next()) {
+        (Some(only), None) => only,
+        _ => keywords,
+    }
+}
+
+fn number_range(keywords: &Map<String, Value>) -> Option<String> {
+    let number = |keyword| {
+        let value = keywords.get(keyword)?;
+        value.as_f64().filter(|n: &f64| n.abs() < MACHINE_BOUND).map(|_| value.to_string())
+    };
+    // In draft 4 the exclusive ones are flags beside the others.
+    let flag = |keyword| keywords.get(keyword) == Some(&Value::Bool(true));
+    let least = match (number("exclusiveMinimum"), number("minimum")) {
+        (Some(n), _) => Some(format!(">{n}")),
+        (None, Some(n)) if flag("exclusiveMinimum") => Some(format!(">{n}")),
+        (None, n) => n.map(|n| format!(">={n}")),
+    };
+    let most = match (number("exclusiveMaximum"), number("maximum")) {
+        (Some(n), _) => Some(format!("<{n}")),
+        (None, Some(n)) if flag("exclusiveMaximum") => Some(format!("<{n}")),
+        (None, n) => n.map(|n| format!("<={n}")),
+    };
+    match (least, most) {
+        (Some(least), Some(most)) => {
+            Some(match (least.strip_prefix(">="), most.strip_prefix("<=")) {
+                (Some(least), Some(most)) => format!("{least}..{most}"),
+                _ => format!("{least}, {most}"),
+            })
+        }
+        (least, most) => least.or(most),
+    }
+}
+
+fn range(what: &str, keywords: &Map<String, Value>, least: &str, most: &str) -> Option<String> {
+    let number = |keyword| keywords.get(keyword).and_then(Value::as_u64);
+    match (number(least).filter(|n| *n > 0), number(most)) {
+        (Some(least), Some(most)) if least == most => Some(format!("{what} {least}")),
+        (Some(least), Some(most)) => Some(format!("{what} {least}..{most}")),
+        (Some(least), None) => Some(format!("{what} >={least}")),
+        (None, Some(most)) => Some(format!("{what} <={most}")),
+        (None, None) => None,
+    }
+}
+
+/// The values that were too many for the type.
+fn enumeration(keywords: &Map<String, Value>) -> Option<String> {
+    let values = keywords.get("enum")?.as_array()?;
+    if values.len() <= MAX_LITERALS {
+        return None;
+    }
+    let values: Vec<String> = values
+        .iter()
+        .map(|value| value.as_str().map_or_else(|| literal::value(value), literal::line))
+        .collect();
+    Some(format!("one of: {}", values.join(" | ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_summary_is_the_first_sentence() {
+        assert_eq!(
+            summary_line("Reads a file,\n  e.g. a log. Then more."),
+            "Reads a file, e.g. a log."
+        );
+        assert_eq!(summary_line("# Title\n\nText"), "Title");
+        assert_eq!(summary_line("version 1.2 of it"), "version 1.2 of it");
+        assert_eq!(summary_line(""), "");
+        let long = summary_line(&"wörd ".repeat(60));
+        assert!(long.chars().count() <= 101 && long.ends_with("wörd…"), "{long}");
+        assert_eq!(summary_line(&"x".repeat(300)).chars().count(), 101);
+    }
+
+    #[test]
+    fn whole_sentences_are_kept_while_they_fit() {
+        assert_eq!(sentences("One. Two. Three.", 9), "One. Two.");
+        assert_eq!(sentences("One. Two.", 100), "One. Two.");
+        assert_eq!(sentences("", 10), "");
+    }
+
+    #[test]
+    fn a_short_note_does_not_repeat_the_name() {
+        let note = |name, text| short_note(name, &json!({"description": text, "minimum": 1}), 50);
+        assert_eq!(note("issue_id", "The ID of the issue."), "(>=1)");
+        assert_eq!(note("issue_id", "The ID of the project"), "The ID of the project (>=1)");
+    }
+
+    #[test]
+    fn constraints_are_short() {
+        let say = |schema: Value| note(&schema);
+        assert_eq!(say(json!({"description": "N", "minimum": 1, "maximum": 5})), "N (1..5)");
+        assert_eq!(say(json!({"exclusiveMinimum": 0, "maximum": 9007199254740991_i64})), "(>0)");
+        assert_eq!(say(json!({"minimum": 0, "exclusiveMinimum": true})), "(>0)");
+        assert_eq!(say(json!({"minLength": 2, "maxLength": 2})), "(length 2)");
+        assert_eq!(say(json!({"format": "uuid", "pattern": "^x"})), "(uuid)");
+        assert_eq!(say(json!({"pattern": "^\\d+$"})), "(pattern ^\\d+$)");
+        assert_eq!(say(json!({"anyOf": [{"maxItems": 3}, {"type": "null"}]})), "(items <=3)");
+        assert_eq!(say(json!({"minimum": "x", "enum": 5, "description": 3})), "");
+        let many: Vec<u32> = (0..21).collect();
+        assert!(say(json!({"items": {"enum": many}})).starts_with("(one of: 0 | 1 |"));
+    }
+}

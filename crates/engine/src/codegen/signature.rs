@@ -1,0 +1,183 @@
+//! A tool in the few lines that a model needs to call it.
+
+use serde_json::Value;
+
+use super::classes::{ClassId, Defined};
+use super::definition::{Definition, Parameter, Presence};
+use super::literal;
+use super::names::ToolName;
+use super::notes;
+use super::types::Type;
+
+/// How many characters of a description are kept, by what it describes.
+#[derive(Clone, Copy, Debug)]
+struct Detail {
+    tool: usize,
+    parameter: usize,
+    /// A property inside an argument.
+    field: usize,
+    /// A property of the result. The first to go: a program can look at what it got.
+    result: usize,
+}
+
+/// The first that is short enough is used.
+const DETAILS: [Detail; 4] = [
+    Detail { tool: 300, parameter: 160, field: 100, result: 60 },
+    Detail { tool: 200, parameter: 120, field: 80, result: 0 },
+    Detail { tool: 120, parameter: 80, field: 60, result: 0 },
+    Detail { tool: 100, parameter: 50, field: 40, result: 0 },
+];
+
+/// What is short enough, in percent of the JSON's bytes. It makes less than 40 % of its
+/// tokens over all real tools, for JSON has more bytes to a token.
+const SHORT: usize = 37;
+
+/// The signature of a tool with its types and what they mean. It reads like Python but
+/// is not run: `?` marks keys that may be absent, and names are without their prefix.
+pub fn signature(name: &ToolName, raw: &Value) -> String {
+    let definition = Definition::new(raw, "");
+    let enough = raw.to_string().len() * SHORT / 100;
+    let mut text = String::new();
+    for detail in DETAILS {
+        text = with_detail(name, &definition, detail);
+        if text.len() <= enough {
+            break;
+        }
+    }
+    text
+}
+
+fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: Detail) -> String {
+    let types: Vec<&Type> = definition.parameters.iter().map(|parameter| &parameter.ty).collect();
+    let taken = definition.classes.needed(types);
+    let mut text = String::new();
+    for id in definition.classes_in_use() {
+        let chars = if taken.contains(&id) { detail.field } else { detail.result };
+        text += &class(definition, id, chars);
+    }
+    text += &format!(
+        "async def {}({}) -> {}\n",
+        name.python,
+        listed(parameters(definition, detail.parameter)),
+        expression(definition, &definition.returns)
+    );
+    let description = notes::sentences(definition.description, detail.tool);
+    if !description.is_empty() {
+        text += &description;
+        text.push('\n');
+    }
+    text
+}
+
+/// Something and what is said about it.
+type Noted = (String, String);
+
+/// Shorter than the truth: `= None` goes without `| None`.
+fn parameters(definition: &Definition<'_>, chars: usize) -> Vec<Noted> {
+    let mut list = Vec::new();
+    for Parameter { raw, python, ty, presence, schema } in &definition.parameters {
+        let text = match presence {
+            Presence::Required => format!("{python}: {}", expression(definition, ty)),
+            Presence::Optional => {
+                format!("{python}: {} = None", expression(definition, &ty.without_none()))
+            }
+            Presence::Default(value) => {
+                format!("{python}: {} = {value}", expression(definition, ty))
+            }
+        };
+        // The star once, in front of all: every parameter is given by name.
+        let star = if list.is_empty() { "*, " } else { "" };
+        list.push((format!("{star}{text}"), short_note(raw, *schema, chars)));
+    }
+    list.extend(definition.extra.iter().map(|name| (format!("**{name}: Any"), String::new())));
+    list
+}
+
+fn class(definition: &Definition<'_>, id: ClassId, chars: usize) -> String {
+    let class = definition.classes.get(id);
+    let mut fields = Vec::new();
+    for field in &class.fields {
+        let mark = if field.required { "" } else { "?" };
+        let ty = expression(definition, &field.ty);
+        let text = format!("{}{mark}: {ty}", literal::line(field.name));
+        fields.push((text, short_note(field.name, field.schema, chars)));
+    }
+    if class.open {
+        fields.push(("...".to_owned(), String::new()));
+    }
+    format!("{} = {{{}}}\n", class.name, listed(fields))
+}
+
+/// On one line, except for those that something is said about: they have their own.
+fn listed(items: Vec<Noted>) -> String {
+    if items.iter().all(|(_, note)| note.is_empty()) {
+        let items: Vec<String> = items.into_iter().map(|(item, _)| item).collect();
+        return items.join(", ");
+    }
+    let mut text = "\n".to_owned();
+    for (item, note) in items {
+        let start_of_line = text.ends_with('\n');
+        if note.is_empty() {
+            text += if start_of_line { "" } else { " " };
+            text += &format!("{item},");
+        } else {
+            text += if start_of_line { "" } else { "\n" };
+            text += &format!("{item}, # {note}\n");
+        }
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}
+
+fn expression(definition: &Definition<'_>, ty: &Type) -> String {
+    definition.classes.expression(ty, &Defined::All)
+}
+
+fn short_note(name: &str, schema: Option<&Value>, chars: usize) -> String {
+    match schema {
+        Some(schema) if chars > 0 => notes::short_note(name, schema, chars),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use serde_json::json;
+
+    use super::super::names::ToolNames;
+    use super::*;
+
+    #[test]
+    fn a_signature_says_what_a_call_needs() {
+        let raw = json!({
+            "name": "move",
+            "description": "Move a file. It must exist.\n\nMore about it.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "The path"},
+                    "to": {"type": "string", "description": "Where it goes"},
+                    "mode": {"enum": ["copy", "link"]},
+                    "options": {"type": "object", "properties": {"force": {"type": "boolean"}}},
+                },
+                "required": ["path", "to"],
+                "additionalProperties": true,
+            },
+        });
+        let names = ToolNames::new(["move"]);
+        assert_eq!(
+            signature(names.get("move").unwrap(), &raw),
+            r#"Options = {force?: bool}
+async def move(
+*, path: str,
+to: str, # Where it goes
+mode: Literal["copy", "link"] = None, options: Options = None, **extra: Any,
+) -> Any
+Move a file. It must exist. More about it.
+"#
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! The Python of one tool, as it runs in the sandbox.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::classes::{Comments, Defined};
+use super::definition::{Definition, Parameter, Presence};
+use super::literal;
+use super::names::ToolName;
+use super::notes;
+use super::types::Type;
+
+/// What the source of a tool relies on besides `_tool`.
+pub const PREAMBLE: &str = "from typing import Any, Literal, NotRequired, TypedDict, Union\n";
+
+/// The Python source of one tool: its classes, and a function without a body that the
+/// decorator `_tool` makes into a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCode {
+    pub python_name: String,
+    pub source: String,
+}
+
+impl ToolCode {
+    /// `full_name` is what `_tool` is told to call; `raw` is the tool as its server
+    /// defines it.
+    pub fn new(full_name: &str, name: &ToolName, raw: &Value) -> Self {
+        let definition = Definition::new(raw, &name.class_prefix);
+        let mut source = String::new();
+        let mut defined = Defined::Only(HashSet::new());
+        for id in definition.classes_in_use() {
+            source += &definition.classes.source(id, &defined, Comments::Without);
+            if let Defined::Only(ids) = &mut defined {
+                ids.insert(id);
+            }
+        }
+        source += &decorator(full_name, &definition.parameters);
+        source += &format!(
+            "async def {}({}) -> {}:\n{}\n",
+            name.python,
+            parameters(&definition, &defined),
+            definition.classes.expression(&definition.returns, &defined),
+            docstring(&definition),
+        );
+        Self { python_name: name.python.clone(), source }
+    }
+}
+
+/// The docstring of a tool: all of its description, then its parameters.
+pub(super) fn docstring(definition: &Definition<'_>) -> String {
+    let mut text = definition.description.trim().to_owned();
+    let notes: Vec<String> = definition
+        .parameters
+        .iter()
+        .filter_map(|parameter| {
+            let note = notes::note(parameter.schema?);
+            (!note.is_empty()).then(|| format!("{}: {note}", parameter.python))
+        })
+        .collect();
+    if !notes.is_empty() {
+        text = format!("{text}\n\n{}", notes.join("\n"));
+    }
+    literal::docstring(&text)
+}
+
+fn decorator(full_name: &str, parameters: &[Parameter<'_>]) -> String {
+    let renamed: Vec<String> = parameters
+        .iter()
+        .filter(|parameter| parameter.python != parameter.raw)
+        .map(|p| format!("{}: {}", literal::string(&p.python), literal::string(p.raw)))
+        .collect();
+    let full_name = literal::string(full_name);
+    if renamed.is_empty() {
+        return format!("@_tool({full_name})\n");
+    }
+    format!("@_tool({full_name}, {{{}}})\n", renamed.join(", "))
+}
+
+fn parameters(definition: &Definition<'_>, defined: &Defined) -> String {
+    let expression = |ty: &Type| definition.classes.expression(ty, defined);
+    definition.parameter_list(|Parameter { python, ty, presence, .. }| match presence {
+        Presence::Required => format!("{python}: {}", expression(ty)),
+        Presence::Optional => format!("{python}: {} = None", expression(&ty.clone().or_none())),
+        Presence::Default(value) => format!("{python}: {} = {value}", expression(ty)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use serde_json::json;
+
+    use super::super::names::ToolNames;
+    use super::*;
+
+    #[test]
+    fn a_tool_is_its_classes_and_a_decorated_function() {
+        let raw = json!({
+            "name": "create-issue",
+            "description": "Create an issue.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "from": {"type": "string", "description": "Who reports it"},
+                    "title": {"type": "string"},
+                    "labels": {"type": "array", "items": {"type": "string"}},
+                    "per_page": {"type": "integer", "default": 30, "maximum": 100},
+                    "place": {"type": "object", "properties": {"x": {"type": "number"}}},
+                },
+                "required": ["title"],
+            },
+            "outputSchema": {
+                "type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"],
+            },
+        });
+        let names = ToolNames::new(["create-issue"]);
+        let name = names.get("create-issue").unwrap();
+        let code = ToolCode::new("mcp__github__create-issue", name, &raw);
+        assert_eq!(code.python_name, "create_issue");
+        assert_eq!(
+            code.source,
+            r#"class CreateIssuePlace(TypedDict):
+    x: NotRequired[float]
+class CreateIssueResult(TypedDict):
+    id: int
+@_tool("mcp__github__create-issue", {"from_": "from"})
+async def create_issue(*, title: str, from_: str | None = None, labels: list[str] | None = None, per_page: int = 30, place: CreateIssuePlace | None = None) -> CreateIssueResult:
+    """Create an issue.
+
+    from_: Who reports it
+    per_page: (<=100)
+    """
+"#
+        );
+    }
+}

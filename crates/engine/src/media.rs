@@ -1,0 +1,141 @@
+//! Images, sound and other bytes: kept as files for the program, and handed to the client when
+//! the program shows them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use narrows_sandbox::Workspace;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::overflow;
+
+/// How much one run may show. A client may put all of it before a model.
+const MOST_SHOWN_BYTES: usize = 10 << 20;
+const MOST_SHOWN: usize = 20;
+
+/// Something to show, as the protocol carries it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    pub mime_type: String,
+    /// In base64.
+    pub data: String,
+}
+
+#[derive(Debug, Error)]
+pub enum MediaError {
+    #[error("display() takes what a tool gave, a path in the workspace, or bytes with mime_type")]
+    Nothing,
+    #[error("display() cannot read {path:?}: {reason}")]
+    Unreadable { path: String, reason: String },
+    #[error("display() has shown {MOST_SHOWN} things or {} MB already", MOST_SHOWN_BYTES >> 20)]
+    TooMuch,
+}
+
+/// The media of one run.
+#[derive(Debug, Default)]
+pub struct Media {
+    workspace: Option<Arc<Workspace>>,
+    shown: Mutex<Vec<Shown>>,
+}
+
+/// What a program passes to `display`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DisplayRequest {
+    path: Option<String>,
+    data: Option<String>,
+    mime_type: Option<String>,
+}
+
+impl Media {
+    pub fn new(workspace: Option<Arc<Workspace>>) -> Self {
+        Self { workspace, shown: Mutex::default() }
+    }
+
+    /// Keeps bytes from a tool, and gives what the program sees of them: a file if there is a
+    /// workspace, else the bytes themselves, in base64.
+    pub(crate) fn keep(&self, kind: &str, mime_type: &str, data: String) -> Value {
+        let mut seen = Map::new();
+        seen.insert("type".into(), kind.into());
+        seen.insert("mime_type".into(), mime_type.into());
+        let bytes = BASE64_STANDARD.decode(data.as_bytes()).ok();
+        if let Some(bytes) = &bytes {
+            seen.insert("bytes".into(), bytes.len().into());
+        }
+        let file = self.workspace.as_ref().zip(bytes).and_then(|(workspace, bytes)| {
+            let (name, file) = overflow::create(workspace, kind, extension(mime_type)).ok()?;
+            file.append(&bytes).ok()?;
+            Some(format!("/workspace/{name}"))
+        });
+        match file {
+            Some(path) => seen.insert("path".into(), path.into()),
+            None => seen.insert("data".into(), data.into()),
+        };
+        Value::Object(seen)
+    }
+
+    /// The program shows something to its caller.
+    pub(crate) fn display(&self, request: DisplayRequest) -> Result<Value, MediaError> {
+        let (data, guessed) = match (request.path, request.data) {
+            (_, Some(data)) => (data, None),
+            (Some(path), None) => {
+                let bytes = self.read(&path)?;
+                (BASE64_STANDARD.encode(bytes), mime_type_of(&path))
+            }
+            (None, None) => return Err(MediaError::Nothing),
+        };
+        let mime_type = request.mime_type.or(guessed.map(str::to_owned));
+        let mime_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let size: usize = shown.iter().map(|shown| shown.data.len()).sum();
+        if shown.len() == MOST_SHOWN || (size + data.len()) / 4 * 3 > MOST_SHOWN_BYTES {
+            return Err(MediaError::TooMuch);
+        }
+        let bytes = data.len() / 4 * 3;
+        shown.push(Shown { mime_type: mime_type.clone(), data });
+        Ok(json!({ "mime_type": mime_type, "bytes": bytes }))
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, MediaError> {
+        let fail = |reason: String| MediaError::Unreadable { path: path.to_owned(), reason };
+        let workspace = self
+            .workspace
+            .as_ref()
+            .ok_or_else(|| fail("there is no workspace here; pass the bytes".into()))?;
+        let name = path.strip_prefix("/workspace/").unwrap_or(path);
+        workspace.read(name, MOST_SHOWN_BYTES as u64).map_err(|error| fail(error.to_string()))
+    }
+
+    /// What was shown, in order.
+    pub fn take_shown(&self) -> Vec<Shown> {
+        std::mem::take(&mut self.shown.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The kinds that clients show; any other is a file of bytes.
+const KINDS: [(&str, &str); 12] = [
+    ("image/png", "png"),
+    ("image/jpeg", "jpg"),
+    ("image/gif", "gif"),
+    ("image/webp", "webp"),
+    ("image/svg+xml", "svg"),
+    ("audio/wav", "wav"),
+    ("audio/mpeg", "mp3"),
+    ("audio/ogg", "ogg"),
+    ("application/pdf", "pdf"),
+    ("application/json", "json"),
+    ("text/csv", "csv"),
+    ("text/plain", "txt"),
+];
+
+fn extension(mime_type: &str) -> &'static str {
+    KINDS.iter().find(|(kind, _)| *kind == mime_type).map_or("bin", |(_, extension)| extension)
+}
+
+fn mime_type_of(path: &str) -> Option<&'static str> {
+    let extension = path.rsplit_once('.')?.1.to_lowercase();
+    let extension = if extension == "jpeg" { "jpg" } else { &extension };
+    KINDS.iter().find(|(_, known)| *known == extension).map(|(kind, _)| *kind)
+}

@@ -1,0 +1,169 @@
+//! Answers a program: the host that the sandbox calls out to.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use narrows_model::OutputStream;
+use narrows_sandbox::{ModuleSource, Query, ToolCall, ToolFailure, ToolHost};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json, value::RawValue};
+
+use super::modules;
+use crate::{
+    broker::{Broker, CallError},
+    definition,
+    media::Media,
+    search::{self, SearchRequest},
+    upstream::Caller,
+    value,
+};
+
+/// One program's view of the gateway.
+pub struct ProgramHost {
+    broker: Broker,
+    caller: Arc<dyn Caller>,
+    media: Arc<Media>,
+    output: Box<dyn Fn(OutputStream, &str) + Send + Sync>,
+}
+
+impl ProgramHost {
+    pub fn new(
+        broker: Broker,
+        caller: Arc<dyn Caller>,
+        media: Arc<Media>,
+        output: impl Fn(OutputStream, &str) + Send + Sync + 'static,
+    ) -> Self {
+        Self { broker, caller, media, output: Box::new(output) }
+    }
+
+    async fn call_tool(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
+        let tool = self.broker.find(name, None).await.map_err(|error| failure(&error, None))?;
+        let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
+        let arguments: Map<String, Value> = parse(arguments)?;
+        let called = self.broker.call(&tool, arguments, Arc::clone(&self.caller)).await;
+        let result = called.map_err(|error| failure(&error, at))?;
+        value::of(result, &tool, &self.media).map_err(|message| with_place(message, at))
+    }
+
+    async fn answer(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
+        match name {
+            "wrapper" => {
+                let wanted: WrapperRequest = parse(arguments)?;
+                let tool = self.broker.find(&wanted.name, Some(&wanted.server)).await;
+                Ok(modules::wrapper(&*tool.map_err(|error| failure(&error, None))?))
+            }
+            "tool_names" => {
+                let wanted: ServerRequest = parse(arguments)?;
+                Ok(json!(self.tool_names(&wanted.server).await?))
+            }
+            "search_tools" => {
+                let request: SearchRequest = parse(arguments)?;
+                Ok(json!(search::search(&self.broker.catalog().snapshot(), &request)))
+            }
+            "get_tool_definition" => {
+                let wanted: DefinitionRequest = parse(arguments)?;
+                let tool = self.broker.find(&wanted.name, wanted.server.as_deref()).await;
+                let tool = tool.map_err(|error| failure(&error, None))?;
+                Ok(if wanted.raw { tool.raw.clone() } else { json!(definition::text(&tool)) })
+            }
+            "list_servers" => Ok(json!(self.servers())),
+            "display" => {
+                let shown = self.media.display(parse(arguments)?);
+                shown.map_err(|error| ToolFailure::new(error.to_string()))
+            }
+            other => Err(ToolFailure::new(format!("{other:?} is not available here"))),
+        }
+    }
+
+    async fn tool_names(&self, server: &str) -> Result<Vec<String>, ToolFailure> {
+        let catalog = self.broker.catalog();
+        if catalog.listing(server).is_none() {
+            let started = self.broker.fleet().start(server).await;
+            started.map_err(|error| failure(&CallError::from(error), None))?;
+        }
+        let listing = catalog.listing(server);
+        let tools = listing.iter().flat_map(|listing| &listing.tools);
+        Ok(tools.map(|tool| tool.name.python.clone()).collect())
+    }
+
+    fn servers(&self) -> Vec<Value> {
+        let modules = self.broker.catalog().modules();
+        let statuses = self.broker.fleet().statuses().into_iter();
+        statuses
+            .map(|status| {
+                json!({
+                    "module": modules.get(&status.server),
+                    "tools": status.tools,
+                    "state": status.health,
+                    "last_error": status.last_error,
+                })
+            })
+            .collect()
+    }
+}
+
+impl std::fmt::Debug for ProgramHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ProgramHost")
+    }
+}
+
+#[derive(Deserialize)]
+struct WrapperRequest {
+    server: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct ServerRequest {
+    server: String,
+}
+
+#[derive(Deserialize)]
+struct DefinitionRequest {
+    name: String,
+    server: Option<String>,
+    #[serde(default)]
+    raw: bool,
+}
+
+fn parse<T: DeserializeOwned>(arguments: &RawValue) -> Result<T, ToolFailure> {
+    serde_json::from_str(arguments.get())
+        .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
+}
+
+/// A failure that the program sees as attributes of its `ToolError`.
+fn failure(error: &CallError, place: Option<(&str, &str)>) -> ToolFailure {
+    with_place(error.to_string(), place)
+}
+
+fn with_place(message: String, place: Option<(&str, &str)>) -> ToolFailure {
+    let mut failure = ToolFailure::new(message);
+    if let Some((server, tool)) = place {
+        failure.details.insert("server".into(), server.into());
+        failure.details.insert("tool".into(), tool.into());
+    }
+    failure
+}
+
+fn raw(value: Value) -> Result<Box<RawValue>, ToolFailure> {
+    serde_json::value::to_raw_value(&value).map_err(|error| ToolFailure::new(error.to_string()))
+}
+
+impl ToolHost for ProgramHost {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        Box::pin(async move { raw(self.call_tool(&call.tool, &call.arguments).await?) })
+    }
+
+    fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        Box::pin(async move { raw(self.answer(&query.name, &query.arguments).await?) })
+    }
+
+    fn module(&self, name: &str) -> Option<ModuleSource> {
+        modules::source(self.broker.catalog(), name)
+    }
+
+    fn output(&self, stream: OutputStream, text: &str) {
+        (self.output)(stream, text);
+    }
+}

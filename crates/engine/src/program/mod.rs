@@ -1,0 +1,6 @@
+//! What a program sees of the gateway: modules to import, tools to call, questions to ask.
+
+mod host;
+mod modules;
+
+pub use host::ProgramHost;

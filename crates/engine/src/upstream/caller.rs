@@ -1,0 +1,56 @@
+//! Whoever made a call: what a server says or asks while it works on the call goes to them.
+
+use futures::future::BoxFuture;
+use rmcp::{
+    ErrorData,
+    model::{
+        CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
+        LoggingMessageNotificationParam,
+    },
+};
+
+/// The client on whose behalf an upstream server works.
+pub trait Caller: Send + Sync {
+    /// How far a call has come.
+    fn progress(&self, _server: &str, _progress: Progress) {}
+
+    /// A server's own log message.
+    fn log(&self, _server: &str, _message: LoggingMessageNotificationParam) {}
+
+    /// A server asks the person.
+    fn elicit(
+        &self,
+        server: &str,
+        _question: ElicitRequestParams,
+    ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
+        refuse(server, "asks the user for input (elicitation)")
+    }
+
+    /// A server asks the model.
+    fn sample(
+        &self,
+        server: &str,
+        _request: CreateMessageRequestParams,
+    ) -> BoxFuture<'_, Result<CreateMessageResult, ErrorData>> {
+        refuse(server, "asks the model for a completion (sampling)")
+    }
+}
+
+fn refuse<'a, T: Send + 'a>(server: &str, what: &str) -> BoxFuture<'a, Result<T, ErrorData>> {
+    let message = format!("the server {server:?} {what}, and the client does not support it");
+    Box::pin(std::future::ready(Err(ErrorData::invalid_request(message, None))))
+}
+
+/// How far a call has come, as its server tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    pub done: f64,
+    pub total: Option<f64>,
+    pub message: Option<String>,
+}
+
+/// A caller that nobody stands behind: the command line, a benchmark.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nobody;
+
+impl Caller for Nobody {}

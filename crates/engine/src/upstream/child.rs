@@ -1,0 +1,197 @@
+//! A server as a child process: in a process group of its own, which ends with us.
+
+use std::{path::Path, process::Stdio, time::Duration};
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
+use thiserror::Error;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+};
+
+use super::{diary::Diary, guard::Guard};
+
+/// How long a child may take to leave after its standard input was closed, and again after it
+/// was asked by a signal.
+const LEAVING_TIME: Duration = Duration::from_secs(1);
+/// A line on standard error is read in pieces of this size.
+const STDERR_PIECE: u64 = 4 << 10;
+
+/// What is started. All is expanded.
+pub(super) struct CommandLine<'a> {
+    pub(super) program: &'a str,
+    pub(super) args: &'a [String],
+    pub(super) env: &'a [(String, String)],
+    pub(super) cwd: Option<&'a Path>,
+}
+
+/// Why a child could not be started.
+#[derive(Debug, Error)]
+pub(super) enum SpawnError {
+    #[error("the command {0:?} is not installed or not in PATH")]
+    NotFound(String),
+    #[error("the directory {0:?} to start it in does not exist")]
+    NoDirectory(String),
+    #[error("the command {0:?} cannot be started: {1}")]
+    Io(String, #[source] std::io::Error),
+}
+
+/// A running child. Dropping it kills its group.
+pub(super) struct Child {
+    process: Box<dyn ChildWrapper>,
+    group: Option<u32>,
+    guard: Guard,
+    diary: Diary,
+}
+
+impl Child {
+    pub(super) fn spawn(
+        line: &CommandLine<'_>,
+        guard: &Guard,
+        diary: &Diary,
+    ) -> Result<(Self, ChildStdin, ChildStdout), SpawnError> {
+        if let Some(cwd) = line.cwd
+            && !cwd.is_dir()
+        {
+            return Err(SpawnError::NoDirectory(cwd.display().to_string()));
+        }
+        let mut command = Command::new(program(line.program));
+        command
+            .args(line.args)
+            .envs(line.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if let Some(cwd) = line.cwd {
+            command.current_dir(cwd);
+        }
+        die_with_parent(&mut command);
+        let mut command = CommandWrap::from(command);
+        #[cfg(unix)]
+        command.wrap(process_wrap::tokio::ProcessGroup::leader());
+        #[cfg(windows)]
+        command.wrap(process_wrap::tokio::JobObject);
+        let mut process = command.spawn().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => SpawnError::NotFound(line.program.to_owned()),
+            _ => SpawnError::Io(line.program.to_owned(), error),
+        })?;
+        let group = process.id();
+        if let Some(group) = group {
+            guard.add(group);
+        }
+        let pipes = (process.stdin().take(), process.stdout().take(), process.stderr().take());
+        let child = Self { process, group, guard: guard.clone(), diary: diary.clone() };
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            let error = std::io::Error::other("it has no pipes");
+            return Err(SpawnError::Io(line.program.to_owned(), error));
+        };
+        tokio::spawn(read_stderr(stderr, diary.clone()));
+        Ok((child, stdin, stdout))
+    }
+
+    pub(super) fn id(&self) -> Option<u32> {
+        self.process.id()
+    }
+
+    /// Waits for a child whose standard input is closed, and ends it if it does not leave.
+    pub(super) async fn end(mut self) {
+        let polite = tokio::time::timeout(LEAVING_TIME, self.process.wait()).await;
+        if polite.is_err() {
+            #[cfg(unix)]
+            {
+                let _ = self.process.signal(SIGTERM);
+                let _ = tokio::time::timeout(LEAVING_TIME, self.process.wait()).await;
+            }
+        }
+        // What the child started and left behind goes with it.
+        self.kill();
+        let _ = tokio::time::timeout(LEAVING_TIME, self.process.wait()).await;
+    }
+
+    /// What became of a child that left by itself, in words.
+    pub(super) async fn farewell(&mut self) -> String {
+        let status = tokio::time::timeout(Duration::from_millis(500), self.process.wait()).await;
+        let mut words = match status {
+            Ok(Ok(status)) => format!("it ended with {status}"),
+            _ => "it closed its standard output".to_owned(),
+        };
+        if let Some(last) = self.diary.last_words() {
+            words = format!("{words}; its last words were: {last}");
+        }
+        words
+    }
+
+    fn kill(&mut self) {
+        let _ = self.process.start_kill();
+        #[cfg(unix)]
+        if let Some(group) = self.group {
+            super::guard::kill_group(group);
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+        if let Some(group) = self.group {
+            self.guard.remove(group);
+        }
+    }
+}
+
+impl std::fmt::Debug for Child {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Child").field("id", &self.id()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(unix)]
+const SIGTERM: i32 = 15;
+
+/// On Windows `npx` and its like are scripts with an extension that only a shell adds.
+#[cfg(windows)]
+fn program(name: &str) -> std::path::PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let with_extension = std::env::split_paths(&path)
+        .flat_map(|dir| ["exe", "cmd", "bat"].map(|ext| dir.join(format!("{name}.{ext}"))))
+        .find(|file| file.is_file());
+    with_extension.unwrap_or_else(|| name.into())
+}
+
+#[cfg(not(windows))]
+fn program(name: &str) -> &str {
+    name
+}
+
+/// The kernel kills the child when we die, however we die. What the child started itself is
+/// left to the [`Guard`].
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn die_with_parent(command: &mut Command) {
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; this makes one
+    // system call and allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+                .map_err(std::io::Error::from)
+        });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn die_with_parent(_command: &mut Command) {}
+
+/// Reads standard error to its end, so that the child never waits for us, and keeps the last of
+/// it.
+async fn read_stderr(stderr: ChildStderr, diary: Diary) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match (&mut stderr).take(STDERR_PIECE).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => diary.stderr(&String::from_utf8_lossy(&line)),
+        }
+    }
+}

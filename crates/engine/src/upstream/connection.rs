@@ -1,0 +1,548 @@
+//! One connection to a server: opened, asked, closed.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use narrows_model::{
+    Connection as ConnectionSpec, HttpSpec, HttpTransport, ServerSpec, StdioSpec, Template,
+};
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use rmcp::{
+    RoleClient,
+    model::{
+        CancelledNotificationParam, ClientRequest, PaginatedRequestParams, ProtocolVersion,
+        RequestId, RequestMetaObject, ServerNotification, ServerPeerInfo, ServerResult,
+        SubscribeRequestParams, SubscriptionFilter,
+    },
+    service::{
+        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
+        RunningService, ServiceError, Subscription,
+    },
+    transport::{
+        AuthClient, StreamableHttpClientTransport,
+        streamable_http_client::StreamableHttpClientTransportConfig,
+    },
+};
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::broadcast;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{
+    caller::Caller,
+    child::{Child, CommandLine, SpawnError},
+    diary::Diary,
+    error::{UpstreamError, asks_for_login, chain},
+    guard::Guard,
+    handler::{Change, Deadline, Handler, ServerChange},
+    http::{self, RecordingClient},
+    login::LoginStore,
+    raw::RawTools,
+    redact::Redactor,
+    sse::{SseTransport, SseTransportError},
+    stdio::StdioTransport,
+};
+
+/// A server that lists more tools than this lists without end.
+const MOST_TOOLS: usize = 20_000;
+/// How long a connection may take to finish what it is sending.
+const CLOSING_TIME: Duration = Duration::from_secs(1);
+
+type Service = RunningService<RoleClient, Handler>;
+
+/// Which generation of the protocol a server speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Era {
+    /// Not known yet: both are tried.
+    #[default]
+    Unknown,
+    /// Up to 2025-11-25: `initialize`, sessions, requests in both directions.
+    Initialize,
+    /// From 2026-07-28 on: `server/discover`, self-contained requests.
+    Discover,
+}
+
+/// Why a connection could not be opened.
+#[derive(Debug, Error)]
+pub(super) enum OpenError {
+    #[error("{0}")]
+    Setting(String),
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    #[error("a login is needed")]
+    LoginNeeded,
+    #[error("{0}")]
+    Handshake(String),
+    #[error("it did not answer within {} s{}", .after.as_secs_f64(), .said.as_ref().map(|said| format!("; its last words were: {said}")).unwrap_or_default())]
+    Silent { after: Duration, said: Option<String> },
+}
+
+/// What connections of a server need beside its specification.
+#[derive(Clone)]
+pub(super) struct Means {
+    pub(super) guard: Guard,
+    pub(super) logins: LoginStore,
+    pub(super) changes: broadcast::Sender<ServerChange>,
+}
+
+/// An open connection.
+pub(super) struct Connection {
+    server: Arc<str>,
+    service: Service,
+    child: Mutex<Option<Child>>,
+    process_id: Option<u32>,
+    raw: RawTools,
+    diary: Diary,
+    info: Arc<ServerPeerInfo>,
+    call_timeout: Duration,
+    /// The transport is gone.
+    closed: CancellationToken,
+}
+
+impl Connection {
+    /// Opens a connection within the server's start timeout.
+    pub(super) async fn open(
+        spec: &ServerSpec,
+        era: Era,
+        means: &Means,
+    ) -> Result<Self, OpenError> {
+        let settings = Settings::expand(spec)?;
+        let diary = Diary::new(settings.redactor());
+        let opening = Self::open_now(spec, &settings, era, means, diary.clone());
+        match tokio::time::timeout(spec.start_timeout, opening).await {
+            Ok(Err(OpenError::Handshake(reason))) => {
+                Err(OpenError::Handshake(diary.clean(&reason)))
+            }
+            Ok(opened) => opened,
+            Err(_) => {
+                let said = diary.last_words();
+                Err(OpenError::Silent { after: spec.start_timeout, said })
+            }
+        }
+    }
+
+    async fn open_now(
+        spec: &ServerSpec,
+        settings: &Settings<'_>,
+        era: Era,
+        means: &Means,
+        diary: Diary,
+    ) -> Result<Self, OpenError> {
+        let handler = Handler::new(&spec.name, means.changes.clone());
+        let raw = RawTools::default();
+        let closed = CancellationToken::new();
+        // Whoever holds this last is the transport; with it the connection ends.
+        let alive = Arc::new(closed.clone().drop_guard());
+        let (service, child) = match settings {
+            Settings::Stdio { program, args, env, spec: stdio } => {
+                let line = CommandLine { program, args, env, cwd: stdio.cwd.as_deref() };
+                let (mut child, stdin, stdout) = Child::spawn(&line, &means.guard, &diary)?;
+                let transport =
+                    StdioTransport::new(stdin, stdout, raw.clone(), diary.clone(), alive);
+                match handler.serve_with_lifecycle(transport, lifecycle(era)).await {
+                    Ok(service) => (service, Some(child)),
+                    Err(ClientInitializeError::ConnectionClosed(_)) => {
+                        return Err(OpenError::Handshake(child.farewell().await));
+                    }
+                    Err(error) => return Err(refused(&error, Some(&diary))),
+                }
+            }
+            Settings::Http { url, headers, spec: http } => {
+                let way = HttpWay { spec, http, url, headers, raw: &raw, alive };
+                (way.connect(handler, era, means).await?, None)
+            }
+        };
+        let info = service
+            .peer_info()
+            .ok_or_else(|| OpenError::Handshake("it did not say who it is".into()))?;
+        let connection = Self {
+            server: spec.name.as_str().into(),
+            process_id: child.as_ref().and_then(Child::id),
+            service,
+            child: Mutex::new(child),
+            raw,
+            diary,
+            info,
+            call_timeout: spec.call_timeout,
+            closed,
+        };
+        connection.follow_changes(&means.changes);
+        Ok(connection)
+    }
+
+    pub(super) fn era(&self) -> Era {
+        if self.info.protocol_version.has_initialize() { Era::Initialize } else { Era::Discover }
+    }
+
+    pub(super) fn info(&self) -> &ServerPeerInfo {
+        &self.info
+    }
+
+    pub(super) fn process_id(&self) -> Option<u32> {
+        self.process_id
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    pub(super) fn last_problem(&self) -> Option<String> {
+        self.diary.last_problem()
+    }
+
+    /// Ends when the server is gone.
+    pub(super) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// All tools, as the server wrote them.
+    pub(super) async fn list_tools(&self) -> Result<Vec<Value>, UpstreamError> {
+        if self.info.capabilities.tools.is_none() {
+            return Ok(Vec::new());
+        }
+        let mut tools = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            let page = self.service.peer().list_tools(Some(params)).await;
+            let page = page
+                .map_err(|error| UpstreamError::from_service(&self.server, "tools/list", error))?;
+            tools.extend(page.tools.iter().map(|tool| self.raw.of(tool)));
+            if page.next_cursor.is_none() || page.next_cursor == cursor || tools.len() > MOST_TOOLS
+            {
+                tools.truncate(MOST_TOOLS);
+                return Ok(tools);
+            }
+            cursor = page.next_cursor;
+        }
+    }
+
+    /// Sends a request and waits for its answer. Dropping the future cancels the request.
+    pub(super) async fn request(
+        &self,
+        request: ClientRequest,
+        caller: Arc<dyn Caller>,
+    ) -> Result<ServerResult, UpstreamError> {
+        let method = request.method().to_owned();
+        let deadline = Deadline::new(self.call_timeout);
+        let call = self.service.service().begin(caller, deadline.clone());
+        let mut options = PeerRequestOptions::no_options();
+        if self.era() == Era::Discover {
+            let mut meta = RequestMetaObject::default();
+            meta.set_log_level(rmcp::model::LoggingLevel::Info);
+            options = options.with_meta(meta);
+        }
+        let peer = self.service.peer();
+        let sent = peer.send_request_with_option(request, options).await;
+        let mut handle =
+            sent.map_err(|error| UpstreamError::from_service(&self.server, &method, error))?;
+        call.has_token(&handle.progress_token, self.call_timeout);
+        let mut abandoned = CancelOnDrop { peer: peer.clone(), id: Some(handle.id.clone()) };
+        let answer = tokio::select! {
+            answer = &mut handle.rx => answer.unwrap_or(Err(ServiceError::TransportClosed)),
+            () = deadline.passed(self.call_timeout) => {
+                return Err(UpstreamError::Timeout {
+                    server: self.server.to_string(),
+                    after: self.call_timeout,
+                });
+            }
+        };
+        abandoned.id = None;
+        answer.map_err(|error| self.explain(&method, error))
+    }
+
+    /// A lost connection is explained by what the server wrote last.
+    fn explain(&self, method: &str, error: ServiceError) -> UpstreamError {
+        match UpstreamError::from_service(&self.server, method, error) {
+            UpstreamError::Lost { server, reason } => {
+                let said = self.diary.last_problem().or_else(|| self.diary.last_words());
+                let reason = said.map_or(reason.clone(), |said| format!("{reason}; {said}"));
+                UpstreamError::Lost { server, reason: self.diary.clean(&reason) }
+            }
+            other => other,
+        }
+    }
+
+    /// Servers of the newer protocol tell changes only to those who listen.
+    fn follow_changes(&self, changes: &broadcast::Sender<ServerChange>) {
+        let capabilities = &self.info.capabilities;
+        let mut filter = SubscriptionFilter::new();
+        if capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true)) {
+            filter.tools_list_changed = Some(true);
+        }
+        if capabilities.prompts.as_ref().is_some_and(|prompts| prompts.list_changed == Some(true)) {
+            filter.prompts_list_changed = Some(true);
+        }
+        if capabilities.resources.as_ref().is_some_and(|some| some.list_changed == Some(true)) {
+            filter.resources_list_changed = Some(true);
+        }
+        if self.era() != Era::Discover || filter == SubscriptionFilter::new() {
+            return;
+        }
+        let listening = listen(self.service.peer().clone(), filter);
+        let (server, changes) = (Arc::clone(&self.server), changes.clone());
+        tokio::spawn(async move {
+            if let Ok(subscription) = listening.await {
+                pass_on(subscription, server, changes).await;
+            }
+        });
+    }
+
+    /// Asks the server to tell when a resource changes.
+    pub(super) async fn subscribe(
+        &self,
+        uri: &str,
+        changes: &broadcast::Sender<ServerChange>,
+    ) -> Result<(), UpstreamError> {
+        let peer = self.service.peer();
+        let failed =
+            |error| UpstreamError::from_service(&self.server, "resources/subscribe", error);
+        if self.era() == Era::Initialize {
+            return peer.subscribe(SubscribeRequestParams::new(uri)).await.map_err(failed);
+        }
+        let filter = SubscriptionFilter::builder().resource_subscription(uri).build();
+        let subscription = listen(peer.clone(), filter).await.map_err(failed)?;
+        tokio::spawn(pass_on(subscription, Arc::clone(&self.server), changes.clone()));
+        Ok(())
+    }
+
+    fn take_child(&self) -> Option<Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What to say of a connection that ended by itself.
+    pub(super) async fn obituary(&self) -> String {
+        match self.take_child() {
+            Some(mut child) => {
+                let words = child.farewell().await;
+                self.diary.clean(&words)
+            }
+            None => "the server closed the connection".to_owned(),
+        }
+    }
+
+    /// Closes the connection and waits until the child is gone.
+    pub(super) async fn close(&self) {
+        self.service.cancellation_token().cancel();
+        let _ = tokio::time::timeout(CLOSING_TIME, self.closed()).await;
+        if let Some(child) = self.take_child() {
+            child.end().await;
+        }
+    }
+}
+
+async fn listen(
+    peer: Peer<RoleClient>,
+    filter: SubscriptionFilter,
+) -> Result<Subscription, ServiceError> {
+    peer.listen(filter).await
+}
+
+/// Passes on what a server tells those who listen.
+async fn pass_on(
+    mut subscription: Subscription,
+    server: Arc<str>,
+    changes: broadcast::Sender<ServerChange>,
+) {
+    while let Ok(Some(notification)) = subscription.next().await {
+        let change = match notification {
+            ServerNotification::ToolListChangedNotification(_) => Change::Tools,
+            ServerNotification::PromptListChangedNotification(_) => Change::Prompts,
+            ServerNotification::ResourceListChangedNotification(_) => Change::Resources,
+            ServerNotification::ResourceUpdatedNotification(update) => {
+                Change::Resource(update.params.uri)
+            }
+            _ => continue,
+        };
+        let _ = changes.send(ServerChange { server: Arc::clone(&server), change });
+    }
+}
+
+/// Tells the server when nobody waits for an answer any more.
+struct CancelOnDrop {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let peer = self.peer.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let reason = Some("nobody waits for the answer any more".to_owned());
+                let _ =
+                    peer.notify_cancelled(CancelledNotificationParam::new(Some(id), reason)).await;
+            });
+        }
+    }
+}
+
+fn lifecycle(era: Era) -> ClientLifecycleMode {
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    match era {
+        Era::Unknown => ClientLifecycleMode::Auto {
+            preferred_versions,
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        },
+        Era::Initialize => ClientLifecycleMode::Initialize,
+        Era::Discover => ClientLifecycleMode::Discover { preferred_versions },
+    }
+}
+
+fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> OpenError {
+    if error.is_authorization_required() || asks_for_login(error) {
+        return OpenError::LoginNeeded;
+    }
+    let reason = match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => chain(fallback.as_ref()),
+        error => chain(error),
+    };
+    let said = diary.and_then(|diary| diary.last_problem().or_else(|| diary.last_words()));
+    OpenError::Handshake(said.map_or(reason.clone(), |said| format!("{reason}; {said}")))
+}
+
+/// How an HTTP server is reached.
+struct HttpWay<'a> {
+    spec: &'a ServerSpec,
+    http: &'a HttpSpec,
+    url: &'a Url,
+    headers: &'a HeaderMap,
+    raw: &'a RawTools,
+    alive: Arc<DropGuard>,
+}
+
+impl HttpWay<'_> {
+    async fn connect(
+        &self,
+        handler: Handler,
+        era: Era,
+        means: &Means,
+    ) -> Result<Service, OpenError> {
+        let client = http::client().map_err(|error| OpenError::Handshake(chain(&error)))?;
+        if self.http.transport == HttpTransport::Sse {
+            return self.connect_sse(handler, client, None).await;
+        }
+        let streamable = self.connect_streamable(handler.clone(), client.clone(), era, means);
+        match (streamable.await, self.http.transport) {
+            // The specification's way to find an older server: whoever refuses the newer
+            // transport may still offer an event stream at the same address.
+            (Err(OpenError::Handshake(reason)), HttpTransport::Auto) => {
+                self.connect_sse(handler, client, Some(reason)).await
+            }
+            (connected, _) => connected,
+        }
+    }
+
+    async fn connect_streamable(
+        &self,
+        handler: Handler,
+        client: reqwest::Client,
+        era: Era,
+        means: &Means,
+    ) -> Result<Service, OpenError> {
+        let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str());
+        config.custom_headers =
+            self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let client = RecordingClient::new(client, self.raw.clone(), Arc::clone(&self.alive));
+        let manager = means.logins.manager(self.spec, self.url).await;
+        let connected = match manager.map_err(|error| OpenError::Handshake(chain(&error)))? {
+            Some(manager) => {
+                let client = AuthClient::new(client, manager);
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                handler.serve_with_lifecycle(transport, lifecycle(era)).await
+            }
+            None => {
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                handler.serve_with_lifecycle(transport, lifecycle(era)).await
+            }
+        };
+        connected.map_err(|error| refused(&error, None))
+    }
+
+    /// `first_reason` is why the newer transport was refused; it explains more than a second
+    /// refusal would.
+    async fn connect_sse(
+        &self,
+        handler: Handler,
+        client: reqwest::Client,
+        first_reason: Option<String>,
+    ) -> Result<Service, OpenError> {
+        let transport = SseTransport::connect(
+            client,
+            self.url.clone(),
+            self.headers.clone(),
+            self.raw.clone(),
+            Arc::clone(&self.alive),
+        );
+        let transport = transport.await.map_err(|error| match (error, first_reason) {
+            (SseTransportError::AuthRequired(_), _) => OpenError::LoginNeeded,
+            (_, Some(reason)) => OpenError::Handshake(reason),
+            (error, None) => OpenError::Handshake(chain(&error)),
+        })?;
+        let served = handler.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
+        served.map_err(|error| refused(&error, None))
+    }
+}
+
+/// The specification with all variables filled in. Holds secrets; is never shown.
+enum Settings<'a> {
+    Stdio { program: String, args: Vec<String>, env: Vec<(String, String)>, spec: &'a StdioSpec },
+    Http { url: Url, headers: HeaderMap, spec: &'a HttpSpec },
+}
+
+impl<'a> Settings<'a> {
+    fn expand(spec: &'a ServerSpec) -> Result<Self, OpenError> {
+        match &spec.connection {
+            ConnectionSpec::Stdio(stdio) => Ok(Self::Stdio {
+                program: expand(&stdio.command)?,
+                args: stdio.args.iter().map(expand).collect::<Result<_, _>>()?,
+                env: stdio
+                    .env
+                    .iter()
+                    .map(|(name, value)| Ok((name.clone(), expand(value)?)))
+                    .collect::<Result<_, OpenError>>()?,
+                spec: stdio,
+            }),
+            ConnectionSpec::Http(http) => {
+                let url = Url::parse(&expand(&http.url)?).map_err(|error| {
+                    OpenError::Setting(format!("its url is not a valid address: {error}"))
+                })?;
+                let mut headers = HeaderMap::new();
+                for (name, value) in &http.headers {
+                    let value = expand(value)?;
+                    let header = HeaderName::try_from(name.as_str()).ok();
+                    let value = HeaderValue::try_from(value).ok();
+                    let (Some(header), Some(mut value)) = (header, value) else {
+                        let reason = format!("the header {name:?} is not a valid HTTP header");
+                        return Err(OpenError::Setting(reason));
+                    };
+                    value.set_sensitive(true);
+                    headers.insert(header, value);
+                }
+                Ok(Self::Http { url, headers, spec: http })
+            }
+        }
+    }
+
+    fn redactor(&self) -> Redactor {
+        match self {
+            Self::Stdio { env, .. } => Redactor::new(env.iter().map(|(_, value)| value.clone())),
+            Self::Http { headers, .. } => Redactor::new(
+                headers.values().filter_map(|value| value.to_str().ok()).map(str::to_owned),
+            ),
+        }
+    }
+}
+
+pub(super) fn expand(template: &Template) -> Result<String, OpenError> {
+    template
+        .expand(|name| std::env::var(name).ok())
+        .map_err(|missing| OpenError::Setting(format!("{missing}; set it, or change the setting")))
+}

@@ -1,0 +1,80 @@
+//! Why an upstream server did not do what was asked.
+
+use std::time::Duration;
+
+use rmcp::{ErrorData, service::ServiceError};
+use thiserror::Error;
+
+/// A failure of one upstream server. Says which, why, and what to do.
+#[derive(Clone, Debug, Error)]
+pub enum UpstreamError {
+    #[error("there is no server {name:?}{hint}")]
+    Unknown { name: String, hint: String },
+    #[error("the server {server:?} is not available: {reason}")]
+    Unavailable { server: String, reason: String },
+    #[error(
+        "the server {server:?} needs a login; ask the user to run `narrows servers login {server}`"
+    )]
+    LoginNeeded { server: String },
+    #[error("the connection to the server {server:?} ended during the call: {reason}")]
+    Lost { server: String, reason: String },
+    #[error(
+        "the server {server:?} did not answer within {} s; it was told to stop (set call_timeout for longer calls)",
+        .after.as_secs_f64()
+    )]
+    Timeout { server: String, after: Duration },
+    #[error("the server {server:?} refused: {}", .error.message)]
+    Refused { server: String, error: ErrorData },
+    #[error("the server {server:?} answered with something that is not an answer to {method}")]
+    Unexpected { server: String, method: String },
+}
+
+impl UpstreamError {
+    /// From an error of the protocol layer, when the connection still stands.
+    pub(super) fn from_service(server: &str, method: &str, error: ServiceError) -> Self {
+        let server = server.to_owned();
+        match error {
+            ServiceError::McpError(error) => Self::Refused { server, error },
+            ServiceError::TransportClosed => Self::Lost { server, reason: "it closed".into() },
+            ServiceError::TransportSend(error) if asks_for_login(&error) => {
+                Self::LoginNeeded { server }
+            }
+            ServiceError::TransportSend(error) => Self::Lost { server, reason: chain(&error) },
+            ServiceError::UnexpectedResponse => {
+                Self::Unexpected { server, method: method.to_owned() }
+            }
+            other => Self::Lost { server, reason: other.to_string() },
+        }
+    }
+}
+
+/// Whether somewhere in the causes a login is asked for.
+pub(super) fn asks_for_login(error: &(dyn std::error::Error + 'static)) -> bool {
+    use rmcp::transport::{AuthError, streamable_http_client::AuthRequiredError};
+    causes(error).any(|cause| {
+        cause.is::<AuthRequiredError>()
+            || matches!(cause.downcast_ref(), Some(AuthError::AuthorizationRequired))
+            || cause.to_string() == "Auth required"
+    })
+}
+
+/// An error with its causes in one line, each said once.
+pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = String::new();
+    for cause in causes(error) {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            if !text.is_empty() {
+                text.push_str(": ");
+            }
+            text.push_str(&cause);
+        }
+    }
+    text
+}
+
+fn causes<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}

@@ -1,0 +1,139 @@
+//! All upstream servers together. What happens to one does not reach the others.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use narrows_model::ServerSpec;
+use rmcp::model::{ClientRequest, ServerPeerInfo, ServerResult};
+use tokio::sync::broadcast;
+
+use super::{
+    caller::Caller,
+    connection::{Era, Means},
+    error::UpstreamError,
+    guard::Guard,
+    handler::{Change, ServerChange},
+    login::LoginStore,
+    server::{Status, Upstream},
+};
+use crate::{catalog::Catalog, nearest::nearest};
+
+/// Changes that nobody has read yet, before the oldest are forgotten.
+const CHANGES_KEPT: usize = 256;
+
+/// The upstream servers of a gateway.
+pub struct Fleet {
+    servers: BTreeMap<String, Arc<Upstream>>,
+    catalog: Arc<Catalog>,
+    changes: broadcast::Sender<ServerChange>,
+}
+
+impl Fleet {
+    /// Knows all servers, and starts none.
+    pub fn new(
+        specs: Vec<ServerSpec>,
+        catalog: Arc<Catalog>,
+        logins: LoginStore,
+        guard: Guard,
+    ) -> Self {
+        let (changes, _) = broadcast::channel(CHANGES_KEPT);
+        let means = Means { guard, logins, changes: changes.clone() };
+        let servers = specs
+            .into_iter()
+            .map(|spec| {
+                let era = catalog.listing(&spec.name).map_or(Era::Unknown, |known| known.about.era);
+                let name = spec.name.clone();
+                (name, Upstream::new(spec, era, means.clone(), Arc::clone(&catalog)))
+            })
+            .collect();
+        Self { servers, catalog, changes }
+    }
+
+    /// Starts the servers of which nothing is known yet, beside each other and beside whatever
+    /// comes next, and from now on follows what they change.
+    pub fn warm_up(&self) {
+        for (name, server) in &self.servers {
+            if self.catalog.is_stale(name) {
+                let server = Arc::clone(server);
+                tokio::spawn(async move {
+                    let _ = server.connection().await;
+                });
+            }
+        }
+        let mut changes = self.changes.subscribe();
+        let servers = self.servers.clone();
+        tokio::spawn(async move {
+            loop {
+                match changes.recv().await {
+                    Ok(ServerChange { server, change: Change::Tools }) => {
+                        if let Some(server) = servers.get(&*server) {
+                            let server = Arc::clone(server);
+                            tokio::spawn(async move { server.list_again().await });
+                        }
+                    }
+                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
+                    Err(broadcast::error::RecvError::Closed) => return,
+                }
+            }
+        });
+    }
+
+    /// Starts a server, or finds it running, and so learns its tools.
+    pub async fn start(&self, name: &str) -> Result<(), UpstreamError> {
+        self.find(name)?.connection().await.map(|_| ())
+    }
+
+    /// Sends a request to a server.
+    pub async fn request(
+        &self,
+        name: &str,
+        request: ClientRequest,
+        caller: Arc<dyn Caller>,
+    ) -> Result<ServerResult, UpstreamError> {
+        self.find(name)?.request(request, caller).await
+    }
+
+    /// A server's own words about itself.
+    pub async fn info(&self, name: &str) -> Result<ServerPeerInfo, UpstreamError> {
+        self.find(name)?.info().await
+    }
+
+    /// Asks a server to tell when a resource changes.
+    pub async fn subscribe(&self, name: &str, uri: &str) -> Result<(), UpstreamError> {
+        self.find(name)?.connection().await?.subscribe(uri, &self.changes).await
+    }
+
+    pub fn era(&self, name: &str) -> Era {
+        self.servers.get(name).map_or(Era::Unknown, |server| server.era())
+    }
+
+    pub fn specs(&self) -> impl Iterator<Item = &ServerSpec> {
+        self.servers.values().map(|server| server.spec())
+    }
+
+    pub fn statuses(&self) -> Vec<Status> {
+        self.servers.values().map(|server| server.status()).collect()
+    }
+
+    /// What changes at the servers from now on.
+    pub fn changes(&self) -> broadcast::Receiver<ServerChange> {
+        self.changes.subscribe()
+    }
+
+    /// Ends all servers, beside each other.
+    pub async fn shut_down(&self) {
+        futures::future::join_all(self.servers.values().map(|server| server.shut_down())).await;
+    }
+
+    fn find(&self, name: &str) -> Result<&Arc<Upstream>, UpstreamError> {
+        self.servers.get(name).ok_or_else(|| {
+            let hint = nearest(name, self.servers.keys().map(String::as_str));
+            UpstreamError::Unknown { name: name.to_owned(), hint: hint.to_string() }
+        })
+    }
+}
+
+impl std::fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fleet").field("servers", &self.servers.keys()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,283 @@
+//! What a server sends by itself: progress, log messages, questions and changes.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
+        ElicitRequestParams, ElicitResult, ElicitationCapability, Implementation,
+        LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+        ResourceUpdatedNotificationParam, SamplingCapability,
+    },
+    service::{NotificationContext, RequestContext},
+};
+use tokio::{sync::broadcast, time::Instant};
+
+use super::caller::{Caller, Progress};
+
+/// Progress that arrives before the call it belongs to is known here is kept for it.
+const MOST_EARLY: usize = 64;
+
+/// Something that changed at a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    Tools,
+    Prompts,
+    Resources,
+    Resource(String),
+}
+
+/// A change and the server it happened at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerChange {
+    pub server: Arc<str>,
+    pub change: Change,
+}
+
+/// The client side of one connection, as rmcp calls it.
+#[derive(Clone)]
+pub(super) struct Handler {
+    server: Arc<str>,
+    calls: Arc<Mutex<Calls>>,
+    changes: broadcast::Sender<ServerChange>,
+}
+
+#[derive(Default)]
+struct Calls {
+    next: u64,
+    in_flight: HashMap<u64, InFlight>,
+    early: VecDeque<ProgressNotificationParam>,
+}
+
+struct InFlight {
+    token: Option<ProgressToken>,
+    caller: Arc<dyn Caller>,
+    deadline: Deadline,
+}
+
+/// When a call has taken too long. Progress and questions move it.
+#[derive(Clone, Debug)]
+pub(super) struct Deadline(Arc<Mutex<DeadlineState>>);
+
+#[derive(Debug)]
+struct DeadlineState {
+    at: Instant,
+    questions: u32,
+}
+
+impl Deadline {
+    pub(super) fn new(after: Duration) -> Self {
+        Self(Arc::new(Mutex::new(DeadlineState { at: Instant::now() + after, questions: 0 })))
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, DeadlineState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn restart(&self, after: Duration) {
+        self.state().at = Instant::now() + after;
+    }
+
+    /// Waits until the time is over.
+    pub(super) async fn passed(&self, after: Duration) {
+        loop {
+            let at = {
+                let mut state = self.state();
+                // While a person is asked, the clock stands still.
+                if state.questions > 0 {
+                    state.at = Instant::now() + after;
+                }
+                state.at
+            };
+            if at <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(at).await;
+        }
+    }
+}
+
+impl Handler {
+    pub(super) fn new(server: &str, changes: broadcast::Sender<ServerChange>) -> Self {
+        Self { server: server.into(), calls: Arc::default(), changes }
+    }
+
+    fn calls(&self) -> std::sync::MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A call begins: what the server says from now on may belong to it.
+    pub(super) fn begin(&self, caller: Arc<dyn Caller>, deadline: Deadline) -> CallInFlight {
+        let mut calls = self.calls();
+        calls.next += 1;
+        let number = calls.next;
+        calls.in_flight.insert(number, InFlight { token: None, caller, deadline });
+        CallInFlight { number, handler: self.clone() }
+    }
+
+    /// The caller that a question of the server is for: the protocol does not say, and the call
+    /// that was made last is the best guess.
+    fn latest(&self) -> Option<(Arc<dyn Caller>, Deadline)> {
+        let calls = self.calls();
+        let latest = calls.in_flight.iter().max_by_key(|(number, _)| **number)?.1;
+        Some((Arc::clone(&latest.caller), latest.deadline.clone()))
+    }
+
+    fn changed(&self, change: Change) {
+        // Nobody listens while the gateway only lists.
+        let _ = self.changes.send(ServerChange { server: Arc::clone(&self.server), change });
+    }
+
+    fn without_call(&self) -> ErrorData {
+        let message = "the client asked for nothing that this could belong to";
+        ErrorData::invalid_request(message, None)
+    }
+}
+
+/// A call that is on its way. Ends when dropped.
+pub(super) struct CallInFlight {
+    number: u64,
+    handler: Handler,
+}
+
+impl CallInFlight {
+    /// The call was sent with this token for its progress.
+    pub(super) fn has_token(&self, token: &ProgressToken, restart: Duration) {
+        let early: Vec<ProgressNotificationParam> = {
+            let mut calls = self.handler.calls();
+            if let Some(call) = calls.in_flight.get_mut(&self.number) {
+                call.token = Some(token.clone());
+            }
+            let (ours, others) =
+                calls.early.drain(..).partition(|early| early.progress_token == *token);
+            calls.early = others;
+            Vec::from_iter::<VecDeque<_>>(ours)
+        };
+        for progress in early {
+            self.handler.report(progress, restart);
+        }
+    }
+}
+
+impl Drop for CallInFlight {
+    fn drop(&mut self) {
+        self.handler.calls().in_flight.remove(&self.number);
+    }
+}
+
+impl Handler {
+    fn report(&self, param: ProgressNotificationParam, restart: Duration) {
+        let found = {
+            let mut calls = self.calls();
+            let found = calls
+                .in_flight
+                .values()
+                .find(|call| call.token.as_ref() == Some(&param.progress_token))
+                .map(|call| (Arc::clone(&call.caller), call.deadline.clone()));
+            if found.is_none() {
+                if calls.early.len() == MOST_EARLY {
+                    calls.early.pop_front();
+                }
+                calls.early.push_back(param.clone());
+            }
+            found
+        };
+        if let Some((caller, deadline)) = found {
+            deadline.restart(restart);
+            let progress =
+                Progress { done: param.progress, total: param.total, message: param.message };
+            caller.progress(&self.server, progress);
+        }
+    }
+}
+
+/// While it lives, a person is being asked.
+struct Question(Deadline);
+
+impl Question {
+    fn new(deadline: Deadline) -> Self {
+        deadline.state().questions += 1;
+        Self(deadline)
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        self.0.state().questions -= 1;
+    }
+}
+
+/// Progress means that the server works; it gets this much more time.
+const PROGRESS_EXTENDS: Duration = Duration::from_secs(60);
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(ElicitationCapability::default());
+        capabilities.sampling = Some(SamplingCapability::default());
+        ClientConfig::new(capabilities, Implementation::new("narrows", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn create_message(
+        &self,
+        params: CreateMessageRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        let (caller, deadline) = self.latest().ok_or_else(|| self.without_call())?;
+        let _question = Question::new(deadline);
+        caller.sample(&self.server, params).await
+    }
+
+    async fn create_elicitation(
+        &self,
+        params: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let (caller, deadline) = self.latest().ok_or_else(|| self.without_call())?;
+        let _question = Question::new(deadline);
+        caller.elicit(&self.server, params).await
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.report(params, PROGRESS_EXTENDS);
+    }
+
+    async fn on_logging_message(
+        &self,
+        params: LoggingMessageNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        if let Some((caller, _)) = self.latest() {
+            caller.log(&self.server, params);
+        }
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed(Change::Tools);
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed(Change::Prompts);
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changed(Change::Resources);
+    }
+
+    async fn on_resource_updated(
+        &self,
+        params: ResourceUpdatedNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.changed(Change::Resource(params.uri));
+    }
+}

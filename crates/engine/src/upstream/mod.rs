@@ -1,0 +1,29 @@
+//! Upstream MCP servers: how they are reached, kept alive and asked.
+//!
+//! [`Fleet`] is all of them; a `server` starts and restarts one; a `connection` is one run of
+//! it, over `stdio` (with its `child` process), `http` or `sse`.
+
+mod caller;
+mod child;
+mod connection;
+mod diary;
+mod error;
+mod fleet;
+mod guard;
+mod handler;
+mod http;
+mod login;
+mod raw;
+mod redact;
+mod server;
+mod sse;
+mod stdio;
+
+pub use caller::{Caller, Nobody, Progress};
+pub use connection::Era;
+pub use error::UpstreamError;
+pub use fleet::Fleet;
+pub use guard::Guard;
+pub use handler::{Change, ServerChange};
+pub use login::{Login, LoginError, LoginStore};
+pub use server::{Health, Status};

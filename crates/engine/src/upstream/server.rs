@@ -1,0 +1,366 @@
+//! One upstream server through its life: started when it is needed, restarted when it dies.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::{Duration, SystemTime},
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use narrows_model::ServerSpec;
+use rmcp::model::{ClientRequest, ServerPeerInfo, ServerResult};
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::{
+    caller::Caller,
+    connection::{Connection, Era, Means, OpenError},
+    error::UpstreamError,
+};
+use crate::catalog::{Catalog, Listing};
+
+/// A server that dies sooner than this after its start counts as one that does not start.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+type Opening = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
+
+/// A configured server.
+pub(super) struct Upstream {
+    spec: ServerSpec,
+    means: Means,
+    catalog: Arc<Catalog>,
+    state: Mutex<State>,
+    /// For the tasks that look after it.
+    this: Weak<Self>,
+}
+
+#[derive(Default)]
+struct State {
+    era: Era,
+    connection: Option<Arc<Connection>>,
+    opening: Option<Opening>,
+    /// Failed starts in a row.
+    failures: u32,
+    not_before: Option<Instant>,
+    last_error: Option<String>,
+    login_needed: bool,
+    starts: u32,
+    since: Option<SystemTime>,
+    shut_down: bool,
+}
+
+/// What a server is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Health {
+    /// Not needed so far.
+    Idle,
+    Starting,
+    Ready,
+    LoginNeeded,
+    /// It did not start, or died; it is tried again.
+    Failed,
+}
+
+/// All that there is to know of a server.
+#[derive(Clone, Debug, Serialize)]
+pub struct Status {
+    pub server: String,
+    pub health: Health,
+    /// How the server calls itself.
+    pub implementation: Option<String>,
+    pub protocol: Option<String>,
+    pub tools: Option<usize>,
+    pub process_id: Option<u32>,
+    pub starts: u32,
+    pub last_error: Option<String>,
+    /// Seconds until the next attempt to start it.
+    pub retry_in: Option<u64>,
+}
+
+impl Upstream {
+    pub(super) fn new(
+        spec: ServerSpec,
+        era: Era,
+        means: Means,
+        catalog: Arc<Catalog>,
+    ) -> Arc<Self> {
+        let state = Mutex::new(State { era, ..State::default() });
+        Arc::new_cyclic(|this| Self { spec, means, catalog, state, this: this.clone() })
+    }
+
+    pub(super) fn spec(&self) -> &ServerSpec {
+        &self.spec
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn status(&self) -> Status {
+        let state = self.state();
+        let info = state.connection.as_ref().map(|connection| connection.info().clone());
+        let listing = self.catalog.listing(&self.spec.name);
+        let health = match () {
+            () if state.opening.is_some() => Health::Starting,
+            () if state.connection.is_some() => Health::Ready,
+            () if state.login_needed => Health::LoginNeeded,
+            () if state.failures > 0 => Health::Failed,
+            () => Health::Idle,
+        };
+        let problem = state.connection.as_ref().and_then(|connection| connection.last_problem());
+        let known = listing.as_ref().map(|listing| &listing.about);
+        Status {
+            server: self.spec.name.clone(),
+            health,
+            implementation: info
+                .as_ref()
+                .and_then(implementation)
+                .or_else(|| known.and_then(|about| about.implementation.clone())),
+            protocol: info
+                .map(|info| info.protocol_version.to_string())
+                .or_else(|| known.and_then(|about| about.protocol.clone())),
+            tools: listing.map(|listing| listing.tools.len()),
+            process_id: state.connection.as_ref().and_then(|connection| connection.process_id()),
+            starts: state.starts,
+            last_error: problem.or_else(|| state.last_error.clone()),
+            retry_in: state
+                .not_before
+                .map(|at| at.saturating_duration_since(Instant::now()))
+                .filter(|pause| !pause.is_zero())
+                .map(|pause| pause.as_secs() + 1),
+        }
+    }
+
+    /// The server's answer to a request. Starts the server if it does not run.
+    pub(super) async fn request(
+        &self,
+        request: ClientRequest,
+        caller: Arc<dyn Caller>,
+    ) -> Result<ServerResult, UpstreamError> {
+        let connection = self.connection().await?;
+        connection.request(request, caller).await
+    }
+
+    /// The server's own words about itself, when it runs.
+    pub(super) async fn info(&self) -> Result<ServerPeerInfo, UpstreamError> {
+        Ok(self.connection().await?.info().clone())
+    }
+
+    pub(super) fn era(&self) -> Era {
+        let state = self.state();
+        state.connection.as_ref().map_or(state.era, |connection| connection.era())
+    }
+
+    /// An open connection: the one there is, or a new one that all who ask share.
+    pub(super) async fn connection(&self) -> Result<Arc<Connection>, UpstreamError> {
+        let opening = {
+            let mut state = self.state();
+            if let Some(connection) = state.connection.as_ref()
+                && !connection.is_closed()
+            {
+                return Ok(Arc::clone(connection));
+            }
+            if state.shut_down {
+                return Err(self.unavailable("the gateway is shutting down".into()));
+            }
+            match &state.opening {
+                Some(opening) => opening.clone(),
+                None => {
+                    self.check_pause(&state)?;
+                    let opening = self.open();
+                    state.opening = Some(opening.clone());
+                    opening
+                }
+            }
+        };
+        opening.await
+    }
+
+    fn unavailable(&self, reason: String) -> UpstreamError {
+        UpstreamError::Unavailable { server: self.spec.name.clone(), reason }
+    }
+
+    fn login_needed(&self) -> UpstreamError {
+        UpstreamError::LoginNeeded { server: self.spec.name.clone() }
+    }
+
+    /// Whoever asks a server that just failed gets the reason again, at once.
+    fn check_pause(&self, state: &State) -> Result<(), UpstreamError> {
+        let pause = state.not_before.map(|at| at.saturating_duration_since(Instant::now()));
+        let Some(pause) = pause.filter(|pause| !pause.is_zero()) else { return Ok(()) };
+        if state.login_needed {
+            return Err(self.login_needed());
+        }
+        let reason = state.last_error.as_deref().unwrap_or("it failed");
+        let seconds = pause.as_secs() + 1;
+        Err(self.unavailable(format!("{reason} (the next attempt is in {seconds} s)")))
+    }
+
+    /// Opens a connection in a task of its own: it goes on when those who asked for it do not
+    /// wait any longer.
+    fn open(&self) -> Opening {
+        let this = self.this.clone();
+        let opened = tokio::spawn(async move {
+            let Some(this) = this.upgrade() else {
+                let reason = "the gateway is shutting down".into();
+                return Err(UpstreamError::Unavailable { server: String::new(), reason });
+            };
+            let opened = this.open_and_list().await;
+            this.settle(opened)
+        });
+        let server = self.spec.name.clone();
+        async move {
+            opened.await.unwrap_or_else(|error| {
+                Err(UpstreamError::Unavailable { server, reason: error.to_string() })
+            })
+        }
+        .boxed()
+        .shared()
+    }
+
+    async fn open_and_list(&self) -> Result<Arc<Connection>, OpenError> {
+        let era = self.state().era;
+        let connection = match Connection::open(&self.spec, era, &self.means).await {
+            // A server that changed its generation since the last time.
+            Err(OpenError::Handshake(_)) if era != Era::Unknown => {
+                Connection::open(&self.spec, Era::Unknown, &self.means).await?
+            }
+            opened => opened?,
+        };
+        let listed = tokio::time::timeout(self.spec.start_timeout, connection.list_tools()).await;
+        let tools = match listed {
+            Ok(Ok(tools)) => tools,
+            Ok(Err(UpstreamError::LoginNeeded { .. })) => return Err(OpenError::LoginNeeded),
+            Ok(Err(error)) => {
+                connection.close().await;
+                return Err(OpenError::Handshake(format!("it does not list its tools: {error}")));
+            }
+            Err(_) => {
+                connection.close().await;
+                let after = self.spec.start_timeout;
+                return Err(OpenError::Silent { after, said: None });
+            }
+        };
+        self.publish(&connection, tools);
+        Ok(Arc::new(connection))
+    }
+
+    fn publish(&self, connection: &Connection, tools: Vec<serde_json::Value>) {
+        let info = connection.info();
+        let about = crate::catalog::About {
+            era: connection.era(),
+            implementation: implementation(info),
+            protocol: Some(info.protocol_version.to_string()),
+            instructions: info.instructions.clone(),
+            capabilities: info.capabilities.clone(),
+        };
+        self.catalog.replace(&self.spec, Listing { about, tools });
+    }
+
+    /// Records what came of an attempt to open a connection.
+    fn settle(
+        self: &Arc<Self>,
+        opened: Result<Arc<Connection>, OpenError>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let mut state = self.state();
+        state.opening = None;
+        match opened {
+            Ok(connection) => {
+                state.era = connection.era();
+                state.connection = Some(Arc::clone(&connection));
+                state.starts += 1;
+                state.since = Some(SystemTime::now());
+                state.not_before = None;
+                state.login_needed = false;
+                tokio::spawn(Arc::clone(self).look_after(Arc::clone(&connection)));
+                Ok(connection)
+            }
+            Err(error) => {
+                state.login_needed = matches!(error, OpenError::LoginNeeded);
+                state.last_error = Some(error.to_string());
+                state.fail();
+                tracing::warn!(server = self.spec.name, %error, "an upstream server did not start");
+                if state.login_needed {
+                    return Err(self.login_needed());
+                }
+                Err(self.unavailable(error.to_string()))
+            }
+        }
+    }
+
+    /// Waits for the end of a connection, and starts the server again.
+    async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
+        let opened = Instant::now();
+        connection.closed().await;
+        let words = connection.obituary().await;
+        let pause = {
+            let mut state = self.state();
+            let is_ours =
+                state.connection.as_ref().is_some_and(|now| Arc::ptr_eq(now, &connection));
+            if !is_ours || state.shut_down {
+                return;
+            }
+            state.connection = None;
+            state.last_error = Some(words.clone());
+            if opened.elapsed() < STABLE_AFTER {
+                state.fail();
+            } else {
+                state.failures = 0;
+            }
+            state
+                .not_before
+                .map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
+        };
+        tracing::warn!(server = self.spec.name, reason = words, "an upstream server is gone");
+        // HTTP servers have nothing to be restarted; the next call connects again.
+        if !matches!(self.spec.connection, narrows_model::Connection::Stdio(_)) {
+            return;
+        }
+        let this = Arc::downgrade(&self);
+        drop(self);
+        tokio::time::sleep(pause).await;
+        if let Some(this) = this.upgrade() {
+            let _ = this.connection().await;
+        }
+    }
+
+    /// Reads the tools again after the server said that they changed.
+    pub(super) async fn list_again(&self) {
+        let connection = self.state().connection.clone();
+        let Some(connection) = connection else { return };
+        match connection.list_tools().await {
+            Ok(tools) => self.publish(&connection, tools),
+            Err(error) => self.state().last_error = Some(error.to_string()),
+        }
+    }
+
+    pub(super) async fn shut_down(&self) {
+        let (connection, opening) = {
+            let mut state = self.state();
+            state.shut_down = true;
+            (state.connection.take(), state.opening.take())
+        };
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+        // A server that is just starting ends with the runtime; its child is killed when dropped.
+        drop(opening);
+    }
+}
+
+impl State {
+    fn fail(&mut self) {
+        let pause = FIRST_PAUSE * 2u32.saturating_pow(self.failures.min(16));
+        self.failures += 1;
+        self.not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
+    }
+}
+
+fn implementation(info: &ServerPeerInfo) -> Option<String> {
+    info.server_info.as_ref().map(|server| format!("{} {}", server.name, server.version))
+}

@@ -1,0 +1,142 @@
+//! The transport of servers before 2025: one stream of events from the server, and a second
+//! address, named by the first event, that messages are posted to.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{StreamExt, stream::BoxStream};
+use reqwest::{
+    Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap},
+};
+use rmcp::{
+    RoleClient,
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::{Transport, streamable_http_client::AuthRequiredError},
+};
+use sse_stream::{Sse, SseStream};
+use thiserror::Error;
+use tokio_util::sync::DropGuard;
+
+use super::raw::RawTools;
+
+/// How long the server may take to name the address for messages.
+const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, Error)]
+pub(super) enum SseTransportError {
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+    #[error("Auth required")]
+    AuthRequired(#[source] AuthRequiredError),
+    #[error("the server answered with HTTP {0}")]
+    Status(u16),
+    #[error("the server is no HTTP+SSE server: its answer is no event stream")]
+    NoEvents,
+    #[error("the server did not name the address for messages")]
+    NoEndpoint,
+    #[error("the server names an address for messages on another host, {0:?}")]
+    ForeignEndpoint(String),
+    #[error("a message could not be written: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// A connection over HTTP+SSE.
+pub(super) struct SseTransport {
+    client: reqwest::Client,
+    headers: HeaderMap,
+    endpoint: Url,
+    events: BoxStream<'static, Result<Sse, sse_stream::Error>>,
+    raw: RawTools,
+    /// Tells the connection when this is dropped.
+    _alive: Arc<DropGuard>,
+}
+
+impl SseTransport {
+    pub(super) async fn connect(
+        client: reqwest::Client,
+        url: Url,
+        headers: HeaderMap,
+        raw: RawTools,
+        alive: Arc<DropGuard>,
+    ) -> Result<Self, SseTransportError> {
+        let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
+        let response = request.headers(headers.clone()).send().await?;
+        check(&response)?;
+        let is_events = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        if !is_events {
+            return Err(SseTransportError::NoEvents);
+        }
+        let mut events = SseStream::from_bytes_stream(response.bytes_stream()).boxed();
+        let endpoint = tokio::time::timeout(ENDPOINT_PATIENCE, endpoint(&mut events))
+            .await
+            .ok()
+            .flatten()
+            .and_then(|address| url.join(&address).ok())
+            .ok_or(SseTransportError::NoEndpoint)?;
+        // Our headers may hold secrets that are meant for this server alone.
+        if endpoint.origin() != url.origin() {
+            return Err(SseTransportError::ForeignEndpoint(endpoint.to_string()));
+        }
+        Ok(Self { client, headers, endpoint, events, raw, _alive: alive })
+    }
+}
+
+fn check(response: &reqwest::Response) -> Result<(), SseTransportError> {
+    let status = response.status();
+    if status == reqwest::StatusCode::UNAUTHORIZED {
+        let challenge = response.headers().get("www-authenticate");
+        let challenge = challenge.and_then(|value| value.to_str().ok()).unwrap_or_default();
+        return Err(SseTransportError::AuthRequired(AuthRequiredError::new(challenge.to_owned())));
+    }
+    if status.is_success() { Ok(()) } else { Err(SseTransportError::Status(status.as_u16())) }
+}
+
+async fn endpoint(
+    events: &mut BoxStream<'static, Result<Sse, sse_stream::Error>>,
+) -> Option<String> {
+    while let Some(event) = events.next().await {
+        let event = event.ok()?;
+        if event.event.as_deref() == Some("endpoint") {
+            return event.data;
+        }
+    }
+    None
+}
+
+impl Transport<RoleClient> for SseTransport {
+    type Error = SseTransportError;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let request = self
+            .client
+            .post(self.endpoint.clone())
+            .headers(self.headers.clone())
+            .header(CONTENT_TYPE, "application/json");
+        async move {
+            let response = request.body(serde_json::to_vec(&message)?).send().await?;
+            check(&response)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            let event = self.events.next().await?.ok()?;
+            let Some(data) = event.data else { continue };
+            if let Ok(message) = serde_json::from_str(&data) {
+                self.raw.see(data.as_bytes());
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.events = futures::stream::empty().boxed();
+        Ok(())
+    }
+}

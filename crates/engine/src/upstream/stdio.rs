@@ -1,0 +1,300 @@
+//! The wire to a child process: one JSON-RPC message a line, whatever else the child prints.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    ErrorData, RoleClient,
+    model::{
+        ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcError, JsonRpcMessage,
+        JsonRpcVersion2_0, RequestId, ServerJsonRpcMessage,
+    },
+    transport::Transport,
+};
+use serde::Deserialize;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    process::{ChildStdin, ChildStdout},
+    time::Instant,
+};
+
+use tokio_util::sync::DropGuard;
+
+use super::{diary::Diary, raw::RawTools};
+
+/// The longest line that is read. A child that sends a longer one would fill our memory.
+const LONGEST_LINE: usize = 32 << 20;
+/// So much of both ends of a line that is too long is kept, to find out what it answers.
+const LINE_ENDS: usize = 256;
+/// A child of the older protocol may ignore `server/discover` instead of refusing it. After so
+/// long it counts as refused, and `initialize` is tried.
+const PROBE_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Messages to and from a child process.
+pub(super) struct StdioTransport {
+    stdin: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
+    stdout: BufReader<ChildStdout>,
+    /// What was read of a line so far: `receive` may be dropped in the middle of one.
+    line: Line,
+    probe: Arc<Mutex<Probe>>,
+    raw: RawTools,
+    diary: Diary,
+    /// Tells the connection when this is dropped.
+    _alive: Arc<DropGuard>,
+}
+
+/// Where the handshake stands.
+#[derive(Debug, Default)]
+enum Probe {
+    #[default]
+    None,
+    /// `server/discover` was sent.
+    Asked(RequestId, Instant),
+    /// It counts as refused; a late answer to it is ignored.
+    GivenUp(RequestId),
+}
+
+#[derive(Debug, Default)]
+struct Line {
+    text: Vec<u8>,
+    /// What came after the longest line that is read.
+    skipped: usize,
+    tail: Vec<u8>,
+}
+
+impl StdioTransport {
+    pub(super) fn new(
+        stdin: ChildStdin,
+        stdout: ChildStdout,
+        raw: RawTools,
+        diary: Diary,
+        alive: Arc<DropGuard>,
+    ) -> Self {
+        Self {
+            stdin: Arc::new(tokio::sync::Mutex::new(Some(stdin))),
+            stdout: BufReader::with_capacity(64 << 10, stdout),
+            line: Line::default(),
+            probe: Arc::default(),
+            raw,
+            diary,
+            _alive: alive,
+        }
+    }
+
+    /// The next whole line, or none at the end. Safe to drop and to call again.
+    async fn next_line(&mut self) -> std::io::Result<Option<Line>> {
+        loop {
+            let buffer = self.stdout.fill_buf().await?;
+            if buffer.is_empty() {
+                let rest = std::mem::take(&mut self.line);
+                return Ok((!rest.text.is_empty()).then_some(rest));
+            }
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let piece = &buffer[..end.unwrap_or(buffer.len())];
+            self.line.add(piece);
+            let used = piece.len() + usize::from(end.is_some());
+            self.stdout.consume(used);
+            if end.is_some() {
+                return Ok(Some(std::mem::take(&mut self.line)));
+            }
+        }
+    }
+
+    /// A line as a message, if it is one that anybody waits for.
+    fn message(&self, line: &Line) -> Option<ServerJsonRpcMessage> {
+        if line.skipped > 0 {
+            let size = (line.text.len() + line.skipped) >> 20;
+            self.diary.problem(format!("it sent a line of {size} MB"));
+            let reason = format!(
+                "the answer has {size} MB, and {} MB is the most that is read; ask for less at once",
+                LONGEST_LINE >> 20
+            );
+            return Some(error_for(line.id()?, ErrorCode::INTERNAL_ERROR, reason));
+        }
+        let text = line.text.trim_ascii();
+        if text.is_empty() {
+            return None;
+        }
+        match serde_json::from_slice::<ServerJsonRpcMessage>(text) {
+            Ok(message) => {
+                if self.is_late(&message) {
+                    return None;
+                }
+                self.raw.see(text);
+                Some(message)
+            }
+            Err(error) => {
+                let start = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
+                self.diary.noise(start);
+                // An answer that is malformed is still an answer: nobody shall wait for it.
+                let id = line.id().filter(|_| text.starts_with(b"{"))?;
+                let reason = format!("the server's answer is not valid JSON-RPC: {error}");
+                Some(error_for(id, ErrorCode::PARSE_ERROR, reason))
+            }
+        }
+    }
+
+    /// Whether this answers the probe that was given up.
+    fn is_late(&self, message: &ServerJsonRpcMessage) -> bool {
+        let mut probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = match message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        match &*probe {
+            Probe::GivenUp(id) => answered == Some(id),
+            Probe::Asked(id, _) if answered == Some(id) => {
+                *probe = Probe::None;
+                false
+            }
+            _ => false,
+        }
+    }
+
+    /// When the probe counts as refused.
+    fn patience(&self) -> Option<Instant> {
+        match &*self.probe.lock().unwrap_or_else(PoisonError::into_inner) {
+            Probe::Asked(_, since) => Some(*since + PROBE_PATIENCE),
+            _ => None,
+        }
+    }
+
+    fn give_up_probe(&self) -> Option<ServerJsonRpcMessage> {
+        let mut probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
+        let Probe::Asked(id, _) = &*probe else { return None };
+        let id = id.clone();
+        *probe = Probe::GivenUp(id.clone());
+        Some(error_for(id, ErrorCode::METHOD_NOT_FOUND, "no answer to server/discover".into()))
+    }
+}
+
+impl Line {
+    fn add(&mut self, piece: &[u8]) {
+        let room = LONGEST_LINE.saturating_sub(self.text.len()).min(piece.len());
+        self.text.extend_from_slice(&piece[..room]);
+        let rest = &piece[room..];
+        if rest.is_empty() {
+            return;
+        }
+        self.skipped += rest.len();
+        self.tail.extend_from_slice(&rest[rest.len().saturating_sub(LINE_ENDS)..]);
+        let over = self.tail.len().saturating_sub(LINE_ENDS);
+        self.tail.drain(..over);
+    }
+
+    /// The id of the message, which stands at one of its ends in all implementations known.
+    fn id(&self) -> Option<RequestId> {
+        let head = &self.text[..self.text.len().min(LINE_ENDS)];
+        let tail = if self.skipped > 0 {
+            &self.tail
+        } else {
+            &self.text[self.text.len().saturating_sub(LINE_ENDS)..]
+        };
+        [head, tail].into_iter().find_map(|end| {
+            let text = String::from_utf8_lossy(end);
+            let start = text.find("\"id\":").or_else(|| text.find("\"id\" :"))?;
+            let value = text[start + 4..].trim_start_matches([' ', ':']);
+            let mut values = serde_json::Deserializer::from_str(value);
+            RequestId::deserialize(&mut values).ok()
+        })
+    }
+}
+
+fn error_for(id: RequestId, code: ErrorCode, reason: String) -> ServerJsonRpcMessage {
+    JsonRpcMessage::Error(JsonRpcError {
+        jsonrpc: JsonRpcVersion2_0,
+        id: Some(id),
+        error: ErrorData::new(code, reason, None),
+    })
+}
+
+impl Transport<RoleClient> for StdioTransport {
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        if let JsonRpcMessage::Request(request) = &message
+            && let ClientRequest::DiscoverRequest(_) = &request.request
+        {
+            let mut probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
+            *probe = Probe::Asked(request.id.clone(), Instant::now());
+        }
+        let stdin = Arc::clone(&self.stdin);
+        async move {
+            let mut line = serde_json::to_vec(&message)?;
+            line.push(b'\n');
+            let mut stdin = stdin.lock().await;
+            let Some(stdin) = stdin.as_mut() else {
+                return Err(std::io::ErrorKind::BrokenPipe.into());
+            };
+            stdin.write_all(&line).await?;
+            stdin.flush().await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            let line = match self.patience() {
+                None => self.next_line().await,
+                Some(until) => match tokio::time::timeout_at(until, self.next_line()).await {
+                    Ok(line) => line,
+                    Err(_) => return self.give_up_probe(),
+                },
+            };
+            match line {
+                Ok(Some(line)) => {
+                    if let Some(message) = self.message(&line) {
+                        return Some(message);
+                    }
+                }
+                Ok(None) => return None,
+                Err(error) => {
+                    self.diary.problem(format!("its output cannot be read: {error}"));
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Closing its standard input asks the child to leave.
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.stdin.lock().await.take();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id_of(text: &str) -> Option<RequestId> {
+        let mut line = Line::default();
+        line.add(text.as_bytes());
+        line.id()
+    }
+
+    #[test]
+    fn the_id_of_a_message_is_found_at_either_end() {
+        assert_eq!(id_of(r#"{"jsonrpc":"2.0","id":7,"result":"#), Some(RequestId::Number(7)));
+        assert_eq!(id_of(r#"{"result":{},"jsonrpc":"2.0","id": 7}"#), Some(RequestId::Number(7)));
+        assert_eq!(id_of(r#"{"method":"x"}"#), None);
+    }
+
+    #[test]
+    fn a_long_line_is_not_kept_and_its_ends_are() {
+        let mut line = Line::default();
+        line.add(&vec![b'x'; LONGEST_LINE]);
+        for _ in 0..100 {
+            line.add(&[b'y'; 1000]);
+        }
+        line.add(br#""id":9}"#);
+        assert_eq!(line.text.len(), LONGEST_LINE);
+        assert_eq!(line.skipped, 100_007);
+        assert_eq!(line.id(), Some(RequestId::Number(9)));
+    }
+}

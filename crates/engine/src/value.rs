@@ -1,0 +1,137 @@
+//! From a tool's result to the value that a program gets.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+use serde_json::{Value, json};
+
+use crate::{catalog::Tool, media::Media};
+
+/// How much of a failing tool's text becomes its error message.
+const LONGEST_MESSAGE: usize = 4_000;
+
+/// The value of a result, or the message of a failure.
+pub(crate) fn of(result: CallToolResult, tool: &Tool, media: &Media) -> Result<Value, String> {
+    if result.is_error == Some(true) {
+        return Err(message(&result));
+    }
+    let has_media = result
+        .content
+        .iter()
+        .any(|block| !matches!(block, ContentBlock::Text(_) | ContentBlock::ResourceLink(_)));
+    let structured = result.structured_content.map(|value| unwrap(value, tool));
+    match structured {
+        // The text repeats the structure for clients that cannot read it.
+        Some(value) if !has_media => Ok(value),
+        Some(value) => {
+            let blocks = result.content.into_iter();
+            let rest = blocks.filter(|block| !matches!(block, ContentBlock::Text(_)));
+            Ok(Value::Array(
+                std::iter::once(value).chain(rest.map(|block| of_block(block, media))).collect(),
+            ))
+        }
+        None => {
+            let mut values: Vec<Value> =
+                result.content.into_iter().map(|block| of_block(block, media)).collect();
+            Ok(match values.len() {
+                0 => Value::Null,
+                1 => values.remove(0),
+                _ => Value::Array(values),
+            })
+        }
+    }
+}
+
+/// FastMCP wraps what is no object into one, and says so in the schema.
+fn unwrap(mut value: Value, tool: &Tool) -> Value {
+    let wrapped = tool
+        .output_schema()
+        .and_then(|schema| schema.get("x-fastmcp-wrap-result"))
+        .is_some_and(|mark| mark == &Value::Bool(true));
+    match value.get_mut("result") {
+        Some(result) if wrapped => result.take(),
+        _ => value,
+    }
+}
+
+fn of_block(block: ContentBlock, media: &Media) -> Value {
+    match block {
+        ContentBlock::Text(text) => of_text(text.text),
+        ContentBlock::Image(image) => media.keep("image", &image.mime_type, image.data),
+        ContentBlock::Audio(audio) => media.keep("audio", &audio.mime_type, audio.data),
+        ContentBlock::Resource(resource) => match resource.resource {
+            ResourceContents::TextResourceContents { text, uri, mime_type, .. } => {
+                json!({ "type": "resource", "uri": uri, "mime_type": mime_type, "text": text })
+            }
+            ResourceContents::BlobResourceContents { blob, uri, mime_type, .. } => {
+                let mime_type = mime_type.unwrap_or_else(|| "application/octet-stream".into());
+                let mut value = media.keep("resource", &mime_type, blob);
+                value["uri"] = uri.into();
+                value
+            }
+            other => serde_json::to_value(other).unwrap_or_default(),
+        },
+        ContentBlock::ResourceLink(link) => serde_json::to_value(link).unwrap_or_default(),
+        other => serde_json::to_value(other).unwrap_or_default(),
+    }
+}
+
+/// Text that is JSON is what the JSON says. A number stays text if it would be written
+/// differently (`1e5`, `0.10`): then it is an identifier or a format, not a quantity.
+fn of_text(text: String) -> Value {
+    let trimmed = text.trim();
+    match trimmed.bytes().next() {
+        Some(b'{' | b'[' | b'"' | b't' | b'f' | b'n' | b'-' | b'0'..=b'9') => {}
+        _ => return Value::String(text),
+    }
+    match serde_json::from_str::<Value>(trimmed) {
+        Ok(Value::Number(number)) if number.to_string() != trimmed => Value::String(text),
+        Ok(value) => value,
+        Err(_) => Value::String(text),
+    }
+}
+
+fn message(result: &CallToolResult) -> String {
+    let texts: Vec<&str> = result
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    let text = match (texts.is_empty(), &result.structured_content) {
+        (false, _) => texts.join("\n"),
+        (true, Some(value)) => value.to_string(),
+        (true, None) => "the tool failed without saying why".to_owned(),
+    };
+    let end = text.floor_char_boundary(LONGEST_MESSAGE);
+    if end < text.len() {
+        format!("{}… ({} bytes in all)", &text[..end], text.len())
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_is_json_is_parsed_and_nothing_is_lost() {
+        for (text, value) in [
+            (r#"{"a": [1, 2]}"#, json!({"a": [1, 2]})),
+            ("[]", json!([])),
+            ("42", json!(42)),
+            ("true", json!(true)),
+            ("null", json!(null)),
+            ("1e5", json!("1e5")),
+            ("0.10", json!("0.10")),
+            ("007", json!("007")),
+            ("nothing found", json!("nothing found")),
+            ("{not json", json!("{not json")),
+            ("", json!("")),
+            ("  spaces ", json!("  spaces ")),
+        ] {
+            assert_eq!(of_text(text.to_owned()), value, "{text:?}");
+        }
+    }
+}

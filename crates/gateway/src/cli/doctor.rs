@@ -1,0 +1,193 @@
+//! `narrows doctor`: checks everything, and says how to mend what does not work.
+
+use std::path::Path;
+
+use clap::Args;
+use narrows_engine::{
+    ExecuteRequest,
+    upstream::{Health, Status},
+};
+use narrows_model::Program;
+use narrows_sandbox::NoTools;
+use serde::Serialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::servers::probe;
+use crate::{
+    app::{self, Exit, Setting},
+    config::{Config, Places},
+    printer::Printer,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    subject: String,
+    ok: bool,
+    found: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+impl Check {
+    fn good(subject: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { subject: subject.into(), ok: true, found: found.into(), remedy: None }
+    }
+
+    fn bad(
+        subject: impl Into<String>,
+        found: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let remedy = Some(remedy.into());
+        Self { subject: subject.into(), ok: false, found: found.into(), remedy }
+    }
+}
+
+pub(crate) async fn run(
+    args: DoctorArgs,
+    config: Option<&Path>,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let (places, source) = Setting::find(config)?;
+    let mut checks = vec![sandbox().await];
+    checks.extend(directories(&places));
+    match Config::load(&source) {
+        Err(error) => checks.push(Check::bad(
+            "configuration",
+            error.to_string(),
+            format!("correct {}", source.path().display()),
+        )),
+        Ok(config) => {
+            checks.push(configuration(&config, source.path()));
+            let names: Vec<String> = config.servers.iter().map(|spec| spec.name.clone()).collect();
+            let broker = app::broker(&places, config.servers)?;
+            let statuses = probe(&broker, &names).await;
+            checks.extend(statuses.iter().map(server));
+            broker.fleet().shut_down().await;
+        }
+    }
+    let all_good = checks.iter().all(|check| check.ok);
+    if args.json {
+        printer.json(&json!({ "ok": all_good, "checks": checks }));
+    } else {
+        for check in &checks {
+            let mark = if check.ok { "ok  " } else { "FAIL" };
+            printer.line(format!("{mark}  {}: {}", check.subject, check.found));
+            if let Some(remedy) = &check.remedy {
+                printer.line(format!("      → {remedy}"));
+            }
+        }
+    }
+    Ok(if all_good { Exit::Success } else { Exit::Failure })
+}
+
+async fn sandbox() -> Check {
+    let ran = async {
+        let executor = app::single_executor()?;
+        let program = Program::new("import sys; result = sys.version.split()[0]");
+        let request = ExecuteRequest { program, ..ExecuteRequest::default() };
+        Ok::<_, anyhow::Error>(executor.execute(request, &NoTools, CancellationToken::new()).await?)
+    };
+    match ran.await {
+        Ok(outcome) if outcome.is_success() => Check::good(
+            "sandbox",
+            format!(
+                "Python {} ran in {:.1} ms",
+                outcome.result.as_str().unwrap_or_default(),
+                outcome.wall_time.as_secs_f64() * 1e3
+            ),
+        ),
+        Ok(outcome) => Check::bad(
+            "sandbox",
+            format!("{:?}", outcome.ending),
+            "this is a fault of Narrows or of the machine's memory; report it with this line",
+        ),
+        Err(error) => Check::bad(
+            "sandbox",
+            format!("{error:#}"),
+            "a processor with SSE4.2 and some hundred MB of memory are needed",
+        ),
+    }
+}
+
+fn directories(places: &Places) -> Vec<Check> {
+    let named = [("data", &places.data), ("cache", &places.cache), ("config", &places.config)];
+    named
+        .into_iter()
+        .map(|(name, path)| {
+            let subject = format!("{name} directory");
+            let written = std::fs::create_dir_all(path)
+                .and_then(|()| tempfile::NamedTempFile::new_in(path).map(drop));
+            match written {
+                Ok(()) => Check::good(subject, path.display().to_string()),
+                Err(error) => Check::bad(
+                    subject,
+                    format!("{} cannot be written to: {error}", path.display()),
+                    format!("make it writable, or set NARROWS_{}_DIR", name.to_uppercase()),
+                ),
+            }
+        })
+        .collect()
+}
+
+fn configuration(config: &Config, path: &Path) -> Check {
+    match &config.path {
+        Some(path) if config.servers.is_empty() => Check::bad(
+            "configuration",
+            format!("{} has no servers", path.display()),
+            "narrows import, or narrows servers add --help",
+        ),
+        Some(path) => Check::good(
+            "configuration",
+            format!("{}, {} servers", path.display(), config.servers.len()),
+        ),
+        None => Check::bad(
+            "configuration",
+            format!("{} is not there", path.display()),
+            "narrows import, or narrows servers add --help",
+        ),
+    }
+}
+
+fn server(status: &Status) -> Check {
+    let subject = format!("server {}", status.server);
+    let reason = status.last_error.clone().unwrap_or_default();
+    match status.health {
+        Health::Ready => {
+            let tools = status.tools.unwrap_or_default();
+            Check::good(subject, format!("{tools} tools"))
+        }
+        Health::LoginNeeded => Check::bad(
+            subject,
+            "it needs a login",
+            format!("narrows servers login {}", status.server),
+        ),
+        _ => {
+            let remedy = remedy(&reason, &status.server);
+            Check::bad(subject, reason, remedy)
+        }
+    }
+}
+
+fn remedy(reason: &str, server: &str) -> String {
+    if reason.contains("not installed or not in PATH") {
+        "install the command, or give its full path in the configuration".to_owned()
+    } else if reason.contains("environment variable") {
+        "export the variable before the client starts narrows, or write ${NAME:-default}".to_owned()
+    } else if reason.contains("did not answer within") {
+        format!(
+            "run its command by hand; if it only starts slowly, set servers.{server}.start_timeout"
+        )
+    } else {
+        "run its command by hand, and see what it says".to_owned()
+    }
+}

@@ -1,0 +1,175 @@
+//! `narrows serve`: the MCP server that clients connect to.
+
+use std::{
+    io::IsTerminal,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    app::{Exit, Setting},
+    config::{HttpSettings, create_private},
+    mcp::{self, Gateway, Surface},
+    printer::Printer,
+    secret,
+    status::StatusFile,
+};
+
+pub(crate) const AFTER_HELP: &str = "\
+Without --http it speaks over standard input and output, as clients start it:
+  claude mcp add narrows -- narrows serve
+  {\"mcpServers\": {\"narrows\": {\"command\": \"narrows\", \"args\": [\"serve\"]}}}
+
+Over HTTP, clients send a key: one of [http] keys in narrows.toml, or the one shown at the start.
+  narrows serve --http
+  narrows serve --http 127.0.0.1:9000";
+
+/// How long servers may take to end.
+const SHUT_DOWN_TIME: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Speak over standard input and output (the default)
+    #[arg(long, conflicts_with = "http")]
+    stdio: bool,
+    /// Listen for HTTP at /mcp, at this address or that of the configuration
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "")]
+    http: Option<String>,
+    /// Which of Narrows' own tools clients see
+    #[arg(long, value_enum, default_value_t)]
+    surface: Surface,
+}
+
+pub(crate) async fn run(
+    args: ServeArgs,
+    setting: Setting,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    start_logging();
+    let broker = setting.broker()?;
+    let workspace = setting.workspace()?;
+    let limits = setting.config.limits.clone();
+    let gateway = Gateway::new(broker.clone(), limits, Some(workspace), args.surface);
+    let stop = CancellationToken::new();
+    tokio::spawn(wait_for_signal(stop.clone()));
+    let status = StatusFile::new(&setting.places);
+    let reporting = tokio::spawn(status.clone().keep(broker));
+    let served = match args.http {
+        Some(address) => {
+            let settings = setting.config.http.clone();
+            let listen = if address.is_empty() {
+                settings.listen
+            } else {
+                address.parse().with_context(|| {
+                    format!("{address:?} is not an address such as 127.0.0.1:8321")
+                })?
+            };
+            let listener = TcpListener::bind(listen)
+                .await
+                .with_context(|| format!("cannot listen on {listen}"))?;
+            let (door, shown) = door(&settings, listener.local_addr()?, &setting.places.data)?;
+            printer.note(format!("listening on http://{}/mcp", listener.local_addr()?));
+            if let Some((key, path)) = shown {
+                printer.note(format!("key: {key}   (kept in {})", path.display()));
+            }
+            mcp::http::serve(gateway.clone(), listener, door, stop).await
+        }
+        None => {
+            if std::io::stdin().is_terminal() {
+                printer.note("waiting for an MCP client on standard input (narrows serve --help)");
+            }
+            mcp::stdio::serve(gateway.clone(), stop).await
+        }
+    };
+    reporting.abort();
+    let _ = tokio::time::timeout(SHUT_DOWN_TIME, gateway.shut_down()).await;
+    status.remove();
+    served.map(|()| Exit::Success)
+}
+
+/// Who may come in, and the key that was made for them, if one was.
+fn door(
+    settings: &HttpSettings,
+    address: SocketAddr,
+    data: &Path,
+) -> anyhow::Result<(mcp::http::Door, Option<(String, PathBuf)>)> {
+    let mut keys = Vec::new();
+    for (number, key) in settings.keys.iter().enumerate() {
+        let key = key
+            .expand(|name| std::env::var(name).ok())
+            .with_context(|| format!("http.keys[{number}]"))?;
+        if key.len() < 16 {
+            bail!("http.keys[{number}] has less than 16 characters; use a longer one");
+        }
+        keys.push(key);
+    }
+    let mut shown = None;
+    if settings.no_key {
+        if !address.ip().is_loopback() {
+            bail!("http.no_key is for loopback addresses only, and {address} is none; set keys");
+        }
+        keys.clear();
+    } else if keys.is_empty() {
+        let path = data.join("http-key");
+        let key = kept_key(&path)?;
+        keys.push(key.clone());
+        shown = Some((key, path));
+    }
+    let door = mcp::http::Door {
+        keys,
+        allowed_hosts: settings.allowed_hosts.clone(),
+        allowed_origins: settings.allowed_origins.clone(),
+    };
+    Ok((door, shown))
+}
+
+/// The key that was made the first time.
+fn kept_key(path: &Path) -> anyhow::Result<String> {
+    let read = || std::fs::read_to_string(path).map(|text| text.trim().to_owned());
+    if let Ok(key) = read()
+        && key.len() >= 16
+    {
+        return Ok(key);
+    }
+    let key = format!("nrw-{}{}", secret::random_hex()?, secret::random_hex()?);
+    match create_private(path, &format!("{key}\n"), None) {
+        Ok(()) => Ok(key),
+        // Another process was faster, and its key counts.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(read()?),
+        Err(error) => {
+            Err(error).with_context(|| format!("cannot keep a key in {}", path.display()))
+        }
+    }
+}
+
+/// Logs go to standard error: standard output is the protocol.
+fn start_logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error,narrows_engine=warn"));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .try_init();
+}
+
+async fn wait_for_signal(stop: CancellationToken) {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tokio::signal::ctrl_c().await;
+    stop.cancel();
+}

@@ -1,0 +1,481 @@
+//! Adds and removes servers, and leaves the rest of `narrows.toml` as the user wrote it.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use narrows_engine::{Nearest, nearest};
+use narrows_model::{Connection, HttpSpec, HttpTransport, StdioSpec, Template};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::{
+    Config, ConfigError, DirectoryLock, ServerEntry, Syntax, atomic_file,
+    entry::{EXPOSE, TRANSPORTS},
+    settings::read_text,
+};
+
+/// What to do with a server that has the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Refuse,
+    Replace,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EditError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("there is a server {name} already; remove it first, or choose another name")]
+    Exists { name: String },
+    #[error("there is no server {name}{near}")]
+    Unknown { name: String, near: Nearest },
+    #[error(
+        "{} is JSON, which Narrows reads but does not change; use a narrows.toml (`narrows import` \
+         makes one)",
+        path.display()
+    )]
+    Json { path: PathBuf },
+    #[error("{} was changed by another program at the same time; try again", path.display())]
+    Changed { path: PathBuf },
+    #[error("cannot write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// A change of a `narrows.toml` under way. Nothing is written before [`ConfigEdit::save`].
+#[derive(Debug)]
+pub(crate) struct ConfigEdit {
+    path: PathBuf,
+    /// The text that the change starts from; nothing if there is no file.
+    before: Option<String>,
+    document: DocumentMut,
+    _lock: DirectoryLock,
+}
+
+impl ConfigEdit {
+    /// Starts a change. A file that is not there is made when the change is saved.
+    pub(crate) fn open(path: &Path) -> Result<Self, EditError> {
+        let failed = |source| EditError::Write { path: path.to_owned(), source };
+        if let Some(directory) = path.parent() {
+            fs::create_dir_all(directory).map_err(failed)?;
+        }
+        let lock = DirectoryLock::of(path).map_err(failed)?;
+        let before = read(path)?;
+        let text = before.as_deref().unwrap_or_default();
+        if Config::syntax(text, path) == Syntax::Json {
+            return Err(EditError::Json { path: path.to_owned() });
+        }
+        // A file that cannot be used should be corrected before more is put into it.
+        Config::parse(text, path)?;
+        let document = text.parse().unwrap_or_default();
+        Ok(Self { path: path.to_owned(), before, document, _lock: lock })
+    }
+
+    /// The configuration as it would be read after the change.
+    pub(crate) fn config(&self) -> Result<Config, EditError> {
+        Ok(Config::parse(&self.document.to_string(), &self.path)?)
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        server: &ServerEntry,
+        existing: Existing,
+    ) -> Result<(), EditError> {
+        let there = self.servers().is_some_and(|servers| servers.contains_key(&server.name));
+        if there && existing == Existing::Refuse {
+            return Err(EditError::Exists { name: server.name.clone() });
+        }
+        let first = self.document.as_table().is_empty();
+        let mut table = table(server);
+        table.decor_mut().set_prefix(if first { "" } else { "\n" });
+        let servers = self.document.entry("servers").or_insert_with(|| {
+            let mut servers = Table::new();
+            // `[servers]` alone says nothing.
+            servers.set_implicit(true);
+            Item::Table(servers)
+        });
+        let Some(servers) = servers.as_table_like_mut() else { return Ok(()) };
+        match servers.get_mut(&server.name) {
+            // In its place, with the comments before it.
+            Some(Item::Table(old)) => {
+                table.set_position(old.position());
+                if let Some(prefix) = old.decor().prefix() {
+                    table.decor_mut().set_prefix(prefix.clone());
+                }
+                *old = table;
+            }
+            _ => {
+                servers.insert(&server.name, Item::Table(table));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), EditError> {
+        let removed = self.servers_mut().and_then(|servers| servers.remove(name));
+        let Some(removed) = removed else {
+            let names = self.servers().into_iter().flat_map(|servers| servers.iter());
+            let names: Vec<_> = names.map(|(name, _)| name.to_owned()).collect();
+            let near = nearest(name, names.iter().map(String::as_str));
+            return Err(EditError::Unknown { name: name.to_owned(), near });
+        };
+        if let Item::Table(removed) = removed {
+            self.keep_detached_comments(&removed);
+        }
+        Ok(())
+    }
+
+    /// Writes the file, if it is still what the change started from.
+    pub(crate) fn save(self) -> Result<(), EditError> {
+        self.config()?;
+        if read(&self.path)? != self.before {
+            return Err(EditError::Changed { path: self.path });
+        }
+        let text = self.document.to_string();
+        atomic_file::replace(&self.path, &text)
+            .map_err(|source| EditError::Write { path: self.path, source })
+    }
+
+    fn servers(&self) -> Option<&dyn TableLike> {
+        self.document.get("servers")?.as_table_like()
+    }
+
+    fn servers_mut(&mut self) -> Option<&mut dyn TableLike> {
+        self.document.get_mut("servers")?.as_table_like_mut()
+    }
+
+    /// Comments that a blank line separates from a removed table are about the file, such as the
+    /// header of it. They go to what follows.
+    fn keep_detached_comments(&mut self, removed: &Table) {
+        let prefix = removed.decor().prefix().and_then(|prefix| prefix.as_str());
+        let Some((kept, _)) = prefix.and_then(|prefix| prefix.rsplit_once("\n\n")) else { return };
+        if kept.trim().is_empty() {
+            return;
+        }
+        let root = self.document.as_table_mut();
+        let next = removed.position().and_then(|position| next_position(root, position));
+        if let Some(next) = next.and_then(|position| table_at(root, position)) {
+            let own = next.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or("\n");
+            let both = format!("{kept}\n{own}");
+            next.decor_mut().set_prefix(both);
+        } else {
+            let trailing = self.document.trailing().as_str().unwrap_or_default().to_owned();
+            self.document.set_trailing(format!("{kept}\n{trailing}"));
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Option<String>, EditError> {
+    match read_text(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ConfigError::Unreadable { path: path.to_owned(), source }.into()),
+    }
+}
+
+/// The first table of the file after a position.
+fn next_position(table: &Table, after: isize) -> Option<isize> {
+    let inner = table.iter().filter_map(|(_, item)| item.as_table());
+    inner
+        .flat_map(|table| [table.position(), next_position(table, after)])
+        .flatten()
+        .filter(|position| *position > after)
+        .min()
+}
+
+fn table_at(table: &mut Table, position: isize) -> Option<&mut Table> {
+    table.iter_mut().filter_map(|(_, item)| item.as_table_mut()).find_map(|inner| {
+        if inner.position() == Some(position) { Some(inner) } else { table_at(inner, position) }
+    })
+}
+
+impl ServerEntry {
+    /// Whether the configuration would accept it; if not, why.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mut servers = Table::new();
+        servers.insert(&self.name, Item::Table(table(self)));
+        let mut document = DocumentMut::new();
+        document.insert("servers", Item::Table(servers));
+        match Config::parse(&document.to_string(), Path::new("/")) {
+            Ok(_) => Ok(()),
+            Err(ConfigError::Invalid { problems, .. }) => {
+                // The lines are those of no file.
+                let reasons = problems.iter().map(|problem| {
+                    let key = problem.key.strip_prefix("servers.").unwrap_or(&problem.key);
+                    format!("{key} {}", problem.message)
+                });
+                Err(reasons.collect::<Vec<_>>().join("; "))
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+/// A server as `[servers.NAME]`, without what is the default.
+fn table(server: &ServerEntry) -> Table {
+    let mut table = Table::new();
+    match &server.connection {
+        Connection::Stdio(stdio) => write_stdio(stdio, &mut table),
+        Connection::Http(http) => write_http(http, &mut table),
+    }
+    if !server.enabled {
+        table.insert("enabled", false.into());
+    }
+    if let Some(expose) = server.expose {
+        table.insert("expose", word(&EXPOSE, expose).into());
+    }
+    let timeouts = [("start_timeout", server.start_timeout), ("call_timeout", server.call_timeout)];
+    for (name, timeout) in timeouts {
+        let Some(timeout) = timeout else { continue };
+        let value = match i64::try_from(timeout.as_secs()) {
+            Ok(seconds) if timeout.subsec_nanos() == 0 => Value::from(seconds),
+            _ => Value::from(timeout.as_secs_f64()),
+        };
+        table.insert(name, value.into());
+    }
+    table
+}
+
+fn write_stdio(stdio: &StdioSpec, table: &mut Table) {
+    table.insert("command", stdio.command.as_written().into());
+    if !stdio.args.is_empty() {
+        let args: Array = stdio.args.iter().map(Template::as_written).collect();
+        table.insert("args", args.into());
+    }
+    write_map("env", &stdio.env, table);
+    if let Some(cwd) = &stdio.cwd {
+        table.insert("cwd", cwd.to_string_lossy().as_ref().into());
+    }
+}
+
+fn write_http(http: &HttpSpec, table: &mut Table) {
+    table.insert("url", http.url.as_written().into());
+    write_map("headers", &http.headers, table);
+    if http.transport != HttpTransport::default() {
+        table.insert("transport", word(&TRANSPORTS, http.transport).into());
+    }
+    let mut oauth = InlineTable::new();
+    for (name, value) in
+        [("client_id", &http.oauth.client_id), ("client_secret", &http.oauth.client_secret)]
+    {
+        if let Some(value) = value {
+            oauth.insert(name, value.as_written().into());
+        }
+    }
+    if !http.oauth.scopes.is_empty() {
+        oauth.insert("scopes", http.oauth.scopes.iter().collect::<Array>().into());
+    }
+    if let Some(port) = http.oauth.redirect_port {
+        oauth.insert("redirect_port", i64::from(port).into());
+    }
+    if !oauth.is_empty() {
+        table.insert("oauth", oauth.into());
+    }
+}
+
+fn write_map(name: &str, map: &std::collections::BTreeMap<String, Template>, table: &mut Table) {
+    if !map.is_empty() {
+        let map: InlineTable =
+            map.iter().map(|(name, value)| (name.as_str(), value.as_written())).collect();
+        table.insert(name, map.into());
+    }
+}
+
+fn word<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const FILE: &str = "\
+# My servers.
+# Ask Ada before changing them.
+
+# Issues and pull requests.
+[servers.github]
+command = \"npx\"   # from npm
+args = [ \"-y\", \"server-github\" ]
+
+# Files.
+[servers.files]
+command = 'mcp-files'
+
+[limits]
+timeout = 60 # long reports
+# the end
+";
+
+    fn server(name: &str) -> ServerEntry {
+        let spec = StdioSpec {
+            command: "uvx".into(),
+            args: vec!["mcp-server".into(), "it's \"quoted\"\n".into()],
+            env: [("KEY".to_owned(), "${KEY}".into())].into(),
+            cwd: Some("/srv".into()),
+        };
+        ServerEntry::new(name, Connection::Stdio(spec))
+    }
+
+    fn edit<T>(text: &str, change: impl FnOnce(&mut ConfigEdit) -> T) -> (T, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("narrows.toml");
+        fs::write(&path, text).unwrap();
+        let mut edit = ConfigEdit::open(&path).unwrap();
+        let result = change(&mut edit);
+        edit.save().unwrap();
+        (result, fs::read_to_string(&path).unwrap())
+    }
+
+    #[test]
+    fn a_server_that_is_added_leaves_the_rest_as_it_is() {
+        let (result, after) = edit(FILE, |edit| edit.add(&server("new"), Existing::Refuse));
+        result.unwrap();
+        let added = "
+[servers.new]
+command = \"uvx\"
+args = [\"mcp-server\", \"\"\"
+it's \"quoted\"
+\"\"\"]
+env = { KEY = \"${KEY}\" }
+cwd = \"/srv\"
+";
+        assert_eq!(after.replace(added, ""), FILE, "{after}");
+        assert_ne!(after, FILE);
+    }
+
+    #[test]
+    fn a_server_that_is_removed_takes_its_own_comment_along() {
+        let (result, after) = edit(FILE, |edit| edit.remove("github"));
+        result.unwrap();
+        let expected = "\
+# My servers.
+# Ask Ada before changing them.
+
+# Files.
+[servers.files]
+command = 'mcp-files'
+
+[limits]
+timeout = 60 # long reports
+# the end
+";
+        assert_eq!(after, expected);
+    }
+
+    #[test]
+    fn the_last_server_leaves_the_header_of_the_file() {
+        let (result, after) =
+            edit("# Header.\n\n[servers.a]\nurl = \"https://a.example\"\n", |edit| {
+                edit.remove("a")
+            });
+        result.unwrap();
+        assert_eq!(after, "# Header.\n");
+    }
+
+    #[test]
+    fn a_server_is_not_overwritten_unless_told() {
+        let ((refused, replaced), after) = edit(FILE, |edit| {
+            (
+                edit.add(&server("github"), Existing::Refuse),
+                edit.add(&server("github"), Existing::Replace),
+            )
+        });
+        assert!(matches!(refused, Err(EditError::Exists { name }) if name == "github"));
+        replaced.unwrap();
+        assert!(
+            after.contains("# Issues and pull requests.\n[servers.github]\ncommand = \"uvx\"\n")
+        );
+        assert!(!after.contains("npx"));
+    }
+
+    #[test]
+    fn an_unknown_server_is_not_removed_and_has_a_suggestion() {
+        let (result, after) = edit(FILE, |edit| edit.remove("gihtub"));
+        let message = result.unwrap_err().to_string();
+        assert_eq!(message, "there is no server gihtub; did you mean github?");
+        assert_eq!(after, FILE);
+    }
+
+    #[test]
+    fn servers_in_one_line_can_be_changed_too() {
+        let text = "servers = { a = { command = \"x\" } }\n";
+        let (result, after) = edit(text, |edit| edit.add(&server("b"), Existing::Refuse));
+        result.unwrap();
+        let config = Config::parse(&after, Path::new("/x/narrows.toml")).unwrap();
+        assert_eq!(config.servers.len(), 2, "{after}");
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let http = HttpSpec {
+            url: "https://mcp.example/mcp".into(),
+            headers: [("X-Key".to_owned(), "${A}".into())].into(),
+            transport: HttpTransport::Sse,
+            oauth: narrows_model::OAuthSpec {
+                client_id: Some("id".into()),
+                client_secret: Some("${S}".into()),
+                scopes: vec!["read".into()],
+                redirect_port: Some(8123),
+            },
+        };
+        let mut remote = ServerEntry::new("remote", Connection::Http(http));
+        remote.expose = Some(narrows_model::Expose::Both);
+        remote.start_timeout = Some(Duration::from_millis(2500));
+        remote.call_timeout = Some(Duration::from_secs(90));
+        let mut local = server("local");
+        local.enabled = false;
+        let (_, after) = edit("", |edit| {
+            edit.add(&remote, Existing::Refuse).unwrap();
+            edit.add(&local, Existing::Refuse).unwrap();
+        });
+        assert!(after.starts_with("[servers.remote]\n"), "{after}");
+        let config = Config::parse(&after, Path::new("/x/narrows.toml")).unwrap();
+        assert_eq!(config.servers, [remote.into_spec(&config.defaults)]);
+        assert_eq!(config.disabled, [local.into_spec(&config.defaults)]);
+    }
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_not_overwritten() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("narrows.toml");
+        let mut edit = ConfigEdit::open(&path).unwrap();
+        edit.add(&server("a"), Existing::Refuse).unwrap();
+        fs::write(&path, "# by an editor\n").unwrap();
+        assert!(matches!(edit.save(), Err(EditError::Changed { .. })));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# by an editor\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn two_changes_at_once_wait_for_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("narrows.toml");
+        let threads: Vec<_> = (0..8)
+            .map(|number| {
+                let path = path.clone();
+                std::thread::spawn(move || {
+                    let mut edit = ConfigEdit::open(&path).unwrap();
+                    edit.add(&server(&format!("s{number}")), Existing::Refuse).unwrap();
+                    edit.save().unwrap();
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(Config::parse(&text, &path).unwrap().servers.len(), 8);
+    }
+
+    #[test]
+    fn json_and_broken_files_are_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mcp.json");
+        fs::write(&path, "{\"mcpServers\": {}}").unwrap();
+        assert!(matches!(ConfigEdit::open(&path), Err(EditError::Json { .. })));
+        let path = directory.path().join("narrows.toml");
+        fs::write(&path, "nonsense = 1\n").unwrap();
+        assert!(matches!(ConfigEdit::open(&path), Err(EditError::Config(_))));
+    }
+}

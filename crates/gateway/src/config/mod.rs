@@ -1,0 +1,37 @@
+//! The configuration: where it is, what it says, and how commands change it.
+//!
+//! Text becomes a tree of [`Node`]s that know their line, a [`Section`] reads one table of it and
+//! collects what is wrong, and [`Config`] is what the rest of Narrows sees. Changes go through
+//! [`ConfigEdit`], which keeps the user's comments and formatting.
+
+mod atomic_file;
+mod document;
+mod edit;
+mod entry;
+mod environment;
+mod error;
+mod lock;
+mod name;
+mod node;
+mod places;
+mod problem;
+mod section;
+mod settings;
+mod source;
+pub(crate) mod standard;
+mod tables;
+
+pub(crate) use atomic_file::{create_private, replace};
+pub(crate) use document::{Syntax, SyntaxError};
+pub(crate) use edit::{ConfigEdit, Existing};
+pub(crate) use entry::{MOST_CALL_SECONDS, MOST_START_SECONDS, ServerEntry};
+pub(crate) use environment::{EnvVar, Environment};
+pub(crate) use error::ConfigError;
+pub(crate) use lock::DirectoryLock;
+pub(crate) use name::{MOST_LETTERS, valid_name};
+pub(crate) use node::{Field, Node, Position, Value};
+pub(crate) use places::{NoHome, Os, Places};
+pub(crate) use problem::{Problem, key_path};
+pub(crate) use section::{Manner, Section};
+pub(crate) use settings::{Config, Defaults, HttpSettings, read_text};
+pub(crate) use source::ConfigSource;

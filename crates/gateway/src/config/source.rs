@@ -1,0 +1,36 @@
+//! Which file is the configuration.
+
+use std::path::{Path, PathBuf};
+
+use super::Places;
+
+/// The file that is read, and how it was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConfigSource {
+    /// Named with `--config`: it must be there.
+    Named(PathBuf),
+    /// Found in the working directory.
+    WorkingDirectory(PathBuf),
+    /// The user's own, which need not be there.
+    User(PathBuf),
+}
+
+impl ConfigSource {
+    pub(crate) fn find(
+        named: Option<&Path>,
+        working_directory: &Path,
+        places: &Places,
+    ) -> ConfigSource {
+        if let Some(path) = named {
+            return Self::Named(working_directory.join(path));
+        }
+        let near = working_directory.join(Places::CONFIG_FILE);
+        if near.is_file() { Self::WorkingDirectory(near) } else { Self::User(places.config_file()) }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::Named(path) | Self::WorkingDirectory(path) | Self::User(path) => path,
+        }
+    }
+}

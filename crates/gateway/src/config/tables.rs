@@ -1,0 +1,180 @@
+//! Reads the tables of a configuration: `[servers]`, `[defaults]`, `[limits]`, `[http]`.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+    time::Duration,
+};
+
+use narrows_model::Limits;
+
+use super::{
+    Config, Defaults, Field, HttpSettings, Manner, Node, Position, Problem, Section, ServerEntry,
+    entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS},
+    name::valid_name,
+    problem::key_path,
+    standard,
+};
+
+const START: Position = Position { line: 1, column: 1 };
+
+/// Our own format. What is wrong goes to `problems`, and the rest is read on.
+pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Problem>) -> Config {
+    let mut config = Config::default();
+    let mut entries = Vec::new();
+    if let Some(mut file) = Section::open(root, String::new(), START, Manner::Strict, problems) {
+        config.defaults = defaults(&mut file);
+        config.limits = limits(&mut file);
+        config.http = http(&mut file);
+        // Known, and a table; its entries are read below.
+        file.section("servers");
+        file.finish();
+    }
+    for field in fields_of(root, "servers") {
+        entries.extend(ServerEntry::read(field, directory, problems));
+    }
+    config.with(entries)
+}
+
+/// A client's `mcpServers`. Only the servers count; the other settings are not ours.
+pub(super) fn read_json(root: &Node, directory: &Path, problems: &mut Vec<Problem>) -> Config {
+    let mut entries: Vec<ServerEntry> = Vec::new();
+    if let Some(mut file) = Section::open(root, String::new(), START, Manner::Lenient, problems) {
+        file.section("mcpServers");
+    }
+    for field in fields_of(root, "mcpServers") {
+        let path = key_path("mcpServers", &field.name);
+        // Clients accept any name.
+        let name = valid_name(&field.name);
+        if entries.iter().any(|known| known.name == name) {
+            let message = format!("would be called {name} here, as another one is; rename it");
+            problems.push(Problem { at: field.at, key: path, message });
+            continue;
+        }
+        let section = Section::open(&field.node, path, field.at, Manner::Lenient, problems);
+        let Some(mut section) = section else { continue };
+        let Some(mut connection) = standard::connection(&mut section) else { continue };
+        if let narrows_model::Connection::Stdio(stdio) = &mut connection {
+            stdio.cwd = stdio.cwd.take().map(|cwd| directory.join(cwd));
+        }
+        let enabled = !standard::is_disabled(&mut section);
+        entries.push(ServerEntry { enabled, ..ServerEntry::new(name, connection) });
+    }
+    Config::default().with(entries)
+}
+
+fn fields_of<'a>(root: &'a Node, name: &str) -> &'a [Field] {
+    root.get(name).and_then(Node::fields).unwrap_or_default()
+}
+
+impl Config {
+    fn with(mut self, entries: Vec<ServerEntry>) -> Self {
+        for entry in entries {
+            let list = if entry.enabled { &mut self.servers } else { &mut self.disabled };
+            list.push(entry.into_spec(&self.defaults));
+        }
+        self
+    }
+}
+
+fn defaults(file: &mut Section<'_>) -> Defaults {
+    let standard = Defaults::default();
+    let Some(mut section) = file.section("defaults") else { return standard };
+    let defaults = Defaults {
+        expose: section.choice("expose", &EXPOSE).unwrap_or(standard.expose),
+        start_timeout: section
+            .seconds("start_timeout", MOST_START_SECONDS)
+            .unwrap_or(standard.start_timeout),
+        call_timeout: section
+            .seconds("call_timeout", MOST_CALL_SECONDS)
+            .unwrap_or(standard.call_timeout),
+    };
+    section.finish();
+    defaults
+}
+
+fn limits(file: &mut Section<'_>) -> Limits {
+    let standard = Limits::default();
+    let Some(mut section) = file.section("limits") else { return standard };
+    let timeout = section
+        .count("timeout", 1..=120)
+        .map_or(standard.wall_time, |seconds| Duration::from_secs(seconds.into()));
+    let limits = Limits {
+        wall_time: timeout,
+        cpu_time: timeout,
+        memory_bytes: section
+            .count("memory_mb", 64..=4096)
+            .map_or(standard.memory_bytes, |megabytes| u64::from(megabytes) << 20),
+        tool_calls: section.count("tool_calls", 0..=1_000_000).unwrap_or(standard.tool_calls),
+        calls_in_flight: section
+            .count("calls_in_flight", 1..=1_000)
+            .unwrap_or(standard.calls_in_flight),
+        ..standard
+    };
+    section.finish();
+    limits
+}
+
+fn http(file: &mut Section<'_>) -> HttpSettings {
+    let standard = HttpSettings::default();
+    let Some(mut section) = file.section("http") else { return standard };
+    let http = HttpSettings {
+        listen: listen(&mut section).unwrap_or(standard.listen),
+        allowed_origins: section.strings("allowed_origins"),
+        allowed_hosts: section.strings("allowed_hosts"),
+        keys: section.templates("keys"),
+        no_key: section.boolean("no_key").unwrap_or(standard.no_key),
+    };
+    if let Some(origin) = http.allowed_origins.iter().find(|origin| !is_origin(origin)) {
+        let message = format!(
+            "has {origin:?}, which is not an origin; write scheme and host, such as \
+             \"https://example.com\""
+        );
+        section.complain("allowed_origins", message);
+    }
+    if let Some(host) = http.allowed_hosts.iter().find(|host| !is_host(host)) {
+        let message = format!(
+            "has {host:?}, which is not the name of a host; write it without scheme and path, \
+             such as \"gateway.internal\""
+        );
+        section.complain("allowed_hosts", message);
+    }
+    if http.keys.iter().any(|key| key.as_written().trim().is_empty()) {
+        section.complain("keys", "has an empty key; remove it");
+    }
+    if http.no_key && !http.listen.ip().is_loopback() {
+        section.complain(
+            "no_key",
+            "is only for the loopback, and listen is another address; set keys instead, or \
+             listen on 127.0.0.1",
+        );
+    }
+    section.finish();
+    http
+}
+
+fn listen(section: &mut Section<'_>) -> Option<SocketAddr> {
+    let text = section.string("listen")?;
+    let port = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
+    let address = match port {
+        Some(port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        None => text.parse().ok(),
+    };
+    if address.is_none() {
+        let message =
+            format!("must be an address and a port, such as \"127.0.0.1:8321\", not {text:?}");
+        section.complain("listen", message);
+    }
+    address
+}
+
+/// `scheme://host` or `scheme://host:port`. `*` would let any web page use the gateway.
+fn is_origin(origin: &str) -> bool {
+    let rest = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+    rest.is_some_and(is_host)
+}
+
+fn is_host(host: &str) -> bool {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || ".-:[]_".contains(letter);
+    !host.is_empty() && host.chars().all(allowed)
+}

@@ -1,0 +1,130 @@
+//! Puts Narrows into the files of clients, instead of the servers that it took over.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{
+    Applied, Client,
+    applied::{AppliedFile, ApplyError},
+    client_file::Format,
+    fate::{Fate, Skip},
+    plan::{Decision, Plan, PlannedFile},
+    rewrite::{Change, Insertion},
+};
+
+/// How clients start Narrows.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    /// The path of the program.
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+}
+
+impl Launch {
+    /// `config` is for a configuration that Narrows would not find by itself.
+    pub(crate) fn new(command: String, config: Option<&Path>) -> Self {
+        let mut args = Vec::new();
+        if let Some(config) = config {
+            args.extend(["--config".to_owned(), config.to_string_lossy().into_owned()]);
+        }
+        args.extend(["serve".to_owned(), "--stdio".to_owned()]);
+        Self { command, args }
+    }
+
+    /// The entry in the client's own form.
+    fn entry(&self, client: Client) -> Value {
+        let (command, args) = (&self.command, &self.args);
+        match client {
+            Client::ClaudeCode | Client::VsCode => {
+                json!({"type": "stdio", "command": command, "args": args})
+            }
+            Client::Zed => json!({"source": "custom", "command": command, "args": args}),
+            Client::Opencode => {
+                let words: Vec<_> = std::iter::once(command).chain(args).collect();
+                json!({"type": "local", "command": words})
+            }
+            Client::Goose => json!({
+                "enabled": true, "type": "stdio", "name": "narrows", "cmd": command,
+                "args": args, "description": "one MCP server in front of many",
+                "envs": {}, "env_keys": [], "timeout": 300,
+            }),
+            Client::ClaudeDesktop
+            | Client::Cursor
+            | Client::Windsurf
+            | Client::Codex
+            | Client::Gemini => json!({"command": command, "args": args}),
+        }
+    }
+}
+
+/// What came of one file.
+#[derive(Debug)]
+pub(crate) struct FileResult {
+    pub(crate) client: Client,
+    pub(crate) path: PathBuf,
+    pub(crate) outcome: Result<AppliedFile, ApplyError>,
+}
+
+/// Changes every file from which something was taken over. A file that fails stays as it is and
+/// does not keep the others from being changed.
+pub(crate) fn apply(plan: &Plan, launch: &Launch, applied: &mut Applied) -> Vec<FileResult> {
+    let mut results = Vec::new();
+    // A client that has two files in one directory reads both, and needs Narrows only once.
+    let place = |file: &PlannedFile| {
+        let location = &file.location;
+        (location.client, location.path.parent().map(Path::to_owned))
+    };
+    let has_narrows = |file: &&PlannedFile| {
+        let decisions = file.outcome.as_ref().map_or(&[][..], |(_, decisions)| decisions);
+        decisions.iter().any(|decision| {
+            decision.container == 0 && decision.fate == Fate::Skipped(Skip::Narrows)
+        })
+    };
+    let mut served: Vec<_> = plan.files.iter().filter(has_narrows).map(place).collect();
+    for planned in &plan.files {
+        let Ok((file, decisions)) = &planned.outcome else { continue };
+        let location = &planned.location;
+        let containers: Vec<_> = file.containers.iter().map(|inside| &inside.path[..]).collect();
+        let entry = (!served.contains(&place(planned))).then(|| launch.entry(location.client));
+        let Some(change) = change(&containers, decisions, entry) else { continue };
+        let outcome = change
+            .apply(Format::of(location.client), &file.text)
+            .map_err(ApplyError::from)
+            .and_then(|text| applied.replace(location, &file.text, &text));
+        if outcome.is_ok() {
+            served.push(place(planned));
+        }
+        results.push(FileResult { client: location.client, path: location.path.clone(), outcome });
+    }
+    results
+}
+
+/// Nothing if nothing was taken over. Without an `entry`, Narrows is there already.
+fn change(
+    containers: &[&[String]],
+    decisions: &[Decision],
+    entry: Option<Value>,
+) -> Option<Change> {
+    let path = |decision: &Decision| {
+        let above = containers.get(decision.container).copied().unwrap_or_default();
+        above.iter().chain([&decision.name]).cloned().collect::<Vec<_>>()
+    };
+    let (taken, kept): (Vec<_>, Vec<_>) =
+        decisions.iter().partition(|decision| decision.fate.is_taken_over());
+    if taken.is_empty() {
+        return None;
+    }
+    // What the user has for all projects is the first container.
+    let is_free =
+        |name: &&str| !kept.iter().any(|other| other.container == 0 && other.name == **name);
+    let name = ["narrows", "narrows-gateway"].into_iter().find(is_free)?;
+    let insertion = match entry {
+        Some(entry) => {
+            let container = containers.first()?.to_vec();
+            Some(Insertion { container, name: name.to_owned(), entry })
+        }
+        None => None,
+    };
+    Some(Change { removals: taken.into_iter().map(path).collect(), insertion })
+}

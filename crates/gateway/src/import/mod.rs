@@ -1,0 +1,31 @@
+//! Takes over the MCP servers that other clients have.
+//!
+//! A [`Client`] knows where its files are, a [`ClientFile`] is one of them as it was read, a
+//! dialect turns its entries into servers, and a [`Plan`] decides what becomes of each. Files of
+//! clients are changed by `rewrite`, with backups that [`Applied`] remembers.
+
+mod applied;
+mod apply;
+mod client;
+mod client_file;
+mod dialect;
+mod fate;
+mod home;
+mod location;
+mod plan;
+mod report;
+mod rewrite;
+mod summary;
+mod variables;
+mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use applied::{Applied, Force, Undone};
+pub(crate) use apply::{Launch, apply};
+pub(crate) use client::Client;
+pub(crate) use client_file::ClientFile;
+pub(crate) use home::Home;
+pub(crate) use plan::Plan;
+pub(crate) use report::Report;

@@ -1,0 +1,72 @@
+//! Changes the files of clients: Narrows instead of the servers that it took over.
+
+mod json;
+mod toml;
+mod yaml;
+
+use serde_json::Value;
+
+use super::client_file::Format;
+
+/// A change of one file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Change {
+    /// What is removed: the keys that lead to each entry, the entry's own included.
+    pub(crate) removals: Vec<Vec<String>>,
+    /// What is put in, unless it is there already.
+    pub(crate) insertion: Option<Insertion>,
+}
+
+/// A new entry.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Insertion {
+    /// The keys that lead to the table.
+    pub(crate) container: Vec<String>,
+    pub(crate) name: String,
+    /// In the client's own form.
+    pub(crate) entry: Value,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its form does not allow a safe change; put Narrows into it by hand")]
+pub(crate) struct Unsafe;
+
+impl Change {
+    /// The new text of a file. It is read again and must say exactly what was meant: everything
+    /// else the same, whatever the editing made of comments and commas.
+    pub(crate) fn apply(&self, format: Format, text: &str) -> Result<String, Unsafe> {
+        let (mark, body) = match text.strip_prefix('\u{feff}') {
+            Some(body) => ("\u{feff}", body),
+            None => ("", text),
+        };
+        let changed = match format {
+            Format::Json => json::change(self, body),
+            Format::Toml => toml::change(self, body),
+            Format::Yaml => yaml::change(self, body),
+        };
+        let changed = changed.ok_or(Unsafe)?;
+        let before = format.parse(body).map_err(|_| Unsafe)?.plain();
+        let after = format.parse(&changed).map_err(|_| Unsafe)?.plain();
+        if self.expected(before) == Some(after) {
+            Ok(format!("{mark}{changed}"))
+        } else {
+            Err(Unsafe)
+        }
+    }
+
+    fn expected(&self, mut value: Value) -> Option<Value> {
+        for removal in &self.removals {
+            let (name, above) = removal.split_last()?;
+            let table = above.iter().try_fold(&mut value, |value, key| value.get_mut(key))?;
+            table.as_object_mut()?.shift_remove(name)?;
+        }
+        if let Some(insertion) = &self.insertion {
+            let table = insertion.container.iter().try_fold(&mut value, |value, key| {
+                let table = value.as_object_mut()?;
+                Some(table.entry(key.clone()).or_insert_with(|| Value::Object(Default::default())))
+            })?;
+            table.as_object_mut()?.insert(insertion.name.clone(), insertion.entry.clone());
+        }
+        Some(value)
+    }
+}

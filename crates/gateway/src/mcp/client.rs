@@ -1,0 +1,102 @@
+//! The client of a session, as those see it who work for it.
+
+use futures::future::BoxFuture;
+use narrows_engine::upstream::{Caller, Progress};
+use narrows_model::OutputStream;
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+        ElicitResult, LoggingMessageNotificationParam,
+    },
+};
+use tokio::sync::{mpsc, oneshot};
+
+/// Something for the client while work goes on.
+pub(super) enum Event {
+    Progress(Progress),
+    Log(LoggingMessageNotificationParam),
+    Output(OutputStream, String),
+    Elicit(ElicitRequestParams, Answer<ElicitResult>),
+    Sample(Box<CreateMessageRequestParams>, Answer<CreateMessageResult>),
+}
+
+pub(super) type Answer<T> = oneshot::Sender<Result<T, ErrorData>>;
+
+/// Collects events for the client; whoever talks to the client takes them from the other end.
+pub(super) struct Client {
+    events: mpsc::UnboundedSender<Event>,
+    elicits: bool,
+    samples: bool,
+}
+
+impl Client {
+    pub(super) fn new(
+        capabilities: Option<&ClientCapabilities>,
+    ) -> (Self, mpsc::UnboundedReceiver<Event>) {
+        let (events, receiver) = mpsc::unbounded_channel();
+        let client = Self {
+            events,
+            elicits: capabilities.is_some_and(|client| client.elicitation.is_some()),
+            samples: capabilities.is_some_and(|client| client.sampling.is_some()),
+        };
+        (client, receiver)
+    }
+
+    pub(super) fn output(&self, stream: OutputStream, text: &str) {
+        self.tell(Event::Output(stream, text.to_owned()));
+    }
+
+    fn tell(&self, event: Event) {
+        // The client is gone, and soon the work is.
+        let _ = self.events.send(event);
+    }
+
+    async fn ask<T>(&self, event: impl FnOnce(Answer<T>) -> Event) -> Result<T, ErrorData> {
+        let (answer, asked) = oneshot::channel();
+        self.tell(event(answer));
+        let gone = |_| ErrorData::internal_error("the client is gone", None);
+        asked.await.map_err(gone)?
+    }
+}
+
+fn unsupported(server: &str, what: &str) -> ErrorData {
+    let message =
+        format!("the server {server:?} asks for {what}, which the client does not support");
+    ErrorData::invalid_request(message, None)
+}
+
+impl Caller for Client {
+    fn progress(&self, _server: &str, progress: Progress) {
+        self.tell(Event::Progress(progress));
+    }
+
+    fn log(&self, server: &str, mut message: LoggingMessageNotificationParam) {
+        message.logger.get_or_insert_with(|| server.to_owned());
+        self.tell(Event::Log(message));
+    }
+
+    fn elicit(
+        &self,
+        server: &str,
+        question: ElicitRequestParams,
+    ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
+        if !self.elicits {
+            let refused = Err(unsupported(server, "input from the user (elicitation)"));
+            return Box::pin(std::future::ready(refused));
+        }
+        Box::pin(self.ask(|answer| Event::Elicit(question, answer)))
+    }
+
+    fn sample(
+        &self,
+        server: &str,
+        request: CreateMessageRequestParams,
+    ) -> BoxFuture<'_, Result<CreateMessageResult, ErrorData>> {
+        if !self.samples {
+            let refused = Err(unsupported(server, "a completion by the model (sampling)"));
+            return Box::pin(std::future::ready(refused));
+        }
+        Box::pin(self.ask(|answer| Event::Sample(Box::new(request), answer)))
+    }
+}

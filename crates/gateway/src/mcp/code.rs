@@ -1,0 +1,366 @@
+//! `execute_code`: from what a model sends, with its usual slips, to a run and its answer.
+
+use std::{sync::Arc, time::Duration};
+
+use narrows_engine::{
+    ExecuteRequest, OutputUse, ProgramHost,
+    broker::Broker,
+    media::{Media, Shown},
+};
+use narrows_model::{Limits, Outcome, Program};
+use narrows_sandbox::Workspace;
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock},
+};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{client::Client, gateway::Gateway};
+
+/// What a model is shown of each stream.
+const SHOWN_BYTES: usize = 64 << 10;
+/// Where models put the code when they forget the name.
+const OTHER_NAMES: [&str; 10] = [
+    "python",
+    "source",
+    "script",
+    "program",
+    "py",
+    "python_code",
+    "input",
+    "content",
+    "text",
+    "body",
+];
+const TIMES: (f64, f64) = (1.0, 120.0);
+
+/// What is to be run, and what was corrected to understand it.
+#[derive(Debug, PartialEq)]
+pub(super) struct CodeRequest {
+    pub(super) code: String,
+    pub(super) context: Map<String, Value>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) corrections: Vec<String>,
+}
+
+impl CodeRequest {
+    pub(super) fn read(mut arguments: Map<String, Value>) -> Result<Self, String> {
+        let mut corrections = Vec::new();
+        let code = take_code(&mut arguments, &mut corrections)?;
+        let code = without_fences(code, &mut corrections);
+        if code.trim().is_empty() {
+            return Err("\"code\" is empty; put the Python program there".into());
+        }
+        let context = match arguments.remove("context") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(context)) => context,
+            Some(Value::String(text)) => match serde_json::from_str(&text) {
+                Ok(Value::Object(context)) => {
+                    corrections.push("\"context\" was JSON in a string, and was parsed".into());
+                    context
+                }
+                _ => return Err("\"context\" is a string, expected an object of variables".into()),
+            },
+            Some(_) => return Err("\"context\" is not an object of variables".into()),
+        };
+        let timeout = match arguments.remove("timeout") {
+            None | Some(Value::Null) => None,
+            Some(value) => Some(read_timeout(&value, &mut corrections)?),
+        };
+        for unknown in arguments.keys() {
+            corrections.push(format!("{unknown:?} is no parameter, and was ignored"));
+        }
+        Ok(Self { code, context, timeout, corrections })
+    }
+}
+
+fn take_code(
+    arguments: &mut Map<String, Value>,
+    corrections: &mut Vec<String>,
+) -> Result<String, String> {
+    let found = match arguments.remove("code") {
+        Some(code) => Some(code),
+        None => {
+            let other = OTHER_NAMES.into_iter().find(|name| arguments.contains_key(*name));
+            other.and_then(|name| {
+                corrections.push(format!("the code was under {name:?}; the name is \"code\""));
+                arguments.remove(name)
+            })
+        }
+    };
+    match found {
+        Some(Value::String(code)) => Ok(code),
+        Some(Value::Array(lines)) if lines.iter().all(Value::is_string) => {
+            corrections.push("the code was a list of lines, and was joined".into());
+            let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+            Ok(lines.join("\n"))
+        }
+        Some(Value::Object(mut inner)) => take_code(&mut inner, corrections),
+        Some(_) => Err("\"code\" is not a string of Python".into()),
+        None => Err("\"code\" is missing; put the Python program there".into()),
+    }
+}
+
+fn read_timeout(value: &Value, corrections: &mut Vec<String>) -> Result<Duration, String> {
+    let seconds = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().trim_end_matches('s').trim().parse().ok(),
+        _ => None,
+    };
+    let seconds = seconds
+        .filter(|seconds| seconds.is_finite() && *seconds > 0.0)
+        .ok_or_else(|| format!("\"timeout\" is {value}, expected seconds, from 1 to 120"))?;
+    let (least, most) = TIMES;
+    let within = seconds.clamp(least, most);
+    if within != seconds {
+        corrections.push(format!("a timeout of {seconds} s is not possible; it is {within} s"));
+    }
+    Ok(Duration::from_secs_f64(within))
+}
+
+/// Code as models quote it: a fence around it, perhaps prose before and after.
+fn without_fences(code: String, corrections: &mut Vec<String>) -> String {
+    let lines: Vec<&str> = code.lines().collect();
+    let is_fence = |line: &str| line.trim_start().starts_with("```");
+    let Some(first) = lines.iter().position(|line| is_fence(line)) else { return code };
+    // A fence inside of a program is part of a string.
+    if !lines[..first].iter().all(|line| is_prose(line)) {
+        return code;
+    }
+    let rest = &lines[first + 1..];
+    let last = rest.iter().position(|line| is_fence(line)).unwrap_or(rest.len());
+    let prose = lines[..first].iter().chain(rest.iter().skip(last + 1));
+    let has_prose = prose.clone().any(|line| !line.trim().is_empty());
+    let more = rest.iter().skip(last + 1).any(|line| is_fence(line));
+    corrections.push(
+        match (has_prose, more) {
+            (_, true) => "only the first fenced block was run; send one program",
+            (true, false) => "the code was taken out of its fence, and the text around it dropped",
+            (false, false) => "the code was taken out of its fence",
+        }
+        .to_owned(),
+    );
+    rest[..last].join("\n")
+}
+
+/// Whether a line before a fence is no Python.
+fn is_prose(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty()
+        || !(line.starts_with(['#', '@', '"', '\''])
+            || line.contains(['=', '(', '{', '['])
+            || line.starts_with("import ")
+            || line.starts_with("from "))
+}
+
+/// Runs code for a client.
+pub(super) async fn execute(
+    gateway: Arc<Gateway>,
+    request: CodeRequest,
+    client: Arc<Client>,
+) -> Result<CallToolResult, ErrorData> {
+    let broker: Broker = gateway.broker.clone();
+    let media = Arc::new(Media::new(gateway.workspace.clone()));
+    let printer = Arc::clone(&client);
+    let host = ProgramHost::new(broker, client, Arc::clone(&media), move |stream, text| {
+        printer.output(stream, text);
+    });
+    let limits = match request.timeout {
+        Some(wall_time) => Limits { wall_time, cpu_time: wall_time, ..gateway.limits.clone() },
+        None => gateway.limits.clone(),
+    };
+    let run = ExecuteRequest {
+        program: Program { context: request.context, ..Program::new(request.code) },
+        limits,
+        output: OutputUse::Kept,
+        workspace: gateway.workspace.clone(),
+    };
+    let executor = gateway.executor().map_err(|error| internal(&error))?;
+    let cancel = CancellationToken::new();
+    let outcome = executor.execute(run, &host, cancel).await;
+    let mut outcome = match outcome {
+        Ok(outcome) => outcome,
+        // Busy, or asked for something impossible: the model can mend that.
+        Err(error) => {
+            return Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]));
+        }
+    };
+    outcome.notes.splice(0..0, request.corrections);
+    Ok(answer(outcome, media.take_shown(), gateway.workspace.as_ref()))
+}
+
+fn internal(error: &dyn std::error::Error) -> ErrorData {
+    ErrorData::internal_error(error.to_string(), None)
+}
+
+/// An outcome as a client reads it: text for a model, structure for a program.
+fn answer(
+    mut outcome: Outcome,
+    shown: Vec<Shown>,
+    workspace: Option<&Arc<Workspace>>,
+) -> CallToolResult {
+    for stream in ["stdout", "stderr"] {
+        let text = if stream == "stdout" { &mut outcome.stdout } else { &mut outcome.stderr };
+        if let Some(note) = cut(text, stream, workspace) {
+            outcome.notes.push(note);
+        }
+    }
+    let text = text(&outcome);
+    let mut content = vec![ContentBlock::text(text)];
+    content.extend(shown.into_iter().map(|shown| {
+        if shown.mime_type.starts_with("image/") {
+            ContentBlock::image(shown.data, shown.mime_type)
+        } else if shown.mime_type.starts_with("audio/") {
+            ContentBlock::audio(shown.data, shown.mime_type)
+        } else {
+            ContentBlock::resource(
+                rmcp::model::ResourceContents::blob(shown.data, "narrows://display")
+                    .with_mime_type(shown.mime_type),
+            )
+        }
+    }));
+    let mut result = if outcome.is_success() {
+        CallToolResult::success(content)
+    } else {
+        CallToolResult::error(content)
+    };
+    result.structured_content = Some(structured(&outcome));
+    result
+}
+
+/// Keeps all of a long stream in the workspace, and the beginning in the answer.
+fn cut(text: &mut String, stream: &str, workspace: Option<&Arc<Workspace>>) -> Option<String> {
+    if text.len() <= SHOWN_BYTES {
+        return None;
+    }
+    let size = text.len();
+    let kept = workspace
+        .and_then(|workspace| narrows_engine::keep_text(workspace, stream, text.as_str()).ok());
+    text.truncate(text.floor_char_boundary(SHOWN_BYTES));
+    Some(match kept {
+        Some(name) => format!(
+            "{stream}: shown are the first {} of {size} bytes; all of it is in /workspace/{name}",
+            text.len()
+        ),
+        None => format!(
+            "{stream}: shown are the first {} of {size} bytes; print less, or in parts",
+            text.len()
+        ),
+    })
+}
+
+fn text(outcome: &Outcome) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut add = |label: &str, text: &str| {
+        let text = text.trim_end();
+        if !text.is_empty() {
+            parts.push(if label.is_empty() { text.to_owned() } else { format!("{label}{text}") });
+        }
+    };
+    add("", &outcome.stdout);
+    add("stderr: ", &outcome.stderr);
+    if !outcome.result.is_null() {
+        let result = match &outcome.result {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        add("result: ", &result);
+    }
+    if let Some(failure) = outcome.failure() {
+        let text = if failure.traceback.is_empty() {
+            format!("{}: {}", failure.kind, failure.message)
+        } else {
+            failure.traceback.clone()
+        };
+        add("", &text);
+    }
+    for note in &outcome.notes {
+        add("note: ", note);
+    }
+    if parts.is_empty() {
+        parts.push("(no output; print something, or set `result`)".into());
+    }
+    parts.join("\n")
+}
+
+fn structured(outcome: &Outcome) -> Value {
+    let mut structured = json!({ "success": outcome.is_success(), "result": outcome.result });
+    for (name, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+        if !text.is_empty() {
+            structured[name] = text.as_str().into();
+        }
+    }
+    if let Some(failure) = outcome.failure() {
+        structured["error"] = json!({
+            "type": failure.kind,
+            "message": failure.message,
+            "line": failure.line,
+            "limit": outcome.limit(),
+        });
+    }
+    if !outcome.notes.is_empty() {
+        structured["notes"] = json!(outcome.notes);
+    }
+    structured
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: Value) -> Result<CodeRequest, String> {
+        let Value::Object(arguments) = arguments else { panic!("not an object") };
+        CodeRequest::read(arguments)
+    }
+
+    fn code(arguments: Value) -> (String, usize) {
+        let request = read(arguments).expect("it should be understood");
+        (request.code, request.corrections.len())
+    }
+
+    #[test]
+    fn right_code_is_not_touched() {
+        let program = "text = '''\n```\nnot a fence\n```\n'''\nprint(text)";
+        assert_eq!(code(json!({ "code": program })), (program.to_owned(), 0));
+    }
+
+    #[test]
+    fn what_models_do_wrong_is_mended_and_told() {
+        for (given, mended) in [
+            (json!({"code": "```python\nprint(1)\n```"}), "print(1)"),
+            (json!({"code": "Here is the code:\n```py\nprint(1)\n```\nIt prints 1."}), "print(1)"),
+            (json!({"code": "```\nprint(1)"}), "print(1)"),
+            (json!({"script": "print(1)"}), "print(1)"),
+            (json!({"code": ["a = 1", "print(a)"]}), "a = 1\nprint(a)"),
+            (json!({"code": "print(1)", "language": "python"}), "print(1)"),
+        ] {
+            assert_eq!(code(given.clone()), (mended.to_owned(), 1), "{given}");
+        }
+    }
+
+    #[test]
+    fn times_are_kept_within_what_is_possible() {
+        let time = |value: Value| {
+            let request = read(json!({"code": "1", "timeout": value}));
+            request.map(|request| (request.timeout, request.corrections.len()))
+        };
+        assert_eq!(time(json!(5)), Ok((Some(Duration::from_secs(5)), 0)));
+        assert_eq!(time(json!("5s")), Ok((Some(Duration::from_secs(5)), 0)));
+        assert_eq!(time(json!(1e9)), Ok((Some(Duration::from_secs(120)), 1)));
+        assert!(time(json!("soon")).is_err() && time(json!(-1)).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_refused_with_the_name() {
+        for wrong in [
+            json!({}),
+            json!({"code": 7}),
+            json!({"code": " "}),
+            json!({"code": "1", "context": 5}),
+        ] {
+            let message = read(wrong.clone()).expect_err("it should be refused");
+            assert!(message.contains("code") || message.contains("context"), "{message}");
+        }
+    }
+}

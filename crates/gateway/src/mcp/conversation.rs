@@ -1,0 +1,263 @@
+//! Carries what happens during a call to the client, within the request it belongs to: HTTP
+//! clients read notifications and questions from the answer to their own request.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use narrows_model::OutputStream;
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CreateMessageRequest, ElicitRequest, InputRequest, InputRequests, InputResponses,
+        LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+    },
+    service::{RequestContext, ServiceError},
+};
+use serde_json::Value;
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use super::client::{Answer, Client, Event};
+
+/// Output is told in pieces of at most this size, and so much of it in all; the result has
+/// the rest.
+const MOST_PIECE: usize = 4 << 10;
+const MOST_STREAMED: usize = 64 << 10;
+/// Pieces that come faster than this are told together.
+const PIECE_TIME: Duration = Duration::from_millis(50);
+/// A client of the newer protocol is asked all that is to be asked at once.
+const MORE_QUESTIONS_TIME: Duration = Duration::from_millis(5);
+
+/// Work for a client that goes on by itself, and whatever it has to tell. Dropping it ends it.
+pub(super) struct Work<T> {
+    task: JoinHandle<T>,
+    events: mpsc::UnboundedReceiver<Event>,
+    /// Questions that the client was asked and has not answered.
+    asked: BTreeMap<String, (InputRequest, Question)>,
+    questions: u32,
+    streamed: usize,
+    progress: f64,
+    /// An event that was taken too early.
+    next: Option<Event>,
+}
+
+enum Question {
+    Elicit(Answer<rmcp::model::ElicitResult>),
+    Sample(Answer<rmcp::model::CreateMessageResult>),
+}
+
+/// How far a conversation has come.
+pub(super) enum Turn<T> {
+    Done(T),
+    /// The client has to answer these, in another request.
+    Asks(InputRequests),
+}
+
+impl<T: Send + 'static> Work<T> {
+    /// Starts work for the client of a request.
+    pub(super) fn start<F>(
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(Arc<Client>) -> F,
+    ) -> Self
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let (client, events) = Client::new(context.client_capabilities().as_ref());
+        Self {
+            task: tokio::spawn(work(Arc::new(client))),
+            events,
+            asked: BTreeMap::new(),
+            questions: 0,
+            streamed: 0,
+            progress: 0.0,
+            next: None,
+        }
+    }
+
+    /// Answers of the client to what it was asked.
+    pub(super) fn answer(&mut self, answers: InputResponses) {
+        for (key, answer) in answers {
+            match self.asked.remove(&key) {
+                Some((_, Question::Elicit(question))) => drop(question.send(parse(answer))),
+                Some((_, Question::Sample(question))) => drop(question.send(parse(answer))),
+                None => {}
+            }
+        }
+    }
+
+    /// Tells the client what happens until the work is done or the client has to answer.
+    pub(super) async fn go_on(
+        &mut self,
+        context: &RequestContext<RoleServer>,
+        level: Option<LoggingLevel>,
+    ) -> Result<Turn<T>, ErrorData> {
+        let asks_directly =
+            context.protocol_version().is_none_or(|version| version.has_initialize());
+        let mut exchanges: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
+        let teller = Teller { context, token: context.meta.get_progress_token(), level };
+        loop {
+            let waits = !self.asked.is_empty();
+            tokio::select! {
+                biased;
+                () = context.ct.cancelled() => {
+                    return Err(ErrorData::internal_error("the call was cancelled", None));
+                }
+                Some(event) = next_event(&mut self.next, &mut self.events) => match event {
+                    Event::Progress(progress) => {
+                        self.progress = self.progress.max(progress.done);
+                        teller.progress(progress.done, progress.total, progress.message).await;
+                    }
+                    Event::Log(message) => teller.log(message).await,
+                    Event::Output(stream, text) => {
+                        self.tell_output(&teller, stream, text).await;
+                    }
+                    Event::Elicit(question, answer) if asks_directly => {
+                        exchanges.push(Box::pin(async move {
+                            let asked = context.peer.create_elicitation(question).await;
+                            let _ = answer.send(asked.map_err(of_service));
+                        }));
+                    }
+                    Event::Sample(request, answer) if asks_directly => {
+                        exchanges.push(Box::pin(async move {
+                            let asked = context.peer.create_message(*request).await;
+                            let _ = answer.send(asked.map_err(of_service));
+                        }));
+                    }
+                    Event::Elicit(question, answer) => {
+                        let request = InputRequest::Elicitation(ElicitRequest::new(question));
+                        self.ask(request, Question::Elicit(answer));
+                    }
+                    Event::Sample(request, answer) => {
+                        let request = CreateMessageRequest::new(*request);
+                        self.ask(InputRequest::CreateMessage(request), Question::Sample(answer));
+                    }
+                },
+                Some(()) = exchanges.next() => {}
+                done = &mut self.task => {
+                    return done.map(Turn::Done).map_err(|error| {
+                        ErrorData::internal_error(format!("the call failed: {error}"), None)
+                    });
+                }
+                () = tokio::time::sleep(MORE_QUESTIONS_TIME), if waits => {
+                    let requests = self.asked.iter();
+                    return Ok(Turn::Asks(
+                        requests.map(|(key, (request, _))| (key.clone(), request.clone())).collect(),
+                    ));
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, request: InputRequest, question: Question) {
+        self.questions += 1;
+        self.asked.insert(format!("question-{}", self.questions), (request, question));
+    }
+
+    /// Tells what was printed, together with what follows at once.
+    async fn tell_output(&mut self, teller: &Teller<'_>, stream: OutputStream, mut text: String) {
+        if self.streamed >= MOST_STREAMED || !teller.tells_output() {
+            return;
+        }
+        let until = tokio::time::Instant::now() + PIECE_TIME;
+        while text.len() < MOST_PIECE {
+            match tokio::time::timeout_at(until, self.events.recv()).await {
+                Ok(Some(Event::Output(other, more))) if other == stream => text.push_str(&more),
+                Ok(other) => {
+                    self.next = other;
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        let room = text.floor_char_boundary(MOST_STREAMED - self.streamed);
+        if room < text.len() {
+            text.truncate(room);
+            text.push_str("… (the result has the rest)");
+        }
+        self.streamed += room.max(1);
+        self.progress += 1.0;
+        teller.output(stream, text, self.progress).await;
+    }
+}
+
+async fn next_event(
+    early: &mut Option<Event>,
+    events: &mut mpsc::UnboundedReceiver<Event>,
+) -> Option<Event> {
+    match early.take() {
+        Some(event) => Some(event),
+        None => events.recv().await,
+    }
+}
+
+impl<T> Drop for Work<T> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Says things to the client of one request.
+struct Teller<'a> {
+    context: &'a RequestContext<RoleServer>,
+    token: Option<ProgressToken>,
+    /// The least that the client wants to know of logs.
+    level: Option<LoggingLevel>,
+}
+
+impl Teller<'_> {
+    async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        let Some(token) = &self.token else { return };
+        let mut param = ProgressNotificationParam::new(token.clone(), done);
+        param.total = total;
+        param.message = message;
+        let _ = self.context.peer.notify_progress(param).await;
+    }
+
+    async fn log(&self, message: LoggingMessageNotificationParam) {
+        if self.level.is_some_and(|least| rank(message.level) >= rank(least)) {
+            let _ = self.context.peer.notify_logging_message(message).await;
+        }
+    }
+
+    fn tells_output(&self) -> bool {
+        self.token.is_some() || self.level.is_some()
+    }
+
+    /// What a program printed goes into the progress of its call, or else into the log.
+    async fn output(&self, stream: OutputStream, text: String, progress: f64) {
+        if self.token.is_some() {
+            return self.progress(progress, None, Some(text)).await;
+        }
+        let level = match stream {
+            OutputStream::Stdout => LoggingLevel::Info,
+            OutputStream::Stderr => LoggingLevel::Warning,
+        };
+        let message = LoggingMessageNotificationParam::new(level, Value::String(text));
+        self.log(message.with_logger(stream.to_string())).await;
+    }
+}
+
+fn rank(level: LoggingLevel) -> u8 {
+    match level {
+        LoggingLevel::Debug => 0,
+        LoggingLevel::Info => 1,
+        LoggingLevel::Notice => 2,
+        LoggingLevel::Warning => 3,
+        LoggingLevel::Error => 4,
+        LoggingLevel::Critical => 5,
+        LoggingLevel::Alert => 6,
+        LoggingLevel::Emergency => 7,
+    }
+}
+
+fn of_service(error: ServiceError) -> ErrorData {
+    match error {
+        ServiceError::McpError(error) => error,
+        other => ErrorData::internal_error(other.to_string(), None),
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(answer: Value) -> Result<T, ErrorData> {
+    serde_json::from_value(answer).map_err(|error| {
+        ErrorData::invalid_params(format!("the client's answer is malformed: {error}"), None)
+    })
+}

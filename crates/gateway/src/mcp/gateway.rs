@@ -1,0 +1,82 @@
+//! What all sessions share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use narrows_engine::{Executor, broker::Broker};
+use narrows_model::Limits;
+use narrows_sandbox::Workspace;
+
+use super::{parked::Parked, passthrough::Passthrough};
+
+/// Which tools of our own a client sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Surface {
+    /// execute_code, search_tools and get_tool_definition.
+    #[default]
+    Core,
+    /// All of them.
+    Full,
+}
+
+/// The gateway behind every session.
+pub(crate) struct Gateway {
+    pub(super) broker: Broker,
+    pub(super) passthrough: Passthrough,
+    pub(super) executor: Mutex<Option<Arc<Executor>>>,
+    pub(super) limits: Limits,
+    pub(super) workspace: Option<Arc<Workspace>>,
+    pub(super) surface: Surface,
+    pub(super) parked: Parked,
+}
+
+impl Gateway {
+    pub(crate) fn new(
+        broker: Broker,
+        limits: Limits,
+        workspace: Option<Arc<Workspace>>,
+        surface: Surface,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            passthrough: Passthrough::new(broker.clone()),
+            broker,
+            executor: Mutex::new(None),
+            limits,
+            workspace,
+            surface,
+            parked: Parked::default(),
+        })
+    }
+
+    /// The sandbox. It is made when it is first needed: a client is answered before.
+    pub(super) fn executor(&self) -> Result<Arc<Executor>, narrows_engine::ExecuteError> {
+        let mut executor = self.executor.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(executor) = &*executor {
+            return Ok(Arc::clone(executor));
+        }
+        let made = Arc::new(Executor::new(narrows_sandbox::SandboxConfig::default())?);
+        *executor = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// Makes the sandbox ready beside whatever comes next.
+    pub(crate) fn warm_up(self: &Arc<Self>) {
+        let gateway = Arc::clone(self);
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = gateway.executor() {
+                tracing::error!(%error, "the sandbox does not start");
+            }
+        });
+        self.broker.fleet().warm_up();
+    }
+
+    /// Ends all servers.
+    pub(crate) async fn shut_down(&self) {
+        self.broker.fleet().shut_down().await;
+    }
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway").field("surface", &self.surface).finish_non_exhaustive()
+    }
+}

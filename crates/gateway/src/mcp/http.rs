@@ -1,0 +1,97 @@
+//! The gateway over HTTP: `/mcp` for clients, `/health` for those who watch.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::{Gateway, Session};
+
+/// The largest request: a program with its context.
+const MOST_BODY_BYTES: usize = 16 << 20;
+
+/// Who may come in.
+#[derive(Clone)]
+pub(crate) struct Door {
+    /// Any of these opens. None at all: everybody on this machine may come in.
+    pub(crate) keys: Vec<String>,
+    pub(crate) allowed_hosts: Vec<String>,
+    pub(crate) allowed_origins: Vec<String>,
+}
+
+/// Serves clients until it is told to stop.
+pub(crate) async fn serve(
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    door: Door,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    gateway.warm_up();
+    let address = listener.local_addr()?;
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts(&door, address))
+        .with_allowed_origins(door.allowed_origins.clone())
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(MOST_BODY_BYTES)
+        .with_cancellation_token(stop.child_token());
+    let sessions = Arc::new(LocalSessionManager::default());
+    let mcp = StreamableHttpService::new(
+        move || Ok(Session::new(Arc::clone(&gateway))),
+        sessions,
+        config,
+    );
+    let app = Router::new()
+        .nest_service("/mcp", mcp)
+        .layer(middleware::from_fn_with_state(Arc::new(door), admit))
+        .route("/health", get(|| async { "ok\n" }));
+    axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned()).await?;
+    Ok(())
+}
+
+/// The names that a request may call us by: those of loopback, the address that we listen on, and
+/// those of the configuration.
+fn hosts(door: &Door, address: SocketAddr) -> Vec<String> {
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+    if !address.ip().is_unspecified() {
+        hosts.push(address.ip().to_string());
+    }
+    hosts.extend(door.allowed_hosts.iter().cloned());
+    hosts
+}
+
+async fn admit(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    let given = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, key)| key.trim());
+    let admitted = door.keys.is_empty()
+        || given.is_some_and(|given| door.keys.iter().any(|key| same(given, key)));
+    if admitted {
+        return next.run(request).await;
+    }
+    let why = match given {
+        Some(_) => "the key is wrong",
+        None => "a key is needed: send the header `Authorization: Bearer KEY`",
+    };
+    let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+    (StatusCode::UNAUTHORIZED, challenge, format!("{why}\n")).into_response()
+}
+
+/// Compares in a time that does not tell where the difference is.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}

@@ -1,0 +1,20 @@
+//! Our own MCP server: one for all the servers behind it.
+//!
+//! A [`Session`] answers one client, with what all sessions share in a [`Gateway`]. While a tool
+//! works, a `conversation` carries its output, progress and questions to the client; `parked`
+//! keeps work whose client has to come back with an answer first.
+
+mod client;
+mod code;
+mod conversation;
+mod gateway;
+mod own_tools;
+mod parked;
+mod passthrough;
+mod session;
+
+pub(crate) mod http;
+pub(crate) mod stdio;
+
+pub(crate) use gateway::{Gateway, Surface};
+pub(crate) use session::Session;

@@ -1,0 +1,107 @@
+//! The tools of the gateway itself, as clients see them. Their texts are read by models with
+//! every request, so each word counts.
+
+use rmcp::model::Tool;
+use serde_json::{Value, json};
+
+use super::Surface;
+
+/// The tools of a surface.
+pub(super) fn tools(surface: Surface) -> Vec<Tool> {
+    let mut definitions = vec![execute("execute_code"), search_tools(), get_tool_definition()];
+    if surface == Surface::Full {
+        definitions.push(execute("execute_python"));
+    }
+    // They are constants of ours, and a test reads each of them.
+    definitions.into_iter().filter_map(|tool| serde_json::from_value(tool).ok()).collect()
+}
+
+fn execute(name: &str) -> Value {
+    let description = match name {
+        "execute_code" => {
+            "Run Python in a sandbox that can call all connected tools; only what it prints or \
+             puts into `result` comes back. Top-level await works. \
+             Example: from servers.github import list_issues\n\
+             issues = await list_issues(owner='o', repo='r')\n\
+             result = [i['title'] for i in issues if 'bug' in i['title']]"
+        }
+        _ => "Run Python in the sandbox; the same as execute_code.",
+    };
+    json!({
+        "name": name,
+        "title": "Run Python",
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"},
+                "context": {"type": "object", "description": "variables for the code"},
+                "timeout": {"type": "number", "description": "seconds, 1 to 120; default 30"},
+            },
+            "required": ["code"],
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {
+                "success": {"type": "boolean"},
+                "result": {},
+                "stdout": {"type": "string"},
+                "stderr": {"type": "string"},
+                "error": {"type": ["object", "null"]},
+                "notes": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["success"],
+        },
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true},
+    })
+}
+
+fn search_tools() -> Value {
+    json!({
+        "name": "search_tools",
+        "title": "Find tools",
+        "description": "Find tools to call from execute_code. Example: {\"query\": \"create issue\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "query": {"type": "string"},
+                "detail_level": {"enum": ["name_only", "with_description", "full"]},
+                "limit": {"type": "integer"},
+                "server": {"type": "string"},
+            },
+            "required": ["query"],
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+fn get_tool_definition() -> Value {
+    json!({
+        "name": "get_tool_definition",
+        "title": "Show a tool",
+        "description":
+            "A tool's signature and types. Example: {\"name\": \"github.create_issue\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "server": {"type": "string"},
+                "raw": {"type": "boolean", "description": "the JSON schema instead"},
+            },
+            "required": ["name"],
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_well_formed_and_has_annotations() {
+        let tools = tools(Surface::Full);
+        assert_eq!(tools.len(), 4);
+        assert!(tools.iter().all(|tool| tool.annotations.is_some() && tool.title.is_some()));
+    }
+}

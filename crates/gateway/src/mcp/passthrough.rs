@@ -1,0 +1,287 @@
+//! Servers that a client sees as they are: their tools, prompts and resources under their own
+//! names.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::future::join_all;
+use narrows_engine::{
+    broker::Broker,
+    catalog::Tool,
+    upstream::{Caller, Nobody, UpstreamError},
+};
+use narrows_model::{Expose, ServerSpec};
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
+        PaginatedRequestParams, Prompt, Resource, ResourceTemplate, ServerCapabilities,
+        ServerResult,
+    },
+};
+
+/// `auto` passes a server through while its tools, as JSON, are no longer than this: about a
+/// thousand tokens.
+const AUTO_BYTES: usize = 4_000;
+/// How long a list waits for a server that is not ready. It follows by a notification.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
+/// A list of more pages than this has no end.
+const MOST_PAGES: usize = 100;
+
+/// The servers that are passed through.
+pub(super) struct Passthrough {
+    broker: Broker,
+    servers: Vec<String>,
+    /// Which server a resource, a template or a prompt was listed by.
+    owners: Mutex<HashMap<Item, String>>,
+}
+
+/// Something that a server has beside tools.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Item {
+    Prompt(String),
+    Resource(String),
+}
+
+impl Passthrough {
+    pub(super) fn new(broker: Broker) -> Self {
+        let passes = |spec: &&ServerSpec| spec.expose != Expose::Code;
+        let servers = broker.fleet().specs().filter(passes).map(|spec| spec.name.clone()).collect();
+        Self { broker, servers, owners: Mutex::default() }
+    }
+
+    fn is_passed(&self, spec: &ServerSpec) -> bool {
+        match spec.expose {
+            Expose::Code => false,
+            Expose::Direct | Expose::Both => true,
+            Expose::Auto => self.broker.catalog().listing(&spec.name).is_some_and(|listing| {
+                let size: usize = listing.tools.iter().map(|tool| tool.raw.to_string().len()).sum();
+                size <= AUTO_BYTES
+            }),
+        }
+    }
+
+    /// Waits a little for servers that have not listed their tools yet.
+    pub(super) async fn ready(&self) {
+        let waiting =
+            self.servers.iter().filter(|name| self.broker.catalog().listing(name).is_none());
+        let started = waiting
+            .map(|name| tokio::time::timeout(LIST_PATIENCE, self.broker.fleet().start(name)));
+        join_all(started).await;
+    }
+
+    /// The tools that are passed through, with the names that clients use. A name that two
+    /// servers have, or that is ours, gets its server in front.
+    pub(super) fn tools(&self, ours: &[rmcp::model::Tool]) -> Vec<(String, Arc<Tool>)> {
+        let snapshot = self.broker.catalog().snapshot();
+        let passed: Vec<Arc<Tool>> = self
+            .broker
+            .fleet()
+            .specs()
+            .filter(|spec| self.is_passed(spec))
+            .filter_map(|spec| snapshot.server(&spec.name))
+            .flat_map(|server| server.tools.iter().cloned())
+            .collect();
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        for name in ours.iter().map(|tool| tool.name.as_ref()) {
+            *times.entry(name).or_default() += 1;
+        }
+        for tool in &passed {
+            *times.entry(tool.id.tool.as_str()).or_default() += 1;
+        }
+        let name_of = |tool: &Arc<Tool>| {
+            if times.get(tool.id.tool.as_str()) == Some(&1) {
+                tool.id.tool.clone()
+            } else {
+                format!("{}__{}", tool.id.server, tool.id.tool)
+            }
+        };
+        passed.iter().map(|tool| (name_of(tool), Arc::clone(tool))).collect()
+    }
+
+    /// What the servers can do beside tools, as far as it is known before they have started.
+    pub(super) fn capabilities(&self) -> ServerCapabilities {
+        let mut all = ServerCapabilities::default();
+        for name in &self.servers {
+            match self.broker.catalog().listing(name) {
+                Some(listing) => {
+                    let some = &listing.about.capabilities;
+                    all.prompts = all.prompts.or_else(|| some.prompts.clone());
+                    all.resources = all.resources.or_else(|| some.resources.clone());
+                    all.completions = all.completions.or_else(|| some.completions.clone());
+                }
+                // It may have any of them; a list that turns out to be empty is no harm.
+                None => {
+                    all.prompts.get_or_insert_default();
+                    all.resources.get_or_insert_default();
+                    all.completions.get_or_insert_default();
+                }
+            }
+        }
+        if let Some(prompts) = &mut all.prompts {
+            prompts.list_changed = Some(true);
+        }
+        if let Some(resources) = &mut all.resources {
+            resources.list_changed = Some(true);
+            resources.subscribe = Some(true);
+        }
+        all
+    }
+
+    pub(super) async fn prompts(&self) -> Vec<Prompt> {
+        let lists = self.servers.iter().map(|server| async move {
+            let pages = self.pages(server, |params| {
+                ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(params))
+            });
+            let prompts: Vec<Prompt> = pages
+                .await
+                .into_iter()
+                .flat_map(|page| match page {
+                    ServerResult::ListPromptsResult(list) => list.prompts,
+                    _ => Vec::new(),
+                })
+                .collect();
+            self.own(server, prompts.iter().map(|prompt| Item::Prompt(prompt.name.clone())));
+            prompts
+        });
+        join_all(lists).await.into_iter().flatten().collect()
+    }
+
+    pub(super) async fn resources(&self) -> Vec<Resource> {
+        let lists = self.servers.iter().map(|server| async move {
+            let pages = self.pages(server, |params| {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(params))
+            });
+            let resources: Vec<Resource> = pages
+                .await
+                .into_iter()
+                .flat_map(|page| match page {
+                    ServerResult::ListResourcesResult(list) => list.resources,
+                    _ => Vec::new(),
+                })
+                .collect();
+            self.own(server, resources.iter().map(|item| Item::Resource(item.uri.clone())));
+            resources
+        });
+        join_all(lists).await.into_iter().flatten().collect()
+    }
+
+    pub(super) async fn resource_templates(&self) -> Vec<ResourceTemplate> {
+        let lists = self.servers.iter().map(|server| async move {
+            let pages = self.pages(server, |params| {
+                let request = ListResourceTemplatesRequest::with_param(params);
+                ClientRequest::ListResourceTemplatesRequest(request)
+            });
+            let templates: Vec<ResourceTemplate> = pages
+                .await
+                .into_iter()
+                .flat_map(|page| match page {
+                    ServerResult::ListResourceTemplatesResult(list) => list.resource_templates,
+                    _ => Vec::new(),
+                })
+                .collect();
+            self.own(
+                server,
+                templates.iter().map(|item| Item::Resource(item.uri_template.clone())),
+            );
+            templates
+        });
+        join_all(lists).await.into_iter().flatten().collect()
+    }
+
+    /// All pages of one list of one server. A server that does not answer has none.
+    async fn pages(
+        &self,
+        server: &str,
+        request: impl Fn(PaginatedRequestParams) -> ClientRequest,
+    ) -> Vec<ServerResult> {
+        let mut pages = Vec::new();
+        let mut cursor = None;
+        while pages.len() < MOST_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let asked = self.broker.fleet().request(server, request(params), Arc::new(Nobody));
+            let Ok(Ok(page)) = tokio::time::timeout(LIST_PATIENCE, asked).await else { break };
+            cursor = match &page {
+                ServerResult::ListPromptsResult(list) => list.next_cursor.clone(),
+                ServerResult::ListResourcesResult(list) => list.next_cursor.clone(),
+                ServerResult::ListResourceTemplatesResult(list) => list.next_cursor.clone(),
+                _ => None,
+            };
+            pages.push(page);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        pages
+    }
+
+    fn own(&self, server: &str, items: impl Iterator<Item = Item>) {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        for item in items {
+            owners.entry(item).or_insert_with(|| server.to_owned());
+        }
+    }
+
+    /// Sends a request to the server that has an item: the one that listed it, or else the first
+    /// that knows it.
+    pub(super) async fn ask_owner(
+        &self,
+        item: &Item,
+        request: ClientRequest,
+        caller: Arc<dyn Caller>,
+    ) -> Result<(String, ServerResult), ErrorData> {
+        let owner = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(item).cloned();
+        let servers = match owner {
+            Some(owner) => vec![owner],
+            None => self.servers.clone(),
+        };
+        let mut refusal = not_found(item);
+        for server in servers {
+            let asked =
+                self.broker.fleet().request(&server, request.clone(), Arc::clone(&caller)).await;
+            match asked {
+                Ok(result) => return Ok((server, result)),
+                Err(error) => refusal = of_upstream(error),
+            }
+        }
+        Err(refusal)
+    }
+
+    /// Asks to be told when a resource changes.
+    pub(super) async fn subscribe(&self, uri: &str) -> Result<(), ErrorData> {
+        let item = Item::Resource(uri.to_owned());
+        let owner = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(&item).cloned();
+        let servers = owner.map_or_else(|| self.servers.clone(), |owner| vec![owner]);
+        let mut refusal = not_found(&item);
+        for server in servers {
+            match self.broker.fleet().subscribe(&server, uri).await {
+                Ok(()) => return Ok(()),
+                Err(error) => refusal = of_upstream(error),
+            }
+        }
+        Err(refusal)
+    }
+}
+
+fn not_found(item: &Item) -> ErrorData {
+    match item {
+        Item::Prompt(name) => {
+            ErrorData::invalid_params(format!("there is no prompt {name:?}"), None)
+        }
+        Item::Resource(uri) => ErrorData::resource_not_found(
+            format!("there is no resource {uri:?}"),
+            Some(serde_json::json!({ "uri": uri })),
+        ),
+    }
+}
+
+/// A server's own refusal is passed on as it is.
+pub(super) fn of_upstream(error: UpstreamError) -> ErrorData {
+    match error {
+        UpstreamError::Refused { error, .. } => error,
+        other => ErrorData::internal_error(other.to_string(), None),
+    }
+}

@@ -1,0 +1,467 @@
+//! One client's conversation with the gateway.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use narrows_engine::{
+    definition,
+    search::{self, SearchRequest},
+    upstream::{Change, Era, Nobody, ServerChange},
+};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest,
+        CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock, GetPromptRequest,
+        GetPromptRequestParams, GetPromptResponse, Implementation, InputRequiredResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        LoggingLevel, PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams,
+        ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, ServerResult,
+        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability,
+        UnsubscribeRequestParams,
+    },
+    service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
+};
+use serde_json::{Map, Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use super::{
+    code::{self, CodeRequest},
+    conversation::{Turn, Work},
+    gateway::Gateway,
+    own_tools,
+    parked::CallWork,
+    passthrough::{Item, of_upstream},
+};
+
+const INSTRUCTIONS: &str = "Write Python with execute_code to use the tools of all connected \
+    servers: search_tools finds them, `from servers.NAME import tool` imports them, every call is \
+    awaited. Filter data in the code, and return only what is needed.";
+
+/// The server side of one client's session.
+#[derive(Clone)]
+pub(crate) struct Session {
+    gateway: Arc<Gateway>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the client asked for with `logging/setLevel`.
+    level: Option<LoggingLevel>,
+    subscribed: BTreeSet<String>,
+    follows: bool,
+}
+
+impl Session {
+    pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
+        Self { gateway, state: Arc::default() }
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The least that a client wants to know of logs. Clients of the newer protocol say it with
+    /// each request, and hear nothing otherwise.
+    fn level(&self, context: &RequestContext<RoleServer>) -> Option<LoggingLevel> {
+        if is_modern(context) {
+            context.meta.log_level()
+        } else {
+            Some(self.state().level.unwrap_or(LoggingLevel::Info))
+        }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        let mut tools = own_tools::tools(self.gateway.surface);
+        for (name, tool) in self.gateway.passthrough.tools(&tools) {
+            // The definition as its server wrote it, as far as the protocol's types go.
+            if let Ok(mut definition) = serde_json::from_value::<Tool>(tool.raw.clone()) {
+                definition.name = name.into();
+                tools.push(definition);
+            }
+        }
+        tools
+    }
+
+    fn begin(
+        &self,
+        params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallWork, ErrorData> {
+        let gateway = Arc::clone(&self.gateway);
+        let arguments = params.arguments.clone().unwrap_or_default();
+        match params.name.as_ref() {
+            "execute_code" | "execute_python" => Ok(Work::start(context, |client| async move {
+                match CodeRequest::read(arguments) {
+                    Ok(request) => code::execute(gateway, request, client).await.map(Into::into),
+                    Err(mistake) => Ok(failed(mistake).into()),
+                }
+            })),
+            "search_tools" => {
+                Ok(Work::start(
+                    context,
+                    |_| async move { Ok(search_tools(&gateway, arguments).into()) },
+                ))
+            }
+            "get_tool_definition" => Ok(Work::start(context, |_| async move {
+                Ok(get_tool_definition(&gateway, arguments).await.into())
+            })),
+            name => self.pass_through(name, params.clone(), context),
+        }
+    }
+
+    fn pass_through(
+        &self,
+        name: &str,
+        params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallWork, ErrorData> {
+        let ours = own_tools::tools(self.gateway.surface);
+        let passed = self.gateway.passthrough.tools(&ours);
+        let Some((_, tool)) = passed.iter().find(|(known, _)| known == name) else {
+            let known = ours.iter().map(|tool| tool.name.as_ref());
+            let known = known.chain(passed.iter().map(|(name, _)| name.as_str()));
+            let hint = narrows_engine::nearest(name, known);
+            let hint = match hint.0.is_empty() {
+                true => "; call it from execute_code, or find it with search_tools".to_owned(),
+                false => hint.to_string(),
+            };
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool {name:?}{hint}"),
+                None,
+            ));
+        };
+        let (gateway, tool) = (Arc::clone(&self.gateway), Arc::clone(tool));
+        let is_modern = is_modern(context);
+        Ok(Work::start(context, |client| async move {
+            let server = tool.id.server.clone();
+            if is_modern && gateway.broker.fleet().era(&server) == Era::Discover {
+                // Both sides speak the newer protocol: questions and answers pass as they are.
+                let mut params = params;
+                params.meta = None;
+                params.name = tool.id.tool.clone().into();
+                let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+                return match gateway.broker.fleet().request(&server, request, client).await {
+                    Ok(ServerResult::CallToolResult(result)) => Ok(result.into()),
+                    Ok(ServerResult::InputRequiredResult(result)) => Ok(result.into()),
+                    Ok(_) => {
+                        Err(ErrorData::internal_error("the server did not answer the call", None))
+                    }
+                    Err(error) => Err(of_upstream(error)),
+                };
+            }
+            let arguments = params.arguments.unwrap_or_default();
+            match gateway.broker.pass(&tool, arguments, client).await {
+                Ok(result) => Ok(result.into()),
+                Err(error) => Err(of_upstream(error)),
+            }
+        }))
+    }
+
+    /// Tells a client of the older protocol what changes, as long as it is there.
+    fn follow_changes(&self, peer: Peer<RoleServer>) {
+        if std::mem::replace(&mut self.state().follows, true) {
+            return;
+        }
+        let mut tools = self.gateway.broker.catalog().version();
+        let mut changes = self.gateway.broker.fleet().changes();
+        let state = Arc::clone(&self.state);
+        tools.mark_unchanged();
+        tokio::spawn(async move {
+            loop {
+                let told = tokio::select! {
+                    changed = tools.changed() => {
+                        if changed.is_err() {
+                            return;
+                        }
+                        peer.notify_tool_list_changed().await
+                    }
+                    change = changes.recv() => match change {
+                        Ok(ServerChange { change: Change::Prompts, .. }) => {
+                            peer.notify_prompt_list_changed().await
+                        }
+                        Ok(ServerChange { change: Change::Resources, .. }) => {
+                            peer.notify_resource_list_changed().await
+                        }
+                        Ok(ServerChange { change: Change::Resource(uri), .. }) => {
+                            let wanted = state
+                                .lock()
+                                .unwrap_or_else(PoisonError::into_inner)
+                                .subscribed
+                                .contains(&uri);
+                            if !wanted {
+                                continue;
+                            }
+                            let param = rmcp::model::ResourceUpdatedNotificationParam::new(uri);
+                            peer.notify_resource_updated(param).await
+                        }
+                        Ok(_) | Err(RecvError::Lagged(_)) => Ok(()),
+                        Err(RecvError::Closed) => return,
+                    },
+                };
+                if told.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+fn failed(message: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(message)])
+}
+
+fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+    let request: SearchRequest = match serde_json::from_value(Value::Object(arguments)) {
+        Ok(request) => request,
+        Err(error) => return failed(format!("the arguments do not fit: {error}")),
+    };
+    let found = search::search(&gateway.broker.catalog().snapshot(), &request);
+    if found.is_empty() {
+        let servers: Vec<&str> =
+            gateway.broker.catalog().modules().values().map(String::as_str).collect();
+        return CallToolResult::success(vec![ContentBlock::text(format!(
+            "nothing fits {:?}; name the thing and what to do with it (\"list issues\"), or a server: {}",
+            request.query,
+            servers.join(", ")
+        ))]);
+    }
+    let text: Vec<String> = found
+        .iter()
+        .map(|found| match (&found.definition, &found.description) {
+            (Some(definition), _) => format!("# servers.{}\n{definition}", found.server),
+            (None, Some(description)) => {
+                format!("{}  # {description}", found.import_line.as_deref().unwrap_or_default())
+            }
+            (None, None) => format!("{}.{}", found.server, found.name),
+        })
+        .collect();
+    CallToolResult::success(vec![ContentBlock::text(text.join("\n"))])
+}
+
+async fn get_tool_definition(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let Some(name) = text("name") else {
+        return failed("\"name\" is missing; say which tool, as in github.create_issue");
+    };
+    match gateway.broker.find(name, text("server")).await {
+        Ok(tool) => {
+            let raw = arguments.get("raw") == Some(&json!(true));
+            let text = if raw { tool.raw.to_string() } else { definition::text(&tool) };
+            CallToolResult::success(vec![ContentBlock::text(text)])
+        }
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+impl ServerHandler for Session {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities: ServerCapabilities = self.gateway.passthrough.capabilities();
+        let mut tools = ToolsCapability::default();
+        tools.list_changed = Some(true);
+        capabilities.tools = Some(tools);
+        capabilities.logging = Some(Map::new());
+        let implementation = Implementation::new("narrows", env!("CARGO_PKG_VERSION"));
+        let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
+        info.instructions = Some(INSTRUCTIONS.to_owned());
+        info
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.follow_changes(context.peer);
+    }
+
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.state().level = Some(request.level);
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        self.gateway.passthrough.ready().await;
+        Ok(ListToolsResult::with_all_items(self.tools()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let level = self.level(&context);
+        let parked =
+            request.request_state.as_deref().and_then(|secret| self.gateway.parked.resume(secret));
+        let mut work = match parked {
+            Some(mut work) => {
+                work.answer(request.input_responses.unwrap_or_default());
+                work
+            }
+            None => self.begin(request, &context)?,
+        };
+        match work.go_on(&context, level).await? {
+            Turn::Done(result) => result,
+            Turn::Asks(questions) => {
+                let secret = self.gateway.parked.park(work)?;
+                Ok(InputRequiredResult::new(Some(questions), Some(secret)).into())
+            }
+        }
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(self.gateway.passthrough.prompts().await))
+    }
+
+    async fn get_prompt(
+        &self,
+        mut request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        request.meta = None;
+        let item = Item::Prompt(request.name.clone());
+        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(request));
+        match self.gateway.passthrough.ask_owner(&item, request, Arc::new(Nobody)).await?.1 {
+            ServerResult::GetPromptResult(result) => Ok(result.into()),
+            ServerResult::InputRequiredResult(result) => {
+                Ok(GetPromptResponse::InputRequired(result))
+            }
+            _ => Err(unexpected()),
+        }
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(self.gateway.passthrough.resources().await))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = self.gateway.passthrough.resource_templates().await;
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        mut request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        request.meta = None;
+        let item = Item::Resource(request.uri.clone());
+        let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(request));
+        match self.gateway.passthrough.ask_owner(&item, request, Arc::new(Nobody)).await?.1 {
+            ServerResult::ReadResourceResult(result) => Ok(result.into()),
+            ServerResult::InputRequiredResult(result) => {
+                Ok(ReadResourceResponse::InputRequired(result))
+            }
+            _ => Err(unexpected()),
+        }
+    }
+
+    async fn complete(
+        &self,
+        mut request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        request.meta = None;
+        let item = match &request.r#ref {
+            Reference::Prompt(prompt) => Item::Prompt(prompt.name.clone()),
+            Reference::Resource(resource) => Item::Resource(resource.uri.clone()),
+            _ => return Ok(CompleteResult::default()),
+        };
+        let request = ClientRequest::CompleteRequest(CompleteRequest::new(request));
+        match self.gateway.passthrough.ask_owner(&item, request, Arc::new(Nobody)).await?.1 {
+            ServerResult::CompleteResult(result) => Ok(result),
+            _ => Err(unexpected()),
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.gateway.passthrough.subscribe(&request.uri).await?;
+        self.state().subscribed.insert(request.uri);
+        self.follow_changes(context.peer);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.state().subscribed.remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut tools = self.gateway.broker.catalog().version();
+        let mut changes = self.gateway.broker.fleet().changes();
+        tools.mark_unchanged();
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            let _ = self.gateway.passthrough.subscribe(uri).await;
+        }
+        let sink = context.sink();
+        loop {
+            // What the client did not ask for is refused by the sink, and no harm.
+            let _ = tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                changed = tools.changed() => match changed {
+                    Ok(()) => sink.notify_tool_list_changed().await,
+                    Err(_) => return Ok(()),
+                },
+                change = changes.recv() => match change {
+                    Ok(ServerChange { change: Change::Prompts, .. }) => {
+                        sink.notify_prompt_list_changed().await
+                    }
+                    Ok(ServerChange { change: Change::Resources, .. }) => {
+                        sink.notify_resource_list_changed().await
+                    }
+                    Ok(ServerChange { change: Change::Resource(uri), .. }) => {
+                        sink.notify_resource_updated(uri).await
+                    }
+                    Ok(_) | Err(RecvError::Lagged(_)) => Ok(()),
+                    Err(RecvError::Closed) => return Ok(()),
+                },
+            };
+        }
+    }
+}
+
+fn unexpected() -> ErrorData {
+    ErrorData::internal_error("the server answered something else than was asked", None)
+}

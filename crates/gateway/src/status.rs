@@ -1,0 +1,83 @@
+//! What a running gateway knows of its servers, for `narrows servers status` in another process.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use narrows_engine::broker::Broker;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::config::{Places, create_private};
+
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The file of one gateway.
+#[derive(Clone, Debug)]
+pub(crate) struct StatusFile(PathBuf);
+
+/// What the file says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct GatewayStatus {
+    pub(crate) process_id: u32,
+    pub(crate) servers: Vec<Value>,
+}
+
+fn directory(places: &Places) -> PathBuf {
+    places.cache.join("gateways")
+}
+
+impl StatusFile {
+    pub(crate) fn new(places: &Places) -> Self {
+        Self(directory(places).join(format!("{}.json", std::process::id())))
+    }
+
+    /// Writes what changes, as long as the gateway runs.
+    pub(crate) async fn keep(self, broker: Broker) {
+        let mut last = String::new();
+        loop {
+            let servers = broker.fleet().statuses();
+            let servers = servers.iter().filter_map(|status| serde_json::to_value(status).ok());
+            let status =
+                GatewayStatus { process_id: std::process::id(), servers: servers.collect() };
+            let text = serde_json::to_string(&status).unwrap_or_default();
+            if text != last {
+                // A status that cannot be written is missed by nobody but its reader.
+                let _ = write(&self.0, &text);
+                last = text;
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    pub(crate) fn remove(&self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let next = path.with_extension("next");
+    let _ = std::fs::remove_file(&next);
+    create_private(&next, text, None)?;
+    std::fs::rename(next, path)
+}
+
+/// The gateways that run now. What dead ones left is removed.
+pub(crate) fn running(places: &Places) -> Vec<GatewayStatus> {
+    let Ok(entries) = std::fs::read_dir(directory(places)) else { return Vec::new() };
+    let mut running = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Ok(text) = std::fs::read(&path) else { continue };
+        match serde_json::from_slice::<GatewayStatus>(&text) {
+            Ok(status) if is_alive(status.process_id) => running.push(status),
+            _ => drop(std::fs::remove_file(&path)),
+        }
+    }
+    running
+}
+
+/// Where it cannot be known, it is assumed.
+fn is_alive(process: u32) -> bool {
+    if cfg!(target_os = "linux") { Path::new(&format!("/proc/{process}")).exists() } else { true }
+}

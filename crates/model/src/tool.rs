@@ -1,0 +1,24 @@
+//! A tool of an upstream server.
+
+use std::fmt;
+
+/// A tool by the names that its server and the configuration give.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ToolId {
+    pub server: String,
+    /// The name as the server has it.
+    pub tool: String,
+}
+
+impl ToolId {
+    pub fn new(server: impl Into<String>, tool: impl Into<String>) -> Self {
+        Self { server: server.into(), tool: tool.into() }
+    }
+}
+
+/// The full name, as clients write it: `mcp__github__create_issue`.
+impl fmt::Display for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "mcp__{}__{}", self.server, self.tool)
+    }
+}
