@@ -1,6 +1,6 @@
 //! The one way to a tool.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
@@ -8,6 +8,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
+use tokio::time::Instant;
 
 use crate::{
     catalog::{Catalog, Tool, Unresolved},
@@ -16,6 +17,8 @@ use crate::{
 
 /// How often a server may ask something before it has to answer.
 const MOST_QUESTIONS: usize = 16;
+/// How long after its start the gateway waits for servers before it says what it knows.
+const LEARNING_TIME: Duration = Duration::from_secs(5);
 
 /// Why a call failed before the tool itself could.
 #[derive(Clone, Debug, Error)]
@@ -33,11 +36,12 @@ pub enum CallError {
 pub struct Broker {
     catalog: Arc<Catalog>,
     fleet: Arc<Fleet>,
+    born: Instant,
 }
 
 impl Broker {
     pub fn new(catalog: Arc<Catalog>, fleet: Arc<Fleet>) -> Self {
-        Self { catalog, fleet }
+        Self { catalog, fleet, born: Instant::now() }
     }
 
     pub fn catalog(&self) -> &Arc<Catalog> {
@@ -56,6 +60,16 @@ impl Broker {
                 self.fleet.start(&server).await?;
                 Ok(self.catalog.resolve(name, Some(&server))?)
             }
+            // It may be newer than what is known.
+            Err(Unresolved::NoTool { server, .. }) => {
+                self.fleet.list_again(&server).await;
+                Ok(self.catalog.resolve(name, Some(&server))?)
+            }
+            // Its server may not have said yet what it has.
+            Err(Unresolved::NoToolAnywhere { .. }) => {
+                self.learn().await;
+                Ok(self.catalog.resolve(name, server)?)
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -67,25 +81,43 @@ impl Broker {
         mut arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
     ) -> Result<CallToolResult, CallError> {
-        self.check(tool, &mut arguments)?;
+        tool.check(&mut arguments).map_err(|mistakes| CallError::Arguments {
+            tool: format!("{}.{}", tool.module, tool.name.python),
+            mistakes,
+        })?;
         Ok(self.send(tool, arguments, caller).await?)
     }
 
-    /// Calls a tool for a client that sees it as it is: its server checks the arguments.
+    /// Sends a request for a client that sees the server as it is, and puts to the client what
+    /// the server asks before it answers.
     pub async fn pass(
         &self,
-        tool: &Tool,
-        arguments: Map<String, Value>,
+        server: &str,
+        mut request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<CallToolResult, UpstreamError> {
-        self.send(tool, arguments, caller).await
-    }
-
-    fn check(&self, tool: &Tool, arguments: &mut Map<String, Value>) -> Result<(), CallError> {
-        tool.check(arguments).map_err(|mistakes| CallError::Arguments {
-            tool: format!("{}.{}", tool.module, tool.name.python),
-            mistakes,
-        })
+    ) -> Result<ServerResult, UpstreamError> {
+        for _ in 0..MOST_QUESTIONS {
+            let asked = self.fleet.request(server, request.clone(), Arc::clone(&caller)).await?;
+            let ServerResult::InputRequiredResult(question) = asked else { return Ok(asked) };
+            let questions = question.input_requests.unwrap_or_default();
+            let answers = Some(answers(server, questions, caller.as_ref()).await?);
+            let state = question.request_state;
+            let (responses, request_state) = match &mut request {
+                ClientRequest::CallToolRequest(call) => {
+                    (&mut call.params.input_responses, &mut call.params.request_state)
+                }
+                ClientRequest::GetPromptRequest(get) => {
+                    (&mut get.params.input_responses, &mut get.params.request_state)
+                }
+                ClientRequest::ReadResourceRequest(read) => {
+                    (&mut read.params.input_responses, &mut read.params.request_state)
+                }
+                _ => break,
+            };
+            (*responses, *request_state) = (answers, state);
+        }
+        let method = request.method().to_owned();
+        Err(UpstreamError::Unexpected { server: server.to_owned(), method })
     }
 
     async fn send(
@@ -95,24 +127,27 @@ impl Broker {
         caller: Arc<dyn Caller>,
     ) -> Result<CallToolResult, UpstreamError> {
         let server = &tool.id.server;
-        let mut params = CallToolRequestParams::new(tool.id.tool.clone()).with_arguments(arguments);
-        for _ in 0..MOST_QUESTIONS {
-            let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
-            match self.fleet.request(server, request, Arc::clone(&caller)).await? {
-                ServerResult::CallToolResult(result) => return Ok(result),
-                ServerResult::InputRequiredResult(question) => {
-                    let asked = question.input_requests.unwrap_or_default();
-                    params.input_responses = Some(answers(server, asked, caller.as_ref()).await?);
-                    params.request_state = question.request_state;
-                }
-                // A result with a kind of content that the protocol layer does not know.
-                ServerResult::CustomResult(result) => return Ok(of_unknown(result.0)),
-                ServerResult::EmptyResult(_) => return Ok(CallToolResult::success(Vec::new())),
-                _ => break,
+        let params = CallToolRequestParams::new(tool.id.tool.clone()).with_arguments(arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        match self.pass(server, request, caller).await? {
+            ServerResult::CallToolResult(result) => Ok(result),
+            // A result with a kind of content that the protocol layer does not know.
+            ServerResult::CustomResult(result) => Ok(of_unknown(result.0)),
+            ServerResult::EmptyResult(_) => Ok(CallToolResult::success(Vec::new())),
+            _ => {
+                let method = format!("tools/call {}", tool.id.tool);
+                Err(UpstreamError::Unexpected { server: server.clone(), method })
             }
         }
-        let method = format!("tools/call {}", tool.id.tool);
-        Err(UpstreamError::Unexpected { server: server.clone(), method })
+    }
+
+    /// Waits for servers whose tools are not known yet, but no longer than a moment after the
+    /// start of the gateway: a server that hangs must not make every search wait.
+    pub async fn learn(&self) {
+        let unknown = self.catalog.modules().keys();
+        let unknown = unknown.filter(|server| self.catalog.listing(server).is_none());
+        let starting = futures::future::join_all(unknown.map(|server| self.fleet.start(server)));
+        let _ = tokio::time::timeout_at(self.born + LEARNING_TIME, starting).await;
     }
 }
 

@@ -10,6 +10,7 @@ pub mod catalog;
 pub mod codegen;
 pub mod definition;
 mod execute;
+mod fingerprint;
 pub mod media;
 mod nearest;
 mod overflow;

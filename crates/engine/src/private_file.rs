@@ -6,14 +6,24 @@ use std::{
     path::Path,
 };
 
+/// Whether a file must be there after the machine lost its power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// It can be made again.
+    Cache,
+    Kept,
+}
+
 /// Replaces a file. Its directory is made, and made private, if it is not there.
-pub(crate) fn write(path: &Path, text: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &[u8], durability: Durability) -> Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     make_dir(dir)?;
     // Temporary files are private from the first moment on.
     let mut file = tempfile::NamedTempFile::new_in(dir)?;
     file.write_all(text)?;
-    file.as_file().sync_all()?;
+    if durability == Durability::Kept {
+        file.as_file().sync_all()?;
+    }
     file.persist(path)?;
     Ok(())
 }

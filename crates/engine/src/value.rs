@@ -69,7 +69,15 @@ fn of_block(block: ContentBlock, media: &Media) -> Value {
             }
             other => serde_json::to_value(other).unwrap_or_default(),
         },
-        ContentBlock::ResourceLink(link) => serde_json::to_value(link).unwrap_or_default(),
+        ContentBlock::ResourceLink(link) => {
+            let mut value = serde_json::to_value(link).unwrap_or_default();
+            if let Value::Object(fields) = &mut value {
+                let mime_type = fields.shift_remove("mimeType");
+                fields.shift_insert(0, "type".into(), "resource_link".into());
+                fields.extend(mime_type.map(|kind| ("mime_type".to_owned(), kind)));
+            }
+            value
+        }
         other => serde_json::to_value(other).unwrap_or_default(),
     }
 }

@@ -1,5 +1,5 @@
 //! Generated Python against real tools: it compiles, it runs, and type checkers agree.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 use narrows_engine::codegen::{
     PREAMBLE, StubTool, ToolCode, ToolNames, module_names, parameter_names, signature, stub,
 };
+use narrows_testkit::Tools;
 use serde_json::{Value, json};
 
 /// A server of the catalog and its tools.
@@ -31,48 +32,14 @@ fn raw_name(tool: &Value) -> &str {
     tool["name"].as_str().unwrap()
 }
 
-/// Stops under CI, where everything that a test needs must be there.
-fn absent(what: &str, path: &Path) {
-    let message = format!("{what} is not at {}", path.display());
-    assert!(std::env::var_os("CI").is_none(), "{message}");
-    eprintln!("skipped: {message}");
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
 fn catalog() -> Option<Vec<Server>> {
-    let folder = repository().join("../shared/catalog");
-    if !folder.is_dir() {
-        absent("the catalog of real tools", &folder);
-        return None;
-    }
-    let mut servers = Vec::new();
-    for entry in std::fs::read_dir(&folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        if path.extension().is_none_or(|extension| extension != "json") || name == "INDEX" {
-            continue;
-        }
-        let json: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-        servers.push(Server { name, tools: json["tools"].as_array().unwrap().clone() });
-    }
-    servers.sort_by(|a, b| a.name.cmp(&b.name));
-    assert!(servers.iter().map(|server| server.tools.len()).sum::<usize>() > 2000);
-    Some(servers)
+    let servers = narrows_testkit::catalog()?;
+    Some(servers.into_iter().map(|(name, tools)| Server { name, tools }).collect())
 }
 
 /// A Python that has mypy.
 fn python_with_mypy() -> Option<PathBuf> {
-    let tools = std::env::var_os("NARROWS_TEST_TOOLS")
-        .map_or_else(|| repository().join("target/test-tools"), PathBuf::from);
-    let python = tools.join("venv/bin/python");
-    if !python.is_file() {
-        absent("a virtual environment with mypy", &python);
-        return None;
-    }
-    Some(python)
+    Tools::find().map(|tools| tools.python())
 }
 
 fn mypy(python: &Path, folder: &Path, arguments: &[&str]) -> (bool, String) {

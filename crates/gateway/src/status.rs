@@ -57,6 +57,9 @@ impl StatusFile {
 }
 
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
+    }
     let next = path.with_extension("next");
     let _ = std::fs::remove_file(&next);
     create_private(&next, text, None)?;

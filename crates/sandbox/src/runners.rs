@@ -34,7 +34,7 @@ struct Shared {
 struct State {
     jobs: VecDeque<Job>,
     threads: usize,
-    idle: usize,
+    busy: usize,
     closed: bool,
 }
 
@@ -47,7 +47,9 @@ impl Runners {
     /// Runs a job on the next free thread.
     pub(crate) fn submit(&self, job: impl FnOnce(&Runtime) + Send + 'static) -> io::Result<()> {
         let mut state = self.shared.state();
-        if state.idle == 0 && state.threads < self.most {
+        // Each job that waits already has one of the free threads.
+        let free = state.threads - state.busy;
+        if state.jobs.len() >= free && state.threads < self.most {
             let shared = self.shared.clone();
             // A runtime for each thread, so that its timers wake it directly.
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
@@ -71,6 +73,7 @@ impl Shared {
         while let Some(job) = self.next(runtime) {
             // Whoever waits for the job sees its channel close.
             let _ = catch_unwind(AssertUnwindSafe(|| job(runtime)));
+            self.state().busy -= 1;
         }
         self.state().threads -= 1;
     }
@@ -79,13 +82,13 @@ impl Shared {
     fn next(&self, runtime: &Runtime) -> Option<Job> {
         let mut chores = true;
         let mut state = self.state();
-        state.idle += 1;
-        let job = loop {
+        loop {
             if let Some(job) = state.jobs.pop_front() {
-                break Some(job);
+                state.busy += 1;
+                return Some(job);
             }
             if state.closed {
-                break None;
+                return None;
             }
             if chores {
                 drop(state);
@@ -94,9 +97,7 @@ impl Shared {
             } else {
                 state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-        };
-        state.idle -= 1;
-        job
+        }
     }
 }
 
@@ -110,5 +111,33 @@ impl Drop for Runners {
 impl std::fmt::Debug for Runners {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Runners").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::{sync::mpsc, time::Duration};
+
+    #[test]
+    fn a_job_that_waits_for_the_next_one_does_not_block_it() {
+        let runners = Runners::new(8, Box::new(|_| false));
+        for _ in 0..200 {
+            // The first of both takes the thread that the last round left free.
+            let (told, heard) = mpsc::channel();
+            let (done, ended) = mpsc::channel();
+            runners
+                .submit(move |_| {
+                    let _ = heard.recv_timeout(Duration::from_secs(10));
+                    let _ = done.send(());
+                })
+                .unwrap();
+            runners.submit(move |_| drop(told.send(()))).unwrap();
+            assert!(
+                ended.recv_timeout(Duration::from_secs(5)).is_ok(),
+                "the second job did not run"
+            );
+        }
     }
 }

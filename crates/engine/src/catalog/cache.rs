@@ -2,7 +2,6 @@
 //! server has started.
 
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
     path::PathBuf,
     time::{Duration, SystemTime},
 };
@@ -11,7 +10,10 @@ use narrows_model::{Connection, ServerSpec};
 use serde::{Deserialize, Serialize};
 
 use super::Listing;
-use crate::private_file;
+use crate::{
+    fingerprint::fingerprint,
+    private_file::{self, Durability},
+};
 
 /// Files of another version are ignored, and written again.
 const VERSION: u32 = 1;
@@ -52,7 +54,7 @@ impl Cache {
     pub(super) fn load(&self, spec: &ServerSpec) -> Option<Kept> {
         let path = self.path(&spec.name);
         let entry: Entry = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        if entry.version != VERSION || entry.fingerprint != fingerprint(spec) {
+        if entry.version != VERSION || entry.fingerprint != fingerprint_of(spec) {
             return None;
         }
         let written = std::fs::metadata(&path).and_then(|data| data.modified()).ok();
@@ -62,10 +64,10 @@ impl Cache {
     }
 
     pub(super) fn save(&self, spec: &ServerSpec, listing: Listing) {
-        let entry = Entry { version: VERSION, fingerprint: fingerprint(spec), listing };
+        let entry = Entry { version: VERSION, fingerprint: fingerprint_of(spec), listing };
         let written = serde_json::to_vec(&entry)
             .map_err(std::io::Error::from)
-            .and_then(|text| private_file::write(&self.path(&spec.name), &text));
+            .and_then(|text| private_file::write(&self.path(&spec.name), &text, Durability::Cache));
         if let Err(error) = written {
             // Without a cache the next start is slower, and nothing else.
             tracing::warn!(server = spec.name, %error, "the tool list cannot be kept");
@@ -73,19 +75,18 @@ impl Cache {
     }
 }
 
-fn fingerprint(spec: &ServerSpec) -> u64 {
-    let mut hasher = DefaultHasher::new();
+/// Of what decides which server it is. Values of secrets do not.
+fn fingerprint_of(spec: &ServerSpec) -> u64 {
     match &spec.connection {
         Connection::Stdio(stdio) => {
-            stdio.command.as_written().hash(&mut hasher);
-            stdio.args.iter().for_each(|arg| arg.as_written().hash(&mut hasher));
-            stdio.cwd.hash(&mut hasher);
-            stdio.env.keys().for_each(|name| name.hash(&mut hasher));
+            let args = stdio.args.iter().map(|arg| arg.as_written());
+            let cwd = stdio.cwd.iter().filter_map(|cwd| cwd.to_str());
+            let env = stdio.env.keys().map(String::as_str);
+            fingerprint([stdio.command.as_written()].into_iter().chain(args).chain(cwd).chain(env))
         }
         Connection::Http(http) => {
-            http.url.as_written().hash(&mut hasher);
-            http.headers.keys().for_each(|name| name.hash(&mut hasher));
+            let headers = http.headers.keys().map(String::as_str);
+            fingerprint([http.url.as_written()].into_iter().chain(headers))
         }
     }
-    hasher.finish()
 }

@@ -129,7 +129,8 @@ impl Catalog {
 
     /// A server listed its tools.
     pub fn replace(&self, spec: &ServerSpec, listing: Listing) {
-        self.stale.lock().unwrap_or_else(PoisonError::into_inner).remove(&spec.name);
+        let was_stale =
+            self.stale.lock().unwrap_or_else(PoisonError::into_inner).remove(&spec.name);
         let changed = {
             let mut now = self.write();
             let same = now.servers.get(&spec.name).is_some_and(|known| known.is(&listing));
@@ -140,13 +141,9 @@ impl Catalog {
             }
             !same
         };
-        if let Some(cache) = self.cache.clone() {
-            let spec = spec.clone();
-            let save = move || cache.save(&spec, listing);
-            match tokio::runtime::Handle::try_current() {
-                Ok(runtime) => drop(runtime.spawn_blocking(save)),
-                Err(_) => save(),
-            }
+        if let Some(cache) = self.cache.clone().filter(|_| changed || was_stale) {
+            // A short write, and a command that ends right after must not lose it.
+            cache.save(spec, listing);
         }
         if changed {
             self.version.send_modify(|version| *version += 1);

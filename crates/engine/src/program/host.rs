@@ -58,6 +58,7 @@ impl ProgramHost {
             }
             "search_tools" => {
                 let request: SearchRequest = parse(arguments)?;
+                self.broker.learn().await;
                 Ok(json!(search::search(&self.broker.catalog().snapshot(), &request)))
             }
             "get_tool_definition" => {

@@ -1,16 +1,30 @@
 //! Whoever made a call: what a server says or asks while it works on the call goes to them.
 
+use std::fmt;
+
 use futures::future::BoxFuture;
 use rmcp::{
     ErrorData,
     model::{
-        CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult,
-        LoggingMessageNotificationParam,
+        ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+        ElicitResult, LoggingMessageNotificationParam,
     },
 };
 
 /// The client on whose behalf an upstream server works.
 pub trait Caller: Send + Sync {
+    /// Which client it is. Servers of the older protocol do not say for whose call they ask
+    /// something, and a question must not reach another client.
+    fn client(&self) -> u64 {
+        0
+    }
+
+    /// What the client can do for a server. Servers of the newer protocol are told with each
+    /// request.
+    fn capabilities(&self) -> ClientCapabilities {
+        ClientCapabilities::default()
+    }
+
     /// How far a call has come.
     fn progress(&self, _server: &str, _progress: Progress) {}
 
@@ -47,6 +61,20 @@ pub struct Progress {
     pub done: f64,
     pub total: Option<f64>,
     pub message: Option<String>,
+}
+
+/// As a person reads it: `3 of 10: copying`.
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.done)?;
+        if let Some(total) = self.total {
+            write!(f, " of {total}")?;
+        }
+        match &self.message {
+            Some(message) => write!(f, ": {message}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A caller that nobody stands behind: the command line, a benchmark.

@@ -8,12 +8,15 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
 };
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{diary::Diary, guard::Guard};
 
 /// How long a child may take to leave after its standard input was closed, and again after it
 /// was asked by a signal.
 const LEAVING_TIME: Duration = Duration::from_secs(1);
+/// How long the last words of a child may take to arrive here.
+const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
 /// A line on standard error is read in pieces of this size.
 const STDERR_PIECE: u64 = 4 << 10;
 
@@ -42,6 +45,18 @@ pub(super) struct Child {
     group: Option<u32>,
     guard: Guard,
     diary: Diary,
+    stderr: Reading,
+}
+
+/// Ends when all that a child wrote to its standard error was read.
+#[derive(Clone, Debug)]
+pub(super) struct Reading(CancellationToken);
+
+impl Reading {
+    /// Waits a moment for the last words of a child that is gone.
+    pub(super) async fn ended(&self) {
+        let _ = tokio::time::timeout(LAST_WORDS_TIME, self.0.cancelled()).await;
+    }
 }
 
 impl Child {
@@ -81,17 +96,29 @@ impl Child {
             guard.add(group);
         }
         let pipes = (process.stdin().take(), process.stdout().take(), process.stderr().take());
-        let child = Self { process, group, guard: guard.clone(), diary: diary.clone() };
+        let reading = CancellationToken::new();
+        let child = Self {
+            process,
+            group,
+            guard: guard.clone(),
+            diary: diary.clone(),
+            stderr: Reading(reading.clone()),
+        };
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             let error = std::io::Error::other("it has no pipes");
             return Err(SpawnError::Io(line.program.to_owned(), error));
         };
-        tokio::spawn(read_stderr(stderr, diary.clone()));
+        tokio::spawn(read_stderr(stderr, diary.clone(), reading.drop_guard()));
         Ok((child, stdin, stdout))
     }
 
     pub(super) fn id(&self) -> Option<u32> {
         self.process.id()
+    }
+
+    /// To wait for the last words of the child.
+    pub(super) fn stderr(&self) -> Reading {
+        self.stderr.clone()
     }
 
     /// Waits for a child whose standard input is closed, and ends it if it does not leave.
@@ -116,6 +143,7 @@ impl Child {
             Ok(Ok(status)) => format!("it ended with {status}"),
             _ => "it closed its standard output".to_owned(),
         };
+        self.stderr.ended().await;
         if let Some(last) = self.diary.last_words() {
             words = format!("{words}; its last words were: {last}");
         }
@@ -184,7 +212,7 @@ fn die_with_parent(_command: &mut Command) {}
 
 /// Reads standard error to its end, so that the child never waits for us, and keeps the last of
 /// it.
-async fn read_stderr(stderr: ChildStderr, diary: Diary) {
+async fn read_stderr(stderr: ChildStderr, diary: Diary, _reading: DropGuard) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {

@@ -10,7 +10,7 @@ use narrows_model::{
 };
 use reqwest::{
     Url,
-    header::{HeaderMap, HeaderName, HeaderValue},
+    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
 };
 use rmcp::{
     RoleClient,
@@ -24,8 +24,7 @@ use rmcp::{
         RunningService, ServiceError, Subscription,
     },
     transport::{
-        AuthClient, StreamableHttpClientTransport,
-        streamable_http_client::StreamableHttpClientTransportConfig,
+        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
 use serde_json::Value;
@@ -34,14 +33,15 @@ use tokio::sync::broadcast;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
+    bearer::Bearer,
     caller::Caller,
-    child::{Child, CommandLine, SpawnError},
+    child::{Child, CommandLine, Reading},
     diary::Diary,
-    error::{UpstreamError, asks_for_login, chain},
+    error::{UpstreamError, asks_for_login, chain, is_older_transport},
     guard::Guard,
     handler::{Change, Deadline, Handler, ServerChange},
     http::{self, RecordingClient},
-    login::LoginStore,
+    login::{LoginError, LoginStore},
     raw::RawTools,
     redact::Redactor,
     sse::{SseTransport, SseTransportError},
@@ -73,14 +73,28 @@ pub enum Era {
 pub(super) enum OpenError {
     #[error("{0}")]
     Setting(String),
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
     #[error("a login is needed")]
     LoginNeeded,
+    /// It refused, or said something else than it should.
     #[error("{0}")]
     Handshake(String),
+    /// It is gone, or cannot be reached.
+    #[error("{0}")]
+    Ended(String),
     #[error("it did not answer within {} s{}", .after.as_secs_f64(), .said.as_ref().map(|said| format!("; its last words were: {said}")).unwrap_or_default())]
     Silent { after: Duration, said: Option<String> },
+}
+
+impl OpenError {
+    /// The same without secrets.
+    fn clean(self, diary: &Diary) -> Self {
+        match self {
+            Self::Setting(reason) => Self::Setting(diary.clean(&reason)),
+            Self::Handshake(reason) => Self::Handshake(diary.clean(&reason)),
+            Self::Ended(reason) => Self::Ended(diary.clean(&reason)),
+            other => other,
+        }
+    }
 }
 
 /// What connections of a server need beside its specification.
@@ -97,6 +111,7 @@ pub(super) struct Connection {
     service: Service,
     child: Mutex<Option<Child>>,
     process_id: Option<u32>,
+    stderr: Option<Reading>,
     raw: RawTools,
     diary: Diary,
     info: Arc<ServerPeerInfo>,
@@ -113,13 +128,10 @@ impl Connection {
         means: &Means,
     ) -> Result<Self, OpenError> {
         let settings = Settings::expand(spec)?;
-        let diary = Diary::new(settings.redactor());
+        let diary = Diary::new(Redactor::new(settings.secrets.clone()));
         let opening = Self::open_now(spec, &settings, era, means, diary.clone());
         match tokio::time::timeout(spec.start_timeout, opening).await {
-            Ok(Err(OpenError::Handshake(reason))) => {
-                Err(OpenError::Handshake(diary.clean(&reason)))
-            }
-            Ok(opened) => opened,
+            Ok(opened) => opened.map_err(|error| error.clean(&diary)),
             Err(_) => {
                 let said = diary.last_words();
                 Err(OpenError::Silent { after: spec.start_timeout, said })
@@ -139,21 +151,26 @@ impl Connection {
         let closed = CancellationToken::new();
         // Whoever holds this last is the transport; with it the connection ends.
         let alive = Arc::new(closed.clone().drop_guard());
-        let (service, child) = match settings {
-            Settings::Stdio { program, args, env, spec: stdio } => {
+        let (service, child) = match &settings.target {
+            Target::Stdio { program, args, env, spec: stdio } => {
                 let line = CommandLine { program, args, env, cwd: stdio.cwd.as_deref() };
-                let (mut child, stdin, stdout) = Child::spawn(&line, &means.guard, &diary)?;
+                let spawned = Child::spawn(&line, &means.guard, &diary);
+                let (mut child, stdin, stdout) =
+                    spawned.map_err(|error| OpenError::Ended(chain(&error)))?;
                 let transport =
                     StdioTransport::new(stdin, stdout, raw.clone(), diary.clone(), alive);
                 match handler.serve_with_lifecycle(transport, lifecycle(era)).await {
                     Ok(service) => (service, Some(child)),
-                    Err(ClientInitializeError::ConnectionClosed(_)) => {
-                        return Err(OpenError::Handshake(child.farewell().await));
+                    Err(
+                        ClientInitializeError::ConnectionClosed(_)
+                        | ClientInitializeError::TransportError { .. },
+                    ) => {
+                        return Err(OpenError::Ended(child.farewell().await));
                     }
                     Err(error) => return Err(refused(&error, Some(&diary))),
                 }
             }
-            Settings::Http { url, headers, spec: http } => {
+            Target::Http { url, headers, spec: http } => {
                 let way = HttpWay { spec, http, url, headers, raw: &raw, alive };
                 (way.connect(handler, era, means).await?, None)
             }
@@ -164,6 +181,7 @@ impl Connection {
         let connection = Self {
             server: spec.name.as_str().into(),
             process_id: child.as_ref().and_then(Child::id),
+            stderr: child.as_ref().map(Child::stderr),
             service,
             child: Mutex::new(child),
             raw,
@@ -231,13 +249,14 @@ impl Connection {
     ) -> Result<ServerResult, UpstreamError> {
         let method = request.method().to_owned();
         let deadline = Deadline::new(self.call_timeout);
-        let call = self.service.service().begin(caller, deadline.clone());
         let mut options = PeerRequestOptions::no_options();
         if self.era() == Era::Discover {
             let mut meta = RequestMetaObject::default();
+            meta.set_client_capabilities(caller.capabilities());
             meta.set_log_level(rmcp::model::LoggingLevel::Info);
             options = options.with_meta(meta);
         }
+        let call = self.service.service().begin(caller, deadline.clone());
         let peer = self.service.peer();
         let sent = peer.send_request_with_option(request, options).await;
         let mut handle =
@@ -254,13 +273,19 @@ impl Connection {
             }
         };
         abandoned.id = None;
-        answer.map_err(|error| self.explain(&method, error))
+        match answer {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(self.explain(&method, error).await),
+        }
     }
 
     /// A lost connection is explained by what the server wrote last.
-    fn explain(&self, method: &str, error: ServiceError) -> UpstreamError {
+    async fn explain(&self, method: &str, error: ServiceError) -> UpstreamError {
         match UpstreamError::from_service(&self.server, method, error) {
             UpstreamError::Lost { server, reason } => {
+                if let Some(stderr) = &self.stderr {
+                    stderr.ended().await;
+                }
                 let said = self.diary.last_problem().or_else(|| self.diary.last_words());
                 let reason = said.map_or(reason.clone(), |said| format!("{reason}; {said}"));
                 UpstreamError::Lost { server, reason: self.diary.clean(&reason) }
@@ -400,8 +425,12 @@ fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> OpenError {
     if error.is_authorization_required() || asks_for_login(error) {
         return OpenError::LoginNeeded;
     }
+    let error = match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback.as_ref(),
+        error => error,
+    };
     let reason = match error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => chain(fallback.as_ref()),
+        ClientInitializeError::TransportError { error, .. } => chain(error.error.as_ref()),
         error => chain(error),
     };
     let said = diary.and_then(|diary| diary.last_problem().or_else(|| diary.last_words()));
@@ -426,17 +455,41 @@ impl HttpWay<'_> {
         means: &Means,
     ) -> Result<Service, OpenError> {
         let client = http::client().map_err(|error| OpenError::Handshake(chain(&error)))?;
-        if self.http.transport == HttpTransport::Sse {
-            return self.connect_sse(handler, client, None).await;
-        }
-        let streamable = self.connect_streamable(handler.clone(), client.clone(), era, means);
-        match (streamable.await, self.http.transport) {
-            // The specification's way to find an older server: whoever refuses the newer
-            // transport may still offer an event stream at the same address.
-            (Err(OpenError::Handshake(reason)), HttpTransport::Auto) => {
-                self.connect_sse(handler, client, Some(reason)).await
+        let bearer = Bearer::new(means.logins.clone(), self.spec, self.url).await;
+        let bearer = Arc::new(bearer.map_err(|error| match error {
+            LoginError::Setting(reason) => OpenError::Setting(reason),
+            error => OpenError::Handshake(chain(&error)),
+        })?);
+        let connected = match self.http.transport {
+            HttpTransport::Sse => self.connect_sse(handler, client, bearer, None).await,
+            HttpTransport::Http => {
+                let connected = self.connect_streamable(handler, client, bearer, era).await;
+                connected.map_err(|error| refused(&error, None))
             }
-            (connected, _) => connected,
+            HttpTransport::Auto => {
+                let streamable = self.connect_streamable(
+                    handler.clone(),
+                    client.clone(),
+                    Arc::clone(&bearer),
+                    era,
+                );
+                match streamable.await {
+                    // The specification's way to find an older server: whoever refuses the newer
+                    // transport may still offer an event stream at the same address.
+                    Err(error) if is_older_transport(&error) => {
+                        let reason = Some(refused(&error, None).to_string());
+                        self.connect_sse(handler, client, bearer, reason).await
+                    }
+                    connected => connected.map_err(|error| refused(&error, None)),
+                }
+            }
+        };
+        match connected {
+            Err(OpenError::LoginNeeded) if self.headers.contains_key(AUTHORIZATION) => {
+                let reason = "it refuses the header Authorization; check its value under headers";
+                Err(OpenError::Setting(reason.to_owned()))
+            }
+            connected => connected,
         }
     }
 
@@ -444,26 +497,16 @@ impl HttpWay<'_> {
         &self,
         handler: Handler,
         client: reqwest::Client,
+        bearer: Arc<Bearer>,
         era: Era,
-        means: &Means,
-    ) -> Result<Service, OpenError> {
+    ) -> Result<Service, ClientInitializeError> {
         let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str());
         config.custom_headers =
             self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let client = RecordingClient::new(client, self.raw.clone(), Arc::clone(&self.alive));
-        let manager = means.logins.manager(self.spec, self.url).await;
-        let connected = match manager.map_err(|error| OpenError::Handshake(chain(&error)))? {
-            Some(manager) => {
-                let client = AuthClient::new(client, manager);
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                handler.serve_with_lifecycle(transport, lifecycle(era)).await
-            }
-            None => {
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                handler.serve_with_lifecycle(transport, lifecycle(era)).await
-            }
-        };
-        connected.map_err(|error| refused(&error, None))
+        let alive = Arc::clone(&self.alive);
+        let client = RecordingClient::new(client, bearer, self.raw.clone(), alive);
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        handler.serve_with_lifecycle(transport, lifecycle(era)).await
     }
 
     /// `first_reason` is why the newer transport was refused; it explains more than a second
@@ -472,12 +515,14 @@ impl HttpWay<'_> {
         &self,
         handler: Handler,
         client: reqwest::Client,
+        bearer: Arc<Bearer>,
         first_reason: Option<String>,
     ) -> Result<Service, OpenError> {
         let transport = SseTransport::connect(
             client,
             self.url.clone(),
             self.headers.clone(),
+            bearer,
             self.raw.clone(),
             Arc::clone(&self.alive),
         );
@@ -492,31 +537,45 @@ impl HttpWay<'_> {
 }
 
 /// The specification with all variables filled in. Holds secrets; is never shown.
-enum Settings<'a> {
+struct Settings<'a> {
+    target: Target<'a>,
+    /// What must not be told: values of variables, of the environment and of headers, and where
+    /// an address leads to on its host.
+    secrets: Vec<String>,
+}
+
+enum Target<'a> {
     Stdio { program: String, args: Vec<String>, env: Vec<(String, String)>, spec: &'a StdioSpec },
     Http { url: Url, headers: HeaderMap, spec: &'a HttpSpec },
 }
 
 impl<'a> Settings<'a> {
     fn expand(spec: &'a ServerSpec) -> Result<Self, OpenError> {
-        match &spec.connection {
-            ConnectionSpec::Stdio(stdio) => Ok(Self::Stdio {
-                program: expand(&stdio.command)?,
-                args: stdio.args.iter().map(expand).collect::<Result<_, _>>()?,
-                env: stdio
-                    .env
-                    .iter()
-                    .map(|(name, value)| Ok((name.clone(), expand(value)?)))
-                    .collect::<Result<_, OpenError>>()?,
-                spec: stdio,
-            }),
+        let mut secrets = Vec::new();
+        let target = match &spec.connection {
+            ConnectionSpec::Stdio(stdio) => {
+                let mut env = Vec::new();
+                for (name, value) in &stdio.env {
+                    env.push((name.clone(), expand(value, &mut secrets)?));
+                }
+                let mut args = Vec::new();
+                for arg in &stdio.args {
+                    args.push(expand(arg, &mut secrets)?);
+                }
+                secrets.extend(env.iter().map(|(_, value)| value.clone()));
+                let program = expand(&stdio.command, &mut secrets)?;
+                Target::Stdio { program, args, env, spec: stdio }
+            }
             ConnectionSpec::Http(http) => {
-                let url = Url::parse(&expand(&http.url)?).map_err(|error| {
+                let url = Url::parse(&expand(&http.url, &mut secrets)?).map_err(|error| {
                     OpenError::Setting(format!("its url is not a valid address: {error}"))
                 })?;
+                secrets.extend([url.as_str(), url.path()].map(str::to_owned));
+                secrets.extend(url.query().map(str::to_owned));
                 let mut headers = HeaderMap::new();
                 for (name, value) in &http.headers {
-                    let value = expand(value)?;
+                    let value = expand(value, &mut secrets)?;
+                    secrets.push(value.clone());
                     let header = HeaderName::try_from(name.as_str()).ok();
                     let value = HeaderValue::try_from(value).ok();
                     let (Some(header), Some(mut value)) = (header, value) else {
@@ -526,23 +585,21 @@ impl<'a> Settings<'a> {
                     value.set_sensitive(true);
                     headers.insert(header, value);
                 }
-                Ok(Self::Http { url, headers, spec: http })
+                Target::Http { url, headers, spec: http }
             }
-        }
-    }
-
-    fn redactor(&self) -> Redactor {
-        match self {
-            Self::Stdio { env, .. } => Redactor::new(env.iter().map(|(_, value)| value.clone())),
-            Self::Http { headers, .. } => Redactor::new(
-                headers.values().filter_map(|value| value.to_str().ok()).map(str::to_owned),
-            ),
-        }
+        };
+        Ok(Self { target, secrets })
     }
 }
 
-pub(super) fn expand(template: &Template) -> Result<String, OpenError> {
+/// What a setting stands for. The values of its variables are secrets from now on.
+fn expand(template: &Template, secrets: &mut Vec<String>) -> Result<String, OpenError> {
+    let values = std::cell::RefCell::new(secrets);
     template
-        .expand(|name| std::env::var(name).ok())
+        .expand(|name| {
+            let value = std::env::var(name).ok();
+            values.borrow_mut().extend(value.clone());
+            value
+        })
         .map_err(|missing| OpenError::Setting(format!("{missing}; set it, or change the setting")))
 }

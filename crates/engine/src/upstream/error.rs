@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use rmcp::{ErrorData, service::ServiceError};
+use rmcp::{
+    ErrorData,
+    service::{ClientInitializeError, ServiceError},
+    transport::streamable_http_client::{InsufficientScopeError, StreamableHttpError},
+};
 use thiserror::Error;
 
 /// A failure of one upstream server. Says which, why, and what to do.
@@ -18,6 +22,8 @@ pub enum UpstreamError {
     LoginNeeded { server: String },
     #[error("the connection to the server {server:?} ended during the call: {reason}")]
     Lost { server: String, reason: String },
+    #[error("the server {server:?} did not take the request: {reason}")]
+    NotSent { server: String, reason: String },
     #[error(
         "the server {server:?} did not answer within {} s; it was told to stop (set call_timeout for longer calls)",
         .after.as_secs_f64()
@@ -39,7 +45,9 @@ impl UpstreamError {
             ServiceError::TransportSend(error) if asks_for_login(&error) => {
                 Self::LoginNeeded { server }
             }
-            ServiceError::TransportSend(error) => Self::Lost { server, reason: chain(&error) },
+            ServiceError::TransportSend(error) => {
+                Self::NotSent { server, reason: chain(error.error.as_ref()) }
+            }
             ServiceError::UnexpectedResponse => {
                 Self::Unexpected { server, method: method.to_owned() }
             }
@@ -58,11 +66,31 @@ pub(super) fn asks_for_login(error: &(dyn std::error::Error + 'static)) -> bool 
     })
 }
 
+/// Whether a server refused the newer HTTP transport as one that does not know it.
+pub(super) fn is_older_transport(error: &(dyn std::error::Error + 'static)) -> bool {
+    let error = match error.downcast_ref::<ClientInitializeError>() {
+        Some(ClientInitializeError::LegacyFallbackFailed { fallback, .. }) => fallback.as_ref(),
+        _ => error,
+    };
+    causes(error).any(|cause| match cause.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
+        Some(StreamableHttpError::UnexpectedServerResponse(text)) => {
+            ["HTTP 400", "HTTP 404", "HTTP 405"].iter().any(|status| text.starts_with(status))
+        }
+        Some(StreamableHttpError::UnexpectedContentType(_)) => true,
+        _ => false,
+    })
+}
+
 /// An error with its causes in one line, each said once.
 pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error) {
-        let cause = cause.to_string();
+        let cause = match cause.downcast_ref::<InsufficientScopeError>() {
+            Some(InsufficientScopeError { required_scope: Some(scope), .. }) => {
+                format!("the login needs the scope {scope:?}; log in again")
+            }
+            _ => cause.to_string(),
+        };
         if !text.contains(&cause) {
             if !text.is_empty() {
                 text.push_str(": ");

@@ -82,6 +82,13 @@ impl Fleet {
         self.find(name)?.connection().await.map(|_| ())
     }
 
+    /// Reads a server's tools again, if the server runs.
+    pub async fn list_again(&self, name: &str) {
+        if let Some(server) = self.servers.get(name) {
+            server.list_now().await;
+        }
+    }
+
     /// Sends a request to a server.
     pub async fn request(
         &self,

@@ -5,7 +5,7 @@
 //! enough for all servers, and it is started with the first of them.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
     io::{BufRead, Write},
     path::PathBuf,
     process::{Command, Stdio},
@@ -21,6 +21,8 @@ struct State {
     program: PathBuf,
     args: Vec<String>,
     process: Option<std::process::Child>,
+    /// The groups that it has to know.
+    groups: BTreeSet<u32>,
 }
 
 impl Guard {
@@ -30,7 +32,12 @@ impl Guard {
         if !cfg!(unix) {
             return Self(None); // Windows has job objects for this.
         }
-        Self(Some(Arc::new(Mutex::new(State { program, args, process: None }))))
+        Self(Some(Arc::new(Mutex::new(State {
+            program,
+            args,
+            process: None,
+            groups: BTreeSet::new(),
+        }))))
     }
 
     /// Nothing but the parent-death signal: for tests and benchmarks inside one process.
@@ -39,31 +46,23 @@ impl Guard {
     }
 
     pub(super) fn add(&self, group: u32) {
-        self.tell(&format!("+{group}\n"));
+        self.change(|groups| groups.insert(group), &format!("+{group}\n"));
     }
 
     pub(super) fn remove(&self, group: u32) {
-        self.tell(&format!("-{group}\n"));
+        self.change(|groups| groups.remove(&group), &format!("-{group}\n"));
     }
 
-    fn tell(&self, line: &str) {
+    fn change(&self, change: impl FnOnce(&mut BTreeSet<u32>) -> bool, line: &str) {
         let Some(state) = &self.0 else { return };
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.process.is_none() {
-            match start(&state.program, &state.args) {
-                Ok(process) => state.process = Some(process),
-                Err(error) => {
-                    tracing::warn!(%error, "the guard of the child processes does not start");
-                    return;
-                }
-            }
+        change(&mut state.groups);
+        if state.process.is_some() && state.tell(line).is_ok() {
+            return;
         }
-        let pipe = state.process.as_mut().and_then(|process| process.stdin.as_mut());
-        if let Some(pipe) = pipe
-            && let Err(error) = pipe.write_all(line.as_bytes())
-        {
-            tracing::warn!(%error, "the guard of the child processes is gone");
-            state.process = None;
+        // It is not there yet, or somebody killed it: a new one learns all groups.
+        if let Err(error) = state.restart() {
+            tracing::warn!(%error, "the guard of the child processes does not start");
         }
     }
 
@@ -87,12 +86,30 @@ impl Guard {
     }
 }
 
-impl Drop for State {
-    fn drop(&mut self) {
+impl State {
+    fn tell(&mut self, line: &str) -> std::io::Result<()> {
+        let pipe = self.process.as_mut().and_then(|process| process.stdin.as_mut());
+        pipe.ok_or(std::io::ErrorKind::BrokenPipe)?.write_all(line.as_bytes())
+    }
+
+    fn restart(&mut self) -> std::io::Result<()> {
+        self.end();
+        self.process = Some(start(&self.program, &self.args)?);
+        let groups: String = self.groups.iter().map(|group| format!("+{group}\n")).collect();
+        self.tell(&groups)
+    }
+
+    fn end(&mut self) {
         if let Some(mut process) = self.process.take() {
             drop(process.stdin.take());
             let _ = process.wait();
         }
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -120,22 +120,27 @@ impl Handler {
         CallInFlight { number, handler: self.clone() }
     }
 
-    /// The caller that a question of the server is for: the protocol does not say, and the call
-    /// that was made last is the best guess.
-    fn latest(&self) -> Option<(Arc<dyn Caller>, Deadline)> {
+    /// The caller that a question of the server is for: the protocol does not say. Of one
+    /// client's calls, the last is the best guess; between clients there is no guessing.
+    fn latest(&self) -> Result<(Arc<dyn Caller>, Deadline), ErrorData> {
         let calls = self.calls();
-        let latest = calls.in_flight.iter().max_by_key(|(number, _)| **number)?.1;
-        Some((Arc::clone(&latest.caller), latest.deadline.clone()))
+        let latest = calls.in_flight.iter().max_by_key(|(number, _)| **number);
+        let Some((_, latest)) = latest else {
+            let message = "the client asked for nothing that this could belong to";
+            return Err(ErrorData::invalid_request(message, None));
+        };
+        let client = latest.caller.client();
+        if calls.in_flight.values().any(|call| call.caller.client() != client) {
+            let message = "several clients use this server now, and it does not say which of \
+                           them it means; try again when no other call is running";
+            return Err(ErrorData::invalid_request(message, None));
+        }
+        Ok((Arc::clone(&latest.caller), latest.deadline.clone()))
     }
 
     fn changed(&self, change: Change) {
         // Nobody listens while the gateway only lists.
         let _ = self.changes.send(ServerChange { server: Arc::clone(&self.server), change });
-    }
-
-    fn without_call(&self) -> ErrorData {
-        let message = "the client asked for nothing that this could belong to";
-        ErrorData::invalid_request(message, None)
     }
 }
 
@@ -228,7 +233,7 @@ impl ClientHandler for Handler {
         params: CreateMessageRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let (caller, deadline) = self.latest().ok_or_else(|| self.without_call())?;
+        let (caller, deadline) = self.latest()?;
         let _question = Question::new(deadline);
         caller.sample(&self.server, params).await
     }
@@ -238,7 +243,7 @@ impl ClientHandler for Handler {
         params: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let (caller, deadline) = self.latest().ok_or_else(|| self.without_call())?;
+        let (caller, deadline) = self.latest()?;
         let _question = Question::new(deadline);
         caller.elicit(&self.server, params).await
     }
@@ -256,7 +261,7 @@ impl ClientHandler for Handler {
         params: LoggingMessageNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        if let Some((caller, _)) = self.latest() {
+        if let Ok((caller, _)) = self.latest() {
             caller.log(&self.server, params);
         }
     }

@@ -14,13 +14,15 @@ use rmcp::{
 use sse_stream::{Error as SseError, Sse, SseStream};
 use tokio_util::sync::DropGuard;
 
-use super::raw::RawTools;
+use super::{bearer::Bearer, raw::RawTools};
 
 type Headers = HashMap<HeaderName, HeaderValue>;
 type HttpError = StreamableHttpError<reqwest::Error>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 const SESSION: &str = "mcp-session-id";
+/// The largest event of a stream, which may be a whole result.
+const MOST_EVENT_BYTES: usize = 32 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client for all servers. Redirects are not followed: they would carry our headers along.
@@ -38,14 +40,41 @@ pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
 #[derive(Clone, Debug)]
 pub(super) struct RecordingClient {
     client: reqwest::Client,
+    bearer: Arc<Bearer>,
     raw: RawTools,
     /// Tells the connection when the last clone is dropped.
     _alive: Arc<DropGuard>,
 }
 
 impl RecordingClient {
-    pub(super) fn new(client: reqwest::Client, raw: RawTools, alive: Arc<DropGuard>) -> Self {
-        Self { client, raw, _alive: alive }
+    pub(super) fn new(
+        client: reqwest::Client,
+        bearer: Arc<Bearer>,
+        raw: RawTools,
+        alive: Arc<DropGuard>,
+    ) -> Self {
+        Self { client, bearer, raw, _alive: alive }
+    }
+
+    /// Makes a request with the token of the login, and once more if the token is refused and
+    /// there is a newer one.
+    async fn with_token<T, F>(&self, request: impl Fn(Option<String>) -> F) -> Result<T, HttpError>
+    where
+        F: Future<Output = Result<T, HttpError>>,
+    {
+        let token = self.bearer.token().await?;
+        match request(token.clone()).await {
+            Err(StreamableHttpError::AuthRequired(challenge)) => {
+                let Some(refused) = token else {
+                    return Err(StreamableHttpError::AuthRequired(challenge));
+                };
+                match self.bearer.renewed(&refused).await? {
+                    Some(token) => request(Some(token)).await,
+                    None => Err(StreamableHttpError::AuthRequired(challenge)),
+                }
+            }
+            answered => answered,
+        }
     }
 
     /// Asks for tools in our own name. None: it went wrong, and rmcp shall ask and see for
@@ -115,15 +144,8 @@ impl StreamableHttpClient for RecordingClient {
         token: Option<String>,
         headers: Headers,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
-        if let JsonRpcMessage::Request(request) = &message
-            && let ClientRequest::ListToolsRequest(_) = &request.request
-            && let Some(response) = self
-                .list_tools(&uri, &message, session.as_deref(), token.as_deref(), &headers)
-                .await
-        {
-            return Ok(response);
-        }
-        self.client.post_message(uri, message, session, token, headers).await
+        let most = MOST_EVENT_BYTES;
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, most).await
     }
 
     async fn post_message_with_max_sse_event_size(
@@ -131,28 +153,48 @@ impl StreamableHttpClient for RecordingClient {
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session: Option<Arc<str>>,
-        token: Option<String>,
+        _token: Option<String>,
         headers: Headers,
         most: usize,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
-        if let JsonRpcMessage::Request(request) = &message
-            && let ClientRequest::ListToolsRequest(_) = &request.request
-        {
-            return self.post_message(uri, message, session, token, headers).await;
-        }
-        self.client
-            .post_message_with_max_sse_event_size(uri, message, session, token, headers, most)
-            .await
+        let lists_tools = matches!(
+            &message,
+            JsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::ListToolsRequest(_))
+        );
+        self.with_token(|token| {
+            let (uri, message, session) = (Arc::clone(&uri), message.clone(), session.clone());
+            let headers = headers.clone();
+            async move {
+                if lists_tools {
+                    let (session, token) = (session.as_deref(), token.as_deref());
+                    let listed = self.list_tools(&uri, &message, session, token, &headers).await;
+                    if let Some(listed) = listed {
+                        return Ok(listed);
+                    }
+                }
+                self.client
+                    .post_message_with_max_sse_event_size(
+                        uri, message, session, token, headers, most,
+                    )
+                    .await
+            }
+        })
+        .await
     }
 
     async fn delete_session(
         &self,
         uri: Arc<str>,
         session: Arc<str>,
-        token: Option<String>,
+        _token: Option<String>,
         headers: Headers,
     ) -> Result<(), HttpError> {
-        self.client.delete_session(uri, session, token, headers).await
+        self.with_token(|token| {
+            let (uri, session) = (Arc::clone(&uri), Arc::clone(&session));
+            self.client.delete_session(uri, session, token, headers.clone())
+        })
+        .await
     }
 
     async fn get_stream(
@@ -163,7 +205,9 @@ impl StreamableHttpClient for RecordingClient {
         token: Option<String>,
         headers: Headers,
     ) -> Result<Events, HttpError> {
-        self.client.get_stream(uri, session, last_event, token, headers).await
+        let most = MOST_EVENT_BYTES;
+        self.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, most)
+            .await
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -171,12 +215,20 @@ impl StreamableHttpClient for RecordingClient {
         uri: Arc<str>,
         session: Option<Arc<str>>,
         last_event: Option<String>,
-        token: Option<String>,
+        _token: Option<String>,
         headers: Headers,
         most: usize,
     ) -> Result<Events, HttpError> {
-        self.client
-            .get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, most)
-            .await
+        self.with_token(|token| {
+            self.client.get_stream_with_max_sse_event_size(
+                Arc::clone(&uri),
+                session.clone(),
+                last_event.clone(),
+                token,
+                headers.clone(),
+                most,
+            )
+        })
+        .await
     }
 }

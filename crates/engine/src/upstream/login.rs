@@ -2,21 +2,28 @@
 
 use std::{
     fs::File,
-    hash::{DefaultHasher, Hash, Hasher},
     path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
-use narrows_model::{Connection, ServerSpec, Template};
+use narrows_model::{Connection, HttpSpec, ServerSpec, Template};
 use reqwest::Url;
 use rmcp::transport::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
     CredentialRefreshGuard, CredentialStore, StoredCredentials,
     auth::{AuthorizationCallback, OAuthClientConfig},
 };
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::private_file;
+use crate::{
+    fingerprint::fingerprint,
+    private_file::{self, Durability},
+};
+
+/// What a client that refreshes says where it would come back to: nobody goes there.
+const NO_REDIRECT: &str = "http://127.0.0.1/";
 
 /// Where logins are kept.
 #[derive(Clone, Debug)]
@@ -35,10 +42,17 @@ pub enum LoginError {
         "the server {0:?} does not say where to log in; if it wants a key, set it under headers"
     )]
     NoAuthorizationServer(String),
+    #[error(
+        "{server:?} does not register clients by itself ({reason}); register one there, and set \
+         servers.{server}.oauth.client_id"
+    )]
+    NoRegistration { server: String, reason: String },
     #[error(transparent)]
     OAuth(#[from] AuthError),
     #[error("the browser came back with an error: {0}")]
     Denied(String),
+    #[error("the browser came back with the answer to another login; start again")]
+    OtherLogin,
 }
 
 impl LoginStore {
@@ -48,10 +62,8 @@ impl LoginStore {
 
     fn file(&self, server: &str, url: &Url) -> CredentialFile {
         // The address is part of the name: another server under the same name is another login.
-        let mut hasher = DefaultHasher::new();
-        url.as_str().hash(&mut hasher);
-        let path = self.dir.join(format!("{server}-{:016x}.json", hasher.finish()));
-        CredentialFile { path }
+        let path = self.dir.join(format!("{server}-{:016x}.json", fingerprint([url.as_str()])));
+        CredentialFile { path, client_secret: Arc::default() }
     }
 
     /// The login that is there for a server, if any.
@@ -59,7 +71,7 @@ impl LoginStore {
         &self,
         spec: &ServerSpec,
         url: &Url,
-    ) -> Result<Option<AuthorizationManager>, AuthError> {
+    ) -> Result<Option<AuthorizationManager>, LoginError> {
         let Connection::Http(http) = &spec.connection else { return Ok(None) };
         let file = self.file(&spec.name, url);
         if !file.path.exists() {
@@ -70,12 +82,14 @@ impl LoginStore {
         if !manager.initialize_from_store().await? {
             return Ok(None);
         }
+        let stored = file.load().await?.map(|stored| stored.client_id);
+        let client = match configured_client(http)? {
+            Some((id, secret)) => Some((id, secret)),
+            None => stored.map(|id| (id, file.secret())),
+        };
         // A client with a secret shows it again when it refreshes.
-        if let (Some(id), Some(secret)) = (
-            http.oauth.client_id.as_ref().and_then(expand),
-            http.oauth.client_secret.as_ref().and_then(expand),
-        ) {
-            let config = OAuthClientConfig::new(id, "http://127.0.0.1/").with_client_secret(secret);
+        if let Some((id, Some(secret))) = client {
+            let config = OAuthClientConfig::new(id, NO_REDIRECT).with_client_secret(secret);
             manager.configure_client(config)?;
         }
         Ok(Some(manager))
@@ -88,35 +102,43 @@ impl LoginStore {
             return Err(LoginError::NotHttp(spec.name.clone()));
         };
         let _ = super::http::client(); // TLS needs its provider before the first request.
-        let url = http.url.expand(|name| std::env::var(name).ok());
-        let url = url.map_err(|missing| LoginError::Setting(missing.to_string()))?;
+        let url = expand("url", &http.url)?;
         let url = Url::parse(&url).map_err(|error| {
             LoginError::Setting(format!("its url is not a valid address: {error}"))
         })?;
         let mut manager = AuthorizationManager::new_allowing_private_addresses(url.clone()).await?;
-        manager.set_credential_store(self.file(&spec.name, &url));
+        let file = self.file(&spec.name, &url);
+        manager.set_credential_store(file.clone());
         let resolution = manager.resolve_metadata().await?;
-        if !resolution.source.is_discovered() && http.oauth.client_id.is_none() {
-            // Old servers have the endpoints at fixed places; without any sign of them there is
-            // nothing to open in a browser.
-            if resolution.metadata.registration_endpoint.is_none() {
-                return Err(LoginError::NoAuthorizationServer(spec.name.clone()));
-            }
-        }
+        let discovered = resolution.source.is_discovered();
         manager.set_metadata(resolution.metadata);
-        let mut request = AuthorizationRequest::new(redirect).with_client_name("Narrows");
-        request = if http.oauth.scopes.is_empty() {
-            request.with_initial_scope_selection()
+        let scopes = if http.oauth.scopes.is_empty() {
+            manager.select_initial_scopes(&[]).await
         } else {
-            request.with_scopes(http.oauth.scopes.clone())
+            http.oauth.scopes.clone()
         };
-        if let Some(id) = &http.oauth.client_id {
-            let id = expand(id).ok_or_else(|| unset("client_id"))?;
-            request = request.with_preregistered_client(id);
-            if let Some(secret) = &http.oauth.client_secret {
-                let secret = expand(secret).ok_or_else(|| unset("client_secret"))?;
-                request = request.with_client_secret(secret);
+        let (id, secret) = match configured_client(http)? {
+            Some(client) => client,
+            None => {
+                let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+                let registered = manager.register_client("Narrows", redirect, &scopes).await;
+                let registered = registered.map_err(|error| match discovered {
+                    true => LoginError::NoRegistration {
+                        server: spec.name.clone(),
+                        reason: error.to_string(),
+                    },
+                    false => LoginError::NoAuthorizationServer(spec.name.clone()),
+                })?;
+                (registered.client_id, registered.client_secret)
             }
+        };
+        file.set_secret(secret.clone());
+        let mut request = AuthorizationRequest::new(redirect)
+            .with_scopes(scopes)
+            .with_initial_scope_selection()
+            .with_preregistered_client(id);
+        if let Some(secret) = secret {
+            request = request.with_client_secret(secret);
         }
         let session = AuthorizationSession::new(manager, request).await;
         Ok(Login { session: session.map_err(|(_, error)| error)? })
@@ -127,7 +149,9 @@ impl LoginStore {
         let Connection::Http(http) = &spec.connection else { return Ok(false) };
         let url = http.url.expand(|name| std::env::var(name).ok()).ok();
         let Some(url) = url.and_then(|url| Url::parse(&url).ok()) else { return Ok(false) };
-        match std::fs::remove_file(self.file(&spec.name, &url).path) {
+        let path = self.file(&spec.name, &url).path;
+        let _ = std::fs::remove_file(path.with_extension("lock"));
+        match std::fs::remove_file(path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -135,12 +159,18 @@ impl LoginStore {
     }
 }
 
-fn expand(template: &Template) -> Option<String> {
-    template.expand(|name| std::env::var(name).ok()).ok()
+/// The client that was registered beforehand, with its secret.
+fn configured_client(http: &HttpSpec) -> Result<Option<(String, Option<String>)>, LoginError> {
+    let Some(id) = &http.oauth.client_id else { return Ok(None) };
+    let secret = http.oauth.client_secret.as_ref();
+    let secret = secret.map(|secret| expand("oauth.client_secret", secret)).transpose()?;
+    Ok(Some((expand("oauth.client_id", id)?, secret)))
 }
 
-fn unset(name: &str) -> LoginError {
-    LoginError::Setting(format!("oauth.{name} names an environment variable that is not set"))
+fn expand(setting: &str, template: &Template) -> Result<String, LoginError> {
+    template
+        .expand(|name| std::env::var(name).ok())
+        .map_err(|missing| LoginError::Setting(format!("{setting}: {missing}")))
 }
 
 /// A login that waits for the browser.
@@ -156,13 +186,12 @@ impl Login {
 
     /// The browser came back to this address.
     pub async fn finish(self, callback: &str) -> Result<(), LoginError> {
-        let url = Url::parse(callback)
-            .map_err(|error| LoginError::Denied(format!("its address is malformed: {error}")))?;
-        let value = |wanted: &str| {
-            url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
-        };
-        if let Some(error) = value("error") {
-            let why = value("error_description").unwrap_or_default();
+        let state = parameter(self.url(), "state");
+        if state.is_none() || parameter(callback, "state") != state {
+            return Err(LoginError::OtherLogin);
+        }
+        if let Some(error) = parameter(callback, "error") {
+            let why = parameter(callback, "error_description").unwrap_or_default();
             return Err(LoginError::Denied(format!("{error} {why}").trim().to_owned()));
         }
         let callback = AuthorizationCallback::from_redirect_url(callback)?;
@@ -177,6 +206,11 @@ impl Login {
     }
 }
 
+fn parameter(url: &str, wanted: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned())
+}
+
 impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Login(…)")
@@ -184,15 +218,33 @@ impl std::fmt::Debug for Login {
 }
 
 /// One login in one file.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct CredentialFile {
     path: PathBuf,
+    /// Given by the server when the client was registered.
+    client_secret: Arc<Mutex<Option<String>>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    #[serde(flatten)]
+    credentials: StoredCredentials,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    client_secret: Option<String>,
 }
 
 impl CredentialFile {
     fn error(&self, what: &str, error: &std::io::Error) -> AuthError {
         let path = self.path.display();
         AuthError::CredentialStoreError(format!("the login file {path} cannot be {what}: {error}"))
+    }
+
+    fn secret(&self) -> Option<String> {
+        self.client_secret.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_secret(&self, secret: Option<String>) {
+        *self.client_secret.lock().unwrap_or_else(PoisonError::into_inner) = secret;
     }
 }
 
@@ -205,13 +257,19 @@ impl CredentialStore for CredentialFile {
             Err(error) => return Err(self.error("read", &error)),
         };
         // A file that is broken is as good as none: the person logs in again.
-        Ok(serde_json::from_slice(&text).ok())
+        let Ok(kept) = serde_json::from_slice::<Kept>(&text) else { return Ok(None) };
+        if kept.client_secret.is_some() {
+            self.set_secret(kept.client_secret);
+        }
+        Ok(Some(kept.credentials))
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let text = serde_json::to_vec(&credentials)
+        let kept = Kept { credentials, client_secret: self.secret() };
+        let text = serde_json::to_vec(&kept)
             .map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
-        private_file::write(&self.path, &text).map_err(|error| self.error("written", &error))
+        private_file::write(&self.path, &text, Durability::Kept)
+            .map_err(|error| self.error("written", &error))
     }
 
     async fn clear(&self) -> Result<(), AuthError> {

@@ -3,6 +3,7 @@
 //! [`Fleet`] is all of them; a `server` starts and restarts one; a `connection` is one run of
 //! it, over `stdio` (with its `child` process), `http` or `sse`.
 
+mod bearer;
 mod caller;
 mod child;
 mod connection;

@@ -1,7 +1,10 @@
 //! One upstream server through its life: started when it is needed, restarted when it dies.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -25,6 +28,8 @@ use crate::catalog::{Catalog, Listing};
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// Changes that come within this time are read together.
+const CHANGES_TIME: Duration = Duration::from_millis(50);
 
 type Opening = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
 
@@ -34,6 +39,10 @@ pub(super) struct Upstream {
     means: Means,
     catalog: Arc<Catalog>,
     state: Mutex<State>,
+    /// Held while the tools are listed again.
+    listing: tokio::sync::Mutex<()>,
+    /// Somebody waits to list them again.
+    listing_is_due: AtomicBool,
     /// For the tasks that look after it.
     this: Weak<Self>,
 }
@@ -90,7 +99,15 @@ impl Upstream {
         catalog: Arc<Catalog>,
     ) -> Arc<Self> {
         let state = Mutex::new(State { era, ..State::default() });
-        Arc::new_cyclic(|this| Self { spec, means, catalog, state, this: this.clone() })
+        Arc::new_cyclic(|this| Self {
+            spec,
+            means,
+            catalog,
+            state,
+            listing: tokio::sync::Mutex::default(),
+            listing_is_due: AtomicBool::new(false),
+            this: this.clone(),
+        })
     }
 
     pub(super) fn spec(&self) -> &ServerSpec {
@@ -191,11 +208,12 @@ impl Upstream {
 
     /// Whoever asks a server that just failed gets the reason again, at once.
     fn check_pause(&self, state: &State) -> Result<(), UpstreamError> {
+        // The person may have logged in meanwhile, and to ask costs nothing.
+        if state.login_needed {
+            return Ok(());
+        }
         let pause = state.not_before.map(|at| at.saturating_duration_since(Instant::now()));
         let Some(pause) = pause.filter(|pause| !pause.is_zero()) else { return Ok(()) };
-        if state.login_needed {
-            return Err(self.login_needed());
-        }
         let reason = state.last_error.as_deref().unwrap_or("it failed");
         let seconds = pause.as_secs() + 1;
         Err(self.unavailable(format!("{reason} (the next attempt is in {seconds} s)")))
@@ -226,9 +244,12 @@ impl Upstream {
     async fn open_and_list(&self) -> Result<Arc<Connection>, OpenError> {
         let era = self.state().era;
         let connection = match Connection::open(&self.spec, era, &self.means).await {
-            // A server that changed its generation since the last time.
-            Err(OpenError::Handshake(_)) if era != Era::Unknown => {
-                Connection::open(&self.spec, Era::Unknown, &self.means).await?
+            // A server that was too slow for the probe and speaks the newer protocol, or one that
+            // changed its generation since the last time.
+            Err(OpenError::Handshake(reason)) => {
+                let other = if era == Era::Unknown { Era::Discover } else { Era::Unknown };
+                let again = Connection::open(&self.spec, other, &self.means).await;
+                again.map_err(|_| OpenError::Handshake(reason))?
             }
             opened => opened?,
         };
@@ -329,13 +350,31 @@ impl Upstream {
         }
     }
 
-    /// Reads the tools again after the server said that they changed.
+    /// Reads the tools again after the server said that they changed. Changes that come while
+    /// one reading is due are read together, and a server that does not stop to tell them costs
+    /// no more than one reading after another.
     pub(super) async fn list_again(&self) {
+        if self.listing_is_due.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let _listing = self.listing.lock().await;
+        tokio::time::sleep(CHANGES_TIME).await;
+        self.listing_is_due.store(false, Ordering::Release);
+        self.list_now().await;
+    }
+
+    /// Reads the tools again, if the server runs.
+    pub(super) async fn list_now(&self) {
         let connection = self.state().connection.clone();
         let Some(connection) = connection else { return };
-        match connection.list_tools().await {
-            Ok(tools) => self.publish(&connection, tools),
-            Err(error) => self.state().last_error = Some(error.to_string()),
+        let listed = tokio::time::timeout(self.spec.start_timeout, connection.list_tools()).await;
+        match listed {
+            Ok(Ok(tools)) => self.publish(&connection, tools),
+            Ok(Err(error)) => self.state().last_error = Some(error.to_string()),
+            Err(_) => {
+                let reason = "it said that its tools changed, and does not list them";
+                self.state().last_error = Some(reason.to_owned());
+            }
         }
     }
 

@@ -11,13 +11,13 @@ use reqwest::{
 use rmcp::{
     RoleClient,
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
-    transport::{Transport, streamable_http_client::AuthRequiredError},
+    transport::{AuthError, Transport, streamable_http_client::AuthRequiredError},
 };
 use sse_stream::{Sse, SseStream};
 use thiserror::Error;
 use tokio_util::sync::DropGuard;
 
-use super::raw::RawTools;
+use super::{bearer::Bearer, raw::RawTools};
 
 /// How long the server may take to name the address for messages.
 const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
@@ -26,6 +26,8 @@ const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
 pub(super) enum SseTransportError {
     #[error(transparent)]
     Http(#[from] reqwest::Error),
+    #[error(transparent)]
+    Login(#[from] AuthError),
     #[error("Auth required")]
     AuthRequired(#[source] AuthRequiredError),
     #[error("the server answered with HTTP {0}")]
@@ -44,6 +46,7 @@ pub(super) enum SseTransportError {
 pub(super) struct SseTransport {
     client: reqwest::Client,
     headers: HeaderMap,
+    bearer: Arc<Bearer>,
     endpoint: Url,
     events: BoxStream<'static, Result<Sse, sse_stream::Error>>,
     raw: RawTools,
@@ -56,12 +59,15 @@ impl SseTransport {
         client: reqwest::Client,
         url: Url,
         headers: HeaderMap,
+        bearer: Arc<Bearer>,
         raw: RawTools,
         alive: Arc<DropGuard>,
     ) -> Result<Self, SseTransportError> {
-        let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
-        let response = request.headers(headers.clone()).send().await?;
-        check(&response)?;
+        let request = || {
+            let request = client.get(url.clone()).header(ACCEPT, "text/event-stream");
+            request.headers(headers.clone())
+        };
+        let response = send(request, &bearer).await?;
         let is_events = response
             .headers()
             .get(CONTENT_TYPE)
@@ -80,8 +86,32 @@ impl SseTransport {
         if endpoint.origin() != url.origin() {
             return Err(SseTransportError::ForeignEndpoint(endpoint.to_string()));
         }
-        Ok(Self { client, headers, endpoint, events, raw, _alive: alive })
+        Ok(Self { client, headers, bearer, endpoint, events, raw, _alive: alive })
     }
+}
+
+/// Sends a request with the token of the login, and once more if a newer one is needed.
+async fn send(
+    request: impl Fn() -> reqwest::RequestBuilder,
+    bearer: &Bearer,
+) -> Result<reqwest::Response, SseTransportError> {
+    let with = |token: Option<&str>| match token {
+        Some(token) => request().bearer_auth(token),
+        None => request(),
+    };
+    let token = bearer.token().await?;
+    let response = with(token.as_deref()).send().await?;
+    let response = match token {
+        Some(token) if response.status() == reqwest::StatusCode::UNAUTHORIZED => {
+            match bearer.renewed(&token).await? {
+                Some(token) => with(Some(&token)).send().await?,
+                None => response,
+            }
+        }
+        _ => response,
+    };
+    check(&response)?;
+    Ok(response)
 }
 
 fn check(response: &reqwest::Response) -> Result<(), SseTransportError> {
@@ -113,14 +143,15 @@ impl Transport<RoleClient> for SseTransport {
         &mut self,
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let request = self
-            .client
-            .post(self.endpoint.clone())
-            .headers(self.headers.clone())
-            .header(CONTENT_TYPE, "application/json");
+        let (client, endpoint) = (self.client.clone(), self.endpoint.clone());
+        let (headers, bearer) = (self.headers.clone(), Arc::clone(&self.bearer));
         async move {
-            let response = request.body(serde_json::to_vec(&message)?).send().await?;
-            check(&response)
+            let body = serde_json::to_vec(&message)?;
+            let request = || {
+                let request = client.post(endpoint.clone()).headers(headers.clone());
+                request.header(CONTENT_TYPE, "application/json").body(body.clone())
+            };
+            send(request, &bearer).await.map(drop)
         }
     }
 

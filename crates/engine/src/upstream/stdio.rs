@@ -20,7 +20,7 @@ use tokio::{
     time::Instant,
 };
 
-use tokio_util::sync::DropGuard;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{diary::Diary, raw::RawTools};
 
@@ -30,7 +30,7 @@ const LONGEST_LINE: usize = 32 << 20;
 const LINE_ENDS: usize = 256;
 /// A child of the older protocol may ignore `server/discover` instead of refusing it. After so
 /// long it counts as refused, and `initialize` is tried.
-const PROBE_PATIENCE: Duration = Duration::from_secs(2);
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Messages to and from a child process.
 pub(super) struct StdioTransport {
@@ -41,6 +41,8 @@ pub(super) struct StdioTransport {
     probe: Arc<Mutex<Probe>>,
     raw: RawTools,
     diary: Diary,
+    /// A message could not be sent: whoever still holds the other end does not read.
+    broken: CancellationToken,
     /// Tells the connection when this is dropped.
     _alive: Arc<DropGuard>,
 }
@@ -79,6 +81,7 @@ impl StdioTransport {
             probe: Arc::default(),
             raw,
             diary,
+            broken: CancellationToken::new(),
             _alive: alive,
         }
     }
@@ -203,6 +206,14 @@ impl Line {
     }
 }
 
+/// Without a time, for ever.
+async fn sleep_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}
+
 fn error_for(id: RequestId, code: ErrorCode, reason: String) -> ServerJsonRpcMessage {
     JsonRpcMessage::Error(JsonRpcError {
         jsonrpc: JsonRpcVersion2_0,
@@ -224,7 +235,7 @@ impl Transport<RoleClient> for StdioTransport {
             let mut probe = self.probe.lock().unwrap_or_else(PoisonError::into_inner);
             *probe = Probe::Asked(request.id.clone(), Instant::now());
         }
-        let stdin = Arc::clone(&self.stdin);
+        let (stdin, broken) = (Arc::clone(&self.stdin), self.broken.clone());
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
@@ -232,19 +243,21 @@ impl Transport<RoleClient> for StdioTransport {
             let Some(stdin) = stdin.as_mut() else {
                 return Err(std::io::ErrorKind::BrokenPipe.into());
             };
-            stdin.write_all(&line).await?;
-            stdin.flush().await
+            let written = stdin.write_all(&line).await;
+            if written.is_err() {
+                broken.cancel();
+            }
+            written
         }
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            let line = match self.patience() {
-                None => self.next_line().await,
-                Some(until) => match tokio::time::timeout_at(until, self.next_line()).await {
-                    Ok(line) => line,
-                    Err(_) => return self.give_up_probe(),
-                },
+            let (patience, broken) = (self.patience(), self.broken.clone());
+            let line = tokio::select! {
+                line = self.next_line() => line,
+                () = broken.cancelled() => return None,
+                () = sleep_until(patience) => return self.give_up_probe(),
             };
             match line {
                 Ok(Some(line)) => {

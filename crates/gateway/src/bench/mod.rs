@@ -2,6 +2,7 @@
 //! something to compare with.
 
 mod calls;
+mod gateway;
 mod python;
 mod sandbox;
 mod statistics;
@@ -22,7 +23,10 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
             let report = calls::measure(options.samples).await?;
             if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
-        Benchmark::Gateway(_) => {}
+        Benchmark::Gateway(options) => {
+            let report = gateway::measure(options.samples).await?;
+            if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
     }
     Ok(Exit::Success)
 }

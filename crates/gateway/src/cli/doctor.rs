@@ -7,7 +7,7 @@ use narrows_engine::{
     ExecuteRequest,
     upstream::{Health, Status},
 };
-use narrows_model::Program;
+use narrows_model::{Connection, Program};
 use narrows_sandbox::NoTools;
 use serde::Serialize;
 use serde_json::json;
@@ -71,7 +71,13 @@ pub(crate) async fn run(
             let names: Vec<String> = config.servers.iter().map(|spec| spec.name.clone()).collect();
             let broker = app::broker(&places, config.servers)?;
             let statuses = probe(&broker, &names).await;
-            checks.extend(statuses.iter().map(server));
+            checks.extend(statuses.iter().map(|status| {
+                let mut specs = broker.fleet().specs();
+                let spec = specs.find(|spec| spec.name == status.server);
+                let is_http =
+                    spec.is_some_and(|spec| matches!(spec.connection, Connection::Http(_)));
+                server(status, is_http)
+            }));
             broker.fleet().shut_down().await;
         }
     }
@@ -158,7 +164,7 @@ fn configuration(config: &Config, path: &Path) -> Check {
     }
 }
 
-fn server(status: &Status) -> Check {
+fn server(status: &Status, is_http: bool) -> Check {
     let subject = format!("server {}", status.server);
     let reason = status.last_error.clone().unwrap_or_default();
     match status.health {
@@ -172,13 +178,13 @@ fn server(status: &Status) -> Check {
             format!("narrows servers login {}", status.server),
         ),
         _ => {
-            let remedy = remedy(&reason, &status.server);
+            let remedy = remedy(&reason, &status.server, is_http);
             Check::bad(subject, reason, remedy)
         }
     }
 }
 
-fn remedy(reason: &str, server: &str) -> String {
+fn remedy(reason: &str, server: &str, is_http: bool) -> String {
     if reason.contains("not installed or not in PATH") {
         "install the command, or give its full path in the configuration".to_owned()
     } else if reason.contains("environment variable") {
@@ -187,6 +193,8 @@ fn remedy(reason: &str, server: &str) -> String {
         format!(
             "run its command by hand; if it only starts slowly, set servers.{server}.start_timeout"
         )
+    } else if is_http {
+        format!("check the url and the headers of servers.{server}, and whether it can be reached")
     } else {
         "run its command by hand, and see what it says".to_owned()
     }

@@ -1,13 +1,15 @@
 //! `narrows servers login`: OAuth in the browser, with a page of ours to come back to.
 
-use std::{net::Ipv4Addr, process::Stdio};
+use std::{net::Ipv4Addr, process::Stdio, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use narrows_engine::upstream::LoginStore;
 use narrows_model::{Connection, ServerSpec};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
-    net::TcpListener,
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+    sync::mpsc,
 };
 
 use super::servers::PATIENCE;
@@ -15,6 +17,10 @@ use crate::{
     app::{Exit, Setting},
     printer::Printer,
 };
+
+/// What a browser may take for a request, and how much it may be.
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+const MOST_REQUEST: u64 = 64 << 10;
 
 const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Narrows</title>\
     <body style='font:16px system-ui;margin:4em'><h1>Narrows</h1><p>";
@@ -47,51 +53,81 @@ pub(crate) async fn run(
         Connection::Http(http) => http.oauth.redirect_port.unwrap_or(0),
         Connection::Stdio(_) => 0,
     };
+    // Before anything is sent, so that no moment is left in which it would not be heard.
+    let interrupted = tokio::signal::ctrl_c();
+    tokio::select! {
+        logged_in = log_in(&args, &spec, port, &logins, printer) => {
+            logged_in?;
+            printer.note(format!("you are logged in to {:?}", spec.name));
+            Ok(Exit::Success)
+        }
+        _ = interrupted => Ok(Exit::Interrupted),
+    }
+}
+
+async fn log_in(
+    args: &LoginArgs,
+    spec: &ServerSpec,
+    port: u16,
+    logins: &LoginStore,
+    printer: Printer,
+) -> anyhow::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .await
         .with_context(|| format!("cannot listen on port {port} for the browser to come back"))?;
     let redirect = format!("http://127.0.0.1:{}/callback", listener.local_addr()?.port());
-    let login = logins.begin(&spec, &redirect).await?;
+    let login = logins.begin(spec, &redirect).await?;
     printer.note(format!("log in to {:?} here: {}", spec.name, login.url()));
     if !args.no_browser {
         open_browser(login.url());
     }
-    let callback = tokio::select! {
-        callback = wait_for_callback(&listener, &redirect) => callback?,
-        () = tokio::time::sleep(PATIENCE) => {
-            bail!("nobody came back from the browser within {} minutes", PATIENCE.as_secs() / 60)
-        }
-        _ = tokio::signal::ctrl_c() => return Ok(Exit::Interrupted),
+    let callback = tokio::time::timeout(PATIENCE, wait_for_callback(&listener)).await;
+    let Ok(callback) = callback else {
+        bail!("nobody came back from the browser within {} minutes", PATIENCE.as_secs() / 60)
     };
-    login.finish(&callback).await?;
-    printer.note(format!("you are logged in to {:?}", spec.name));
-    Ok(Exit::Success)
+    login.finish(&format!("{redirect}?{}", callback?)).await?;
+    Ok(())
 }
 
-/// The address that the browser came back to.
-async fn wait_for_callback(listener: &TcpListener, redirect: &str) -> anyhow::Result<String> {
+/// The query that the browser came back with. Browsers also open connections that they do not
+/// use, and ask for an icon.
+async fn wait_for_callback(listener: &TcpListener) -> anyhow::Result<String> {
+    let (found, mut callback) = mpsc::channel(1);
     loop {
-        let (mut stream, _) = listener.accept().await?;
-        let mut line = String::new();
-        // Whatever else knocks here is sent away; a browser also asks for an icon.
-        let read = BufReader::new(&mut stream).read_line(&mut line).await;
-        let path = line.split(' ').nth(1).unwrap_or_default();
-        let query = path.strip_prefix("/callback?");
-        let (status, text) = match (read, query) {
-            (Ok(_), Some(_)) => ("200 OK", "You can close this page and go back."),
-            _ => ("404 Not Found", "There is nothing here."),
-        };
-        let body = format!("{PAGE}{text}");
-        let response = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            body.len()
-        );
-        let _ = stream.write_all(response.as_bytes()).await;
-        let _ = stream.shutdown().await;
-        if let Some(query) = query {
-            return Ok(format!("{redirect}?{query}"));
+        tokio::select! {
+            accepted = listener.accept() => {
+                let (stream, found) = (accepted?.0, found.clone());
+                tokio::spawn(async move {
+                    let answered = tokio::time::timeout(REQUEST_TIME, answer(stream)).await;
+                    if let Ok(Ok(Some(query))) = answered {
+                        let _ = found.send(query).await;
+                    }
+                });
+            }
+            Some(query) = callback.recv() => return Ok(query),
         }
     }
+}
+
+/// Answers one request of the browser, and gives its query if it is the one we wait for.
+async fn answer(mut stream: TcpStream) -> std::io::Result<Option<String>> {
+    let mut lines = BufReader::new(&mut stream).take(MOST_REQUEST).lines();
+    let request = lines.next_line().await?.unwrap_or_default();
+    while lines.next_line().await?.is_some_and(|line| !line.is_empty()) {}
+    let path = request.split(' ').nth(1).unwrap_or_default();
+    let query = path.strip_prefix("/callback?").map(str::to_owned);
+    let (status, text) = match query {
+        Some(_) => ("200 OK", "You can close this page and go back."),
+        None => ("404 Not Found", "There is nothing here."),
+    };
+    let body = format!("{PAGE}{text}");
+    let response = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(response.as_bytes()).await?;
+    stream.shutdown().await?;
+    Ok(query)
 }
 
 /// A browser that cannot be opened is no error: the address was shown.

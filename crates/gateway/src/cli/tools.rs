@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_engine::{
     broker::Broker,
-    definition,
+    definition, nearest,
     search::{self, Detail, Found, SearchRequest},
 };
 use serde_json::json;
@@ -88,6 +88,7 @@ pub(crate) async fn run(
 async fn run_with(args: ToolsArgs, broker: &Broker, printer: Printer) -> anyhow::Result<Exit> {
     match args.what {
         ToolsCommand::List(args) => {
+            check_server(broker, args.server.as_deref())?;
             learn(broker, args.server.as_deref(), printer).await;
             let request = SearchRequest {
                 server: args.server,
@@ -98,6 +99,7 @@ async fn run_with(args: ToolsArgs, broker: &Broker, printer: Printer) -> anyhow:
             show(&found, args.json, printer);
         }
         ToolsCommand::Search(args) => {
+            check_server(broker, args.server.as_deref())?;
             learn(broker, args.server.as_deref(), printer).await;
             let request = SearchRequest {
                 query: args.query,
@@ -127,6 +129,17 @@ async fn run_with(args: ToolsArgs, broker: &Broker, printer: Printer) -> anyhow:
         }
     }
     Ok(Exit::Success)
+}
+
+fn check_server(broker: &Broker, server: Option<&str>) -> anyhow::Result<()> {
+    let Some(server) = server else { return Ok(()) };
+    let known = broker.catalog().modules().keys().map(String::as_str);
+    anyhow::ensure!(
+        broker.catalog().server_of(server).is_some(),
+        "there is no server {server:?}{}",
+        nearest(server, known)
+    );
+    Ok(())
 }
 
 /// Starts the servers whose tools are not known. What does not start is told, and left out.

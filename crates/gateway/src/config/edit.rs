@@ -26,7 +26,7 @@ pub(crate) enum Existing {
 pub(crate) enum EditError {
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error("there is a server {name} already; remove it first, or choose another name")]
+    #[error("there is a server {name} already; choose another name, or replace it with --force")]
     Exists { name: String },
     #[error("there is no server {name}{near}")]
     Unknown { name: String, near: Nearest },

@@ -1,126 +1,107 @@
 //! `narrows demo`: the main job on built-in data, for those who see it for the first time.
 
-mod sample;
+mod data;
 pub(crate) mod server;
+mod tour;
+mod workflow;
+
+use std::sync::Arc;
 
 use anyhow::Context;
-use narrows_engine::{ExecuteRequest, Executor};
-use narrows_model::{Limits, Outcome, Program};
-use narrows_sandbox::SandboxConfig;
+use narrows_model::{Connection, Limits, ServerSpec, StdioSpec, Template};
+use rmcp::ServiceExt;
 use serde_json::json;
-use std::{sync::atomic::Ordering, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use crate::{app::Exit, cli::DemoArgs, printer::Printer};
-use sample::SampleHost;
+use crate::{
+    app::{self, Exit},
+    cli::DemoArgs,
+    config::Places,
+    mcp::{Gateway, Session, Surface},
+    printer::Printer,
+};
+use workflow::{Client, Comparison, WORKFLOWS};
 
-/// One stop of the tour.
-struct Stop {
-    title: &'static str,
-    /// What to look at.
-    lesson: &'static str,
-    name: &'static str,
-    source: &'static str,
-    succeeds: bool,
-}
-
-const TOUR: [Stop; 4] = [
-    Stop {
-        title: "An agent's program calls tools and keeps the data to itself",
-        lesson: "Only what it printed and its result would reach the model.",
-        name: "overdue.py",
-        source: include_str!("programs/overdue.py"),
-        succeeds: true,
-    },
-    Stop {
-        title: "It is real Python, with the standard library",
-        lesson: "Classes, generators, sqlite3, statistics and time zones work as everywhere.",
-        name: "report.py",
-        source: include_str!("programs/report.py"),
-        succeeds: true,
-    },
-    Stop {
-        title: "A mistake reads like Python's own",
-        lesson: "The line, the source and the reason, and nothing of the sandbox.",
-        name: "mistake.py",
-        source: include_str!("programs/mistake.py"),
-        succeeds: false,
-    },
-    Stop {
-        title: "What runs away is stopped, and what it printed is kept",
-        lesson: "There is no file, no network and no process to reach, and every resource has a limit.",
-        name: "runaway.py",
-        source: include_str!("programs/runaway.py"),
-        succeeds: false,
-    },
-];
+/// Pipes between parts of the demo, in bytes.
+const PIPE: usize = 1 << 20;
 
 pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let executor = Executor::new(SandboxConfig::default())?;
-    let mut outcomes = Vec::new();
-    for (number, stop) in TOUR.iter().enumerate() {
-        let host = SampleHost::default();
+    // Nothing of the demo stays: its cache and data are in a directory that goes with it.
+    let home = tempfile::tempdir().context("there is no place for temporary files")?;
+    let below = |name: &str| home.path().join(name);
+    let places = Places { config: below("config"), data: below("data"), cache: below("cache") };
+    let broker = app::broker(&places, vec![company()?])?;
+    let gateway = Gateway::new(broker.clone(), Limits::default(), None, Surface::Core);
+    if !args.json {
+        printer.line("A server with 10,000 expenses, trips, parks and issues is started over MCP.");
+    }
+    broker.fleet().start("company").await?;
+    let narrows = client_of(Arc::clone(&gateway)).await?;
+    let direct = direct_client().await?;
+
+    let mut comparisons = Vec::new();
+    for (number, workflow) in WORKFLOWS.iter().enumerate() {
+        let comparison = workflow.compare(&direct, &narrows).await?;
         if !args.json {
-            printer.line(format!("\n{}. {}\n", number + 1, stop.title));
-            printer.line(indented(stop.source, "   | "));
+            show(number + 1, &comparison, printer);
         }
-        let request = ExecuteRequest {
-            program: Program { name: stop.name.into(), ..Program::new(stop.source) },
-            limits: Limits { wall_time: Duration::from_secs(1), ..Limits::default() },
-            ..ExecuteRequest::default()
-        };
-        let outcome = executor.execute(request, &host, CancellationToken::new()).await?;
-        anyhow::ensure!(
-            outcome.is_success() == stop.succeeds,
-            "the demo's {} did not end as it should: {:?}",
-            stop.name,
-            outcome.ending
-        );
-        let bytes = host.answered_bytes.load(Ordering::Relaxed);
-        if args.json {
-            outcomes.push(json!({ "name": stop.name, "tool_bytes": bytes, "outcome": outcome }));
-        } else {
-            show(&outcome, bytes, printer)?;
-            printer.line(format!("   {}", stop.lesson));
-        }
+        comparisons.push(comparison);
     }
+    let stops = tour::run(WORKFLOWS.len() + 1, args.json, printer).await?;
     if args.json {
-        printer.json(&outcomes);
+        printer.json(&json!({ "workflows": comparisons, "stops": stops }));
     } else {
-        printer.line(
-            "\nNow your own: narrows run -c 'result = sum(range(10))'   (narrows run --help)",
-        );
+        printer.line("\nNow your own servers:  narrows import   (or narrows servers add --help)");
+        printer.line("and your client:       claude mcp add narrows -- narrows serve");
     }
+    direct.cancel().await?;
+    narrows.cancel().await?;
+    gateway.shut_down().await;
     Ok(Exit::Success)
 }
 
-fn show(outcome: &Outcome, tool_bytes: usize, printer: Printer) -> anyhow::Result<()> {
-    if !outcome.stdout.is_empty() {
-        printer.line(indented(&outcome.stdout, "   > "));
-    }
-    if !outcome.result.is_null() {
-        let result = serde_json::to_string(&outcome.result).context("the result is not JSON")?;
-        printer.line(format!("   result: {result}"));
-    }
-    if let Some(failure) = outcome.failure() {
-        let text = if failure.traceback.is_empty() { &failure.message } else { &failure.traceback };
-        printer.line(indented(text, "   ! "));
-    }
-    let mut figures = format!("   ({:.1} ms", outcome.wall_time.as_secs_f64() * 1e3);
-    if outcome.tool_calls > 0 {
-        let shown = outcome.stdout.len() + outcome.result.to_string().len();
-        figures += &format!(
-            ", {} tool calls answered {} KB in the sandbox, {shown} bytes came out",
-            outcome.tool_calls,
-            tool_bytes / 1024
-        );
-    }
-    printer.line(figures + ")");
-    Ok(())
+/// The demo's server: this program in another mode.
+fn company() -> anyhow::Result<ServerSpec> {
+    let program = std::env::current_exe().context("the path of this program is not known")?;
+    let command = program.to_str().context("the path of this program is not UTF-8")?;
+    let stdio = StdioSpec {
+        command: Template::new(command.replace("${", "$${")),
+        args: vec!["demo-server".into()],
+        ..StdioSpec::default()
+    };
+    Ok(ServerSpec::new("company", Connection::Stdio(stdio)))
 }
 
-fn indented(text: &str, margin: &str) -> String {
-    let lines: Vec<String> =
-        text.trim_end().lines().map(|line| format!("{margin}{line}")).collect();
-    lines.join("\n")
+/// A client of the gateway, as a model's application has it.
+async fn client_of(gateway: Arc<Gateway>) -> anyhow::Result<Client> {
+    let (near, far) = tokio::io::duplex(PIPE);
+    let session = Session::new(gateway);
+    tokio::spawn(async move {
+        if let Ok(running) = session.serve_with_ct(far, CancellationToken::new()).await {
+            let _ = running.waiting().await;
+        }
+    });
+    Ok(().serve(near).await?)
+}
+
+/// A client of the server itself, without the gateway.
+async fn direct_client() -> anyhow::Result<Client> {
+    let (near, far) = tokio::io::duplex(PIPE);
+    tokio::spawn(async move {
+        if let Ok(running) = server::company().serve(far).await {
+            let _ = running.waiting().await;
+        }
+    });
+    Ok(().serve(near).await?)
+}
+
+fn show(number: usize, comparison: &Comparison, printer: Printer) {
+    printer.line(format!("\n{number}. {}\n", comparison.title));
+    printer.line(tour::indented(comparison.program, "   | "));
+    printer.line(tour::indented(&comparison.answer, "   > "));
+    let ratio = comparison.tokens_direct as f64 / comparison.tokens_narrows.max(1) as f64;
+    printer.line(format!(
+        "   through the model: {} tokens in {} tool calls, or {} with Narrows: {ratio:.0} times less ({:.0} ms; o200k, an estimate)",
+        comparison.tokens_direct, comparison.tool_calls, comparison.tokens_narrows, comparison.milliseconds,
+    ));
 }

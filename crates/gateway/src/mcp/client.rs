@@ -26,21 +26,20 @@ pub(super) type Answer<T> = oneshot::Sender<Result<T, ErrorData>>;
 /// Collects events for the client; whoever talks to the client takes them from the other end.
 pub(super) struct Client {
     events: mpsc::UnboundedSender<Event>,
-    elicits: bool,
-    samples: bool,
+    session: u64,
+    capabilities: ClientCapabilities,
 }
 
 impl Client {
     pub(super) fn new(
-        capabilities: Option<&ClientCapabilities>,
+        session: u64,
+        capabilities: Option<ClientCapabilities>,
     ) -> (Self, mpsc::UnboundedReceiver<Event>) {
         let (events, receiver) = mpsc::unbounded_channel();
-        let client = Self {
-            events,
-            elicits: capabilities.is_some_and(|client| client.elicitation.is_some()),
-            samples: capabilities.is_some_and(|client| client.sampling.is_some()),
-        };
-        (client, receiver)
+        let mut capabilities = capabilities.unwrap_or_default();
+        // What we do not pass on, a server shall not count on.
+        capabilities.extensions = None;
+        (Self { events, session, capabilities }, receiver)
     }
 
     pub(super) fn output(&self, stream: OutputStream, text: &str) {
@@ -67,6 +66,14 @@ fn unsupported(server: &str, what: &str) -> ErrorData {
 }
 
 impl Caller for Client {
+    fn client(&self) -> u64 {
+        self.session
+    }
+
+    fn capabilities(&self) -> ClientCapabilities {
+        self.capabilities.clone()
+    }
+
     fn progress(&self, _server: &str, progress: Progress) {
         self.tell(Event::Progress(progress));
     }
@@ -81,7 +88,7 @@ impl Caller for Client {
         server: &str,
         question: ElicitRequestParams,
     ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
-        if !self.elicits {
+        if self.capabilities.elicitation.is_none() {
             let refused = Err(unsupported(server, "input from the user (elicitation)"));
             return Box::pin(std::future::ready(refused));
         }
@@ -93,7 +100,7 @@ impl Caller for Client {
         server: &str,
         request: CreateMessageRequestParams,
     ) -> BoxFuture<'_, Result<CreateMessageResult, ErrorData>> {
-        if !self.samples {
+        if self.capabilities.sampling.is_none() {
             let refused = Err(unsupported(server, "a completion by the model (sampling)"));
             return Box::pin(std::future::ready(refused));
         }

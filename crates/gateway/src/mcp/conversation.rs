@@ -36,6 +36,8 @@ pub(super) struct Work<T> {
     questions: u32,
     streamed: usize,
     progress: f64,
+    /// Several tools tell their progress, and it has to be one that only grows.
+    counts_progress: bool,
     /// An event that was taken too early.
     next: Option<Event>,
 }
@@ -56,12 +58,13 @@ impl<T: Send + 'static> Work<T> {
     /// Starts work for the client of a request.
     pub(super) fn start<F>(
         context: &RequestContext<RoleServer>,
+        session: u64,
         work: impl FnOnce(Arc<Client>) -> F,
     ) -> Self
     where
         F: Future<Output = T> + Send + 'static,
     {
-        let (client, events) = Client::new(context.client_capabilities().as_ref());
+        let (client, events) = Client::new(session, context.client_capabilities());
         Self {
             task: tokio::spawn(work(Arc::new(client))),
             events,
@@ -69,8 +72,15 @@ impl<T: Send + 'static> Work<T> {
             questions: 0,
             streamed: 0,
             progress: 0.0,
+            counts_progress: false,
             next: None,
         }
+    }
+
+    /// For work that calls many tools.
+    pub(super) fn counting_progress(mut self) -> Self {
+        self.counts_progress = true;
+        self
     }
 
     /// Answers of the client to what it was asked.
@@ -102,8 +112,11 @@ impl<T: Send + 'static> Work<T> {
                     return Err(ErrorData::internal_error("the call was cancelled", None));
                 }
                 Some(event) = next_event(&mut self.next, &mut self.events) => match event {
+                    Event::Progress(progress) if self.counts_progress => {
+                        self.progress += 1.0;
+                        teller.progress(self.progress, None, Some(progress.to_string())).await;
+                    }
                     Event::Progress(progress) => {
-                        self.progress = self.progress.max(progress.done);
                         teller.progress(progress.done, progress.total, progress.message).await;
                     }
                     Event::Log(message) => teller.log(message).await,

@@ -41,7 +41,7 @@ pub(crate) async fn serve(
     let address = listener.local_addr()?;
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts(&door, address))
-        .with_allowed_origins(door.allowed_origins.clone())
+        .with_allowed_origins(origins(&door, address))
         .enforce_origin_validation()
         .with_max_request_body_bytes(MOST_BODY_BYTES)
         .with_cancellation_token(stop.child_token());
@@ -68,6 +68,13 @@ fn hosts(door: &Door, address: SocketAddr) -> Vec<String> {
     }
     hosts.extend(door.allowed_hosts.iter().cloned());
     hosts
+}
+
+/// The web pages that may call us: those that we serve ourselves, and those of the configuration.
+fn origins(door: &Door, address: SocketAddr) -> Vec<String> {
+    let port = address.port();
+    let own = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
+    own.into_iter().chain(door.allowed_origins.iter().cloned()).collect()
 }
 
 async fn admit(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {

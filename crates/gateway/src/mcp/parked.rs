@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rmcp::{ErrorData, model::CallToolResponse};
+use rmcp::{ErrorData, model::ServerResult};
 
 use super::conversation::Work;
 
@@ -18,14 +18,15 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// Work that waits holds memory: more than this and the oldest is given up.
 const MOST: usize = 256;
 
-pub(super) type CallWork = Work<Result<CallToolResponse, ErrorData>>;
+/// Whatever a client asked for.
+pub(super) type ClientWork = Work<Result<ServerResult, ErrorData>>;
 
 #[derive(Default)]
-pub(super) struct Parked(Mutex<HashMap<String, (Instant, CallWork)>>);
+pub(super) struct Parked(Mutex<HashMap<String, (Instant, ClientWork)>>);
 
 impl Parked {
     /// Keeps work, and gives the secret to come back with.
-    pub(super) fn park(&self, work: CallWork) -> Result<String, ErrorData> {
+    pub(super) fn park(&self, work: ClientWork) -> Result<String, ErrorData> {
         let secret = crate::secret::random_hex()
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +42,7 @@ impl Parked {
     }
 
     /// The work that waits for this secret, once.
-    pub(super) fn resume(&self, secret: &str) -> Option<CallWork> {
+    pub(super) fn resume(&self, secret: &str) -> Option<ClientWork> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parked.remove(secret).map(|(_, work)| work)
     }

@@ -11,7 +11,7 @@ use futures::future::join_all;
 use narrows_engine::{
     broker::Broker,
     catalog::Tool,
-    upstream::{Caller, Nobody, UpstreamError},
+    upstream::{Nobody, UpstreamError},
 };
 use narrows_model::{Expose, ServerSpec};
 use rmcp::{
@@ -22,6 +22,7 @@ use rmcp::{
         ServerResult,
     },
 };
+use serde_json::json;
 
 /// `auto` passes a server through while its tools, as JSON, are no longer than this: about a
 /// thousand tokens.
@@ -225,56 +226,23 @@ impl Passthrough {
         }
     }
 
-    /// Sends a request to the server that has an item: the one that listed it, or else the first
-    /// that knows it.
-    pub(super) async fn ask_owner(
-        &self,
-        item: &Item,
-        request: ClientRequest,
-        caller: Arc<dyn Caller>,
-    ) -> Result<(String, ServerResult), ErrorData> {
+    /// The servers that may have an item: the one that listed it, or else all.
+    pub(super) fn owners(&self, item: &Item) -> Vec<String> {
         let owner = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(item).cloned();
-        let servers = match owner {
-            Some(owner) => vec![owner],
-            None => self.servers.clone(),
-        };
-        let mut refusal = not_found(item);
-        for server in servers {
-            let asked =
-                self.broker.fleet().request(&server, request.clone(), Arc::clone(&caller)).await;
-            match asked {
-                Ok(result) => return Ok((server, result)),
-                Err(error) => refusal = of_upstream(error),
-            }
-        }
-        Err(refusal)
+        owner.map_or_else(|| self.servers.clone(), |owner| vec![owner])
     }
 
     /// Asks to be told when a resource changes.
     pub(super) async fn subscribe(&self, uri: &str) -> Result<(), ErrorData> {
-        let item = Item::Resource(uri.to_owned());
-        let owner = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(&item).cloned();
-        let servers = owner.map_or_else(|| self.servers.clone(), |owner| vec![owner]);
-        let mut refusal = not_found(&item);
-        for server in servers {
+        let message = format!("there is no resource {uri:?}");
+        let mut refusal = ErrorData::resource_not_found(message, Some(json!({ "uri": uri })));
+        for server in self.owners(&Item::Resource(uri.to_owned())) {
             match self.broker.fleet().subscribe(&server, uri).await {
                 Ok(()) => return Ok(()),
                 Err(error) => refusal = of_upstream(error),
             }
         }
         Err(refusal)
-    }
-}
-
-fn not_found(item: &Item) -> ErrorData {
-    match item {
-        Item::Prompt(name) => {
-            ErrorData::invalid_params(format!("there is no prompt {name:?}"), None)
-        }
-        Item::Resource(uri) => ErrorData::resource_not_found(
-            format!("there is no resource {uri:?}"),
-            Some(serde_json::json!({ "uri": uri })),
-        ),
     }
 }
 

@@ -2,13 +2,17 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use narrows_engine::{
-    definition,
+    catalog::Tool as CatalogTool,
+    definition, nearest,
     search::{self, SearchRequest},
-    upstream::{Change, Era, Nobody, ServerChange},
+    upstream::{Caller, Change, Era, ServerChange},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -16,11 +20,11 @@ use rmcp::{
         CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest,
         CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock, GetPromptRequest,
         GetPromptRequestParams, GetPromptResponse, Implementation, InputRequiredResult,
-        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        LoggingLevel, PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams,
-        ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, ServerResult,
-        SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability,
-        UnsubscribeRequestParams,
+        InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequest,
+        ReadResourceRequestParams, ReadResourceResponse, Reference, ResultType, ServerCapabilities,
+        ServerConfig, ServerResult, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, ToolsCapability, UnsubscribeRequestParams,
     },
     service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
@@ -32,18 +36,20 @@ use super::{
     conversation::{Turn, Work},
     gateway::Gateway,
     own_tools,
-    parked::CallWork,
+    parked::ClientWork,
     passthrough::{Item, of_upstream},
 };
 
 const INSTRUCTIONS: &str = "Write Python with execute_code to use the tools of all connected \
-    servers: search_tools finds them, `from servers.NAME import tool` imports them, every call is \
+    servers: search_tools finds them, `from servers.NAME import tool` imports them, every tool call is \
     awaited. Filter data in the code, and return only what is needed.";
 
 /// The server side of one client's session.
 #[derive(Clone)]
 pub(crate) struct Session {
     gateway: Arc<Gateway>,
+    /// Tells the clients of a gateway apart.
+    number: u64,
     state: Arc<Mutex<State>>,
 }
 
@@ -57,7 +63,9 @@ struct State {
 
 impl Session {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
-        Self { gateway, state: Arc::default() }
+        static SESSIONS: AtomicU64 = AtomicU64::new(1);
+        let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
+        Self { gateway, number, state: Arc::default() }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -86,79 +94,121 @@ impl Session {
         tools
     }
 
-    fn begin(
+    /// Starts the work that a call asks for.
+    async fn begin(
         &self,
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<CallWork, ErrorData> {
+    ) -> Result<ClientWork, ErrorData> {
         let gateway = Arc::clone(&self.gateway);
         let arguments = params.arguments.clone().unwrap_or_default();
-        match params.name.as_ref() {
-            "execute_code" | "execute_python" => Ok(Work::start(context, |client| async move {
-                match CodeRequest::read(arguments) {
-                    Ok(request) => code::execute(gateway, request, client).await.map(Into::into),
-                    Err(mistake) => Ok(failed(mistake).into()),
-                }
-            })),
-            "search_tools" => {
-                Ok(Work::start(
-                    context,
-                    |_| async move { Ok(search_tools(&gateway, arguments).into()) },
-                ))
+        Ok(match params.name.as_ref() {
+            "execute_code" | "execute_python" => {
+                let work = Work::start(context, self.number, |client| async move {
+                    match CodeRequest::read(arguments) {
+                        Ok(request) => code::execute(gateway, request, client).await.map(of_result),
+                        Err(mistake) => Ok(of_result(failed(mistake))),
+                    }
+                });
+                work.counting_progress()
             }
-            "get_tool_definition" => Ok(Work::start(context, |_| async move {
-                Ok(get_tool_definition(&gateway, arguments).await.into())
-            })),
-            name => self.pass_through(name, params.clone(), context),
-        }
-    }
-
-    fn pass_through(
-        &self,
-        name: &str,
-        params: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallWork, ErrorData> {
-        let ours = own_tools::tools(self.gateway.surface);
-        let passed = self.gateway.passthrough.tools(&ours);
-        let Some((_, tool)) = passed.iter().find(|(known, _)| known == name) else {
-            let known = ours.iter().map(|tool| tool.name.as_ref());
-            let known = known.chain(passed.iter().map(|(name, _)| name.as_str()));
-            let hint = narrows_engine::nearest(name, known);
-            let hint = match hint.0.is_empty() {
-                true => "; call it from execute_code, or find it with search_tools".to_owned(),
-                false => hint.to_string(),
-            };
-            return Err(ErrorData::invalid_params(
-                format!("there is no tool {name:?}{hint}"),
-                None,
-            ));
-        };
-        let (gateway, tool) = (Arc::clone(&self.gateway), Arc::clone(tool));
-        let is_modern = is_modern(context);
-        Ok(Work::start(context, |client| async move {
-            let server = tool.id.server.clone();
-            if is_modern && gateway.broker.fleet().era(&server) == Era::Discover {
-                // Both sides speak the newer protocol: questions and answers pass as they are.
+            "search_tools" => Work::start(context, self.number, |_| async move {
+                Ok(of_result(search_tools(&gateway, arguments).await))
+            }),
+            "get_tool_definition" => Work::start(context, self.number, |_| async move {
+                Ok(of_result(get_tool_definition(&gateway, arguments).await))
+            }),
+            _ => {
+                let tool = self.passed_tool(&params.name).await?;
                 let mut params = params;
                 params.meta = None;
                 params.name = tool.id.tool.clone().into();
                 let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-                return match gateway.broker.fleet().request(&server, request, client).await {
-                    Ok(ServerResult::CallToolResult(result)) => Ok(result.into()),
-                    Ok(ServerResult::InputRequiredResult(result)) => Ok(result.into()),
-                    Ok(_) => {
-                        Err(ErrorData::internal_error("the server did not answer the call", None))
-                    }
-                    Err(error) => Err(of_upstream(error)),
+                self.pass(Some(tool.id.server.clone()), None, request, context)
+            }
+        })
+    }
+
+    /// The tool of a server that the client sees by this name.
+    async fn passed_tool(&self, name: &str) -> Result<Arc<CatalogTool>, ErrorData> {
+        let ours = own_tools::tools(self.gateway.surface);
+        let mut passed = self.gateway.passthrough.tools(&ours);
+        if !passed.iter().any(|(known, _)| known == name) {
+            self.gateway.passthrough.ready().await;
+            passed = self.gateway.passthrough.tools(&ours);
+        }
+        if let Some((_, tool)) = passed.iter().find(|(known, _)| known == name) {
+            return Ok(Arc::clone(tool));
+        }
+        let known = ours.iter().map(|tool| tool.name.as_ref());
+        let hint = nearest(name, known.chain(passed.iter().map(|(name, _)| name.as_str())));
+        let hint = match hint.0.is_empty() {
+            true => "; call it from execute_code, or find it with search_tools".to_owned(),
+            false => hint.to_string(),
+        };
+        Err(ErrorData::invalid_params(format!("there is no tool {name:?}{hint}"), None))
+    }
+
+    /// Passes a request on, to a server or to whoever has an item.
+    fn pass(
+        &self,
+        server: Option<String>,
+        item: Option<Item>,
+        request: ClientRequest,
+        context: &RequestContext<RoleServer>,
+    ) -> ClientWork {
+        let gateway = Arc::clone(&self.gateway);
+        // If both sides speak the newer protocol, questions and answers pass as they are.
+        let asks_itself = is_modern(context);
+        Work::start(context, self.number, |client| async move {
+            let servers = match (server, item) {
+                (Some(server), _) => vec![server],
+                (None, Some(item)) => gateway.passthrough.owners(&item),
+                (None, None) => Vec::new(),
+            };
+            let mut refusal = ErrorData::invalid_params("no server has it", None);
+            for server in servers {
+                let client: Arc<dyn Caller> = Arc::clone(&client) as _;
+                let passed = if asks_itself && gateway.broker.fleet().era(&server) == Era::Discover
+                {
+                    gateway.broker.fleet().request(&server, request.clone(), client).await
+                } else {
+                    gateway.broker.pass(&server, request.clone(), client).await
                 };
+                match passed {
+                    Ok(result) => return Ok(result),
+                    Err(error) => refusal = of_upstream(error),
+                }
             }
-            let arguments = params.arguments.unwrap_or_default();
-            match gateway.broker.pass(&tool, arguments, client).await {
-                Ok(result) => Ok(result.into()),
-                Err(error) => Err(of_upstream(error)),
+            Err(refusal)
+        })
+    }
+
+    /// Talks with the client until the work is done, or until the client has to answer.
+    async fn converse(
+        &self,
+        mut work: ClientWork,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ServerResult, ErrorData> {
+        match work.go_on(context, self.level(context)).await? {
+            Turn::Done(result) => result,
+            Turn::Asks(questions) => {
+                let secret = self.gateway.parked.park(work)?;
+                let asks = InputRequiredResult::new(Some(questions), Some(secret));
+                Ok(ServerResult::InputRequiredResult(asks))
             }
-        }))
+        }
+    }
+
+    /// Work that waits for what a client came back with.
+    fn resume(
+        &self,
+        state: Option<&str>,
+        answers: &mut Option<InputResponses>,
+    ) -> Option<ClientWork> {
+        let mut work = self.gateway.parked.resume(state?)?;
+        work.answer(answers.take().unwrap_or_default());
+        Some(work)
     }
 
     /// Tells a client of the older protocol what changes, as long as it is there.
@@ -218,11 +268,12 @@ fn failed(message: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message)])
 }
 
-fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+async fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
     let request: SearchRequest = match serde_json::from_value(Value::Object(arguments)) {
         Ok(request) => request,
         Err(error) => return failed(format!("the arguments do not fit: {error}")),
     };
+    gateway.broker.learn().await;
     let found = search::search(&gateway.broker.catalog().snapshot(), &request);
     if found.is_empty() {
         let servers: Vec<&str> =
@@ -302,25 +353,22 @@ impl ServerHandler for Session {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let level = self.level(&context);
-        let parked =
-            request.request_state.as_deref().and_then(|secret| self.gateway.parked.resume(secret));
-        let mut work = match parked {
-            Some(mut work) => {
-                work.answer(request.input_responses.unwrap_or_default());
-                work
-            }
-            None => self.begin(request, &context)?,
+        let state = request.request_state.clone();
+        let work = match self.resume(state.as_deref(), &mut request.input_responses) {
+            Some(work) => work,
+            None => self.begin(request, &context).await?,
         };
-        match work.go_on(&context, level).await? {
-            Turn::Done(result) => result,
-            Turn::Asks(questions) => {
-                let secret = self.gateway.parked.park(work)?;
-                Ok(InputRequiredResult::new(Some(questions), Some(secret)).into())
+        match self.converse(work, &context).await? {
+            ServerResult::CallToolResult(mut result) => {
+                // Servers of the older protocol do not say it; clients of the newer must be told.
+                result.result_type.get_or_insert(ResultType::COMPLETE);
+                Ok(result.into())
             }
+            ServerResult::InputRequiredResult(result) => Ok(result.into()),
+            _ => Err(unexpected()),
         }
     }
 
@@ -335,12 +383,19 @@ impl ServerHandler for Session {
     async fn get_prompt(
         &self,
         mut request: GetPromptRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         request.meta = None;
-        let item = Item::Prompt(request.name.clone());
-        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(request));
-        match self.gateway.passthrough.ask_owner(&item, request, Arc::new(Nobody)).await?.1 {
+        let state = request.request_state.clone();
+        let work = match self.resume(state.as_deref(), &mut request.input_responses) {
+            Some(work) => work,
+            None => {
+                let item = Item::Prompt(request.name.clone());
+                let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(request));
+                self.pass(None, Some(item), request, &context)
+            }
+        };
+        match self.converse(work, &context).await? {
             ServerResult::GetPromptResult(result) => Ok(result.into()),
             ServerResult::InputRequiredResult(result) => {
                 Ok(GetPromptResponse::InputRequired(result))
@@ -369,12 +424,19 @@ impl ServerHandler for Session {
     async fn read_resource(
         &self,
         mut request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         request.meta = None;
-        let item = Item::Resource(request.uri.clone());
-        let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(request));
-        match self.gateway.passthrough.ask_owner(&item, request, Arc::new(Nobody)).await?.1 {
+        let state = request.request_state.clone();
+        let work = match self.resume(state.as_deref(), &mut request.input_responses) {
+            Some(work) => work,
+            None => {
+                let item = Item::Resource(request.uri.clone());
+                let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(request));
+                self.pass(None, Some(item), request, &context)
+            }
+        };
+        match self.converse(work, &context).await? {
             ServerResult::ReadResourceResult(result) => Ok(result.into()),
             ServerResult::InputRequiredResult(result) => {
                 Ok(ReadResourceResponse::InputRequired(result))
@@ -386,7 +448,7 @@ impl ServerHandler for Session {
     async fn complete(
         &self,
         mut request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         request.meta = None;
         let item = match &request.r#ref {
@@ -395,7 +457,8 @@ impl ServerHandler for Session {
             _ => return Ok(CompleteResult::default()),
         };
         let request = ClientRequest::CompleteRequest(CompleteRequest::new(request));
-        match self.gateway.passthrough.ask_owner(&item, request, Arc::new(Nobody)).await?.1 {
+        let work = self.pass(None, Some(item), request, &context);
+        match self.converse(work, &context).await? {
             ServerResult::CompleteResult(result) => Ok(result),
             _ => Err(unexpected()),
         }
@@ -460,6 +523,10 @@ impl ServerHandler for Session {
             };
         }
     }
+}
+
+fn of_result(result: CallToolResult) -> ServerResult {
+    ServerResult::CallToolResult(result)
 }
 
 fn unexpected() -> ErrorData {

@@ -1,0 +1,91 @@
+//! The official conformance suite against Narrows, which passes a fixture server through.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use narrows_testkit::{Tools, repository};
+
+struct Gateway {
+    process: Child,
+    url: String,
+    _home: tempfile::TempDir,
+}
+
+impl Gateway {
+    fn start(tools: &Tools) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let fixture = repository().join("tests/fixture/server.py");
+        let config = home.path().join("narrows.toml");
+        let text = format!(
+            "[servers.fixture]\ncommand = {:?}\nargs = [{:?}]\nexpose = \"direct\"\n[http]\nno_key = true\n",
+            tools.python(),
+            fixture
+        );
+        std::fs::write(&config, text).unwrap();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_narrows"))
+            .arg("--config")
+            .arg(config)
+            .args(["serve", "--http", "127.0.0.1:0"])
+            .env("NARROWS_CONFIG_DIR", home.path().join("config"))
+            .env("NARROWS_DATA_DIR", home.path().join("data"))
+            .env("NARROWS_CACHE_DIR", home.path().join("cache"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let url = loop {
+            let line = lines.next().expect("the gateway says where it listens").unwrap();
+            if let Some((_, url)) = line.split_once("listening on ") {
+                break url.to_owned();
+            }
+        };
+        // Its standard error is read to the end, so that it never waits for us.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { process, url, _home: home }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs the server scenarios of one revision, and gives how many checks passed.
+fn passed(revision: &str) -> Option<usize> {
+    let tools = Tools::find()?;
+    let gateway = Gateway::start(&tools);
+    let out = tempfile::tempdir().unwrap();
+    let baseline = repository().join("tests/conformance/expected-failures.yaml");
+    let output = Command::new(tools.npm("conformance"))
+        .args(["server", "--url", &gateway.url, "--requirements", revision, "-o"])
+        .arg(out.path())
+        .arg("--expected-failures")
+        .arg(baseline)
+        .env("PATH", tools.path())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{shown}\n{}", String::from_utf8_lossy(&output.stderr));
+    let total = shown.lines().find_map(|line| line.strip_prefix("Total: ")).expect("a total");
+    Some(total.split(' ').next().unwrap().parse().unwrap())
+}
+
+#[test]
+fn the_older_protocol_is_served_as_the_suite_demands() {
+    if let Some(passed) = passed("2025-11-25") {
+        assert!(passed >= 83, "only {passed} checks passed");
+    }
+}
+
+#[test]
+fn the_newer_protocol_is_served_as_the_suite_demands() {
+    if let Some(passed) = passed("2026-07-28") {
+        assert!(passed >= 163, "only {passed} checks passed");
+    }
+}

@@ -1,0 +1,79 @@
+//! Where tests find what is not part of a crate: the pinned real servers and clients, and the
+//! catalog of real tools.
+//!
+//! What is missing is an error under CI. Elsewhere the test says what it needs, and is skipped.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The top of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// The programs that `scripts/install-test-tools` installs.
+#[derive(Clone, Debug)]
+pub struct Tools(PathBuf);
+
+impl Tools {
+    pub fn find() -> Option<Self> {
+        let below_target = |target: std::ffi::OsString| PathBuf::from(target).join("test-tools");
+        let directory = std::env::var_os("NARROWS_TEST_TOOLS")
+            .map(PathBuf::from)
+            .or_else(|| std::env::var_os("CARGO_TARGET_DIR").map(below_target))
+            .unwrap_or_else(|| repository().join("target/test-tools"));
+        let is_complete =
+            ["venv.stamp", "node_modules.stamp"].iter().all(|stamp| directory.join(stamp).exists());
+        if is_complete {
+            return Some(Self(directory));
+        }
+        absent("the test tools (scripts/install-test-tools)", &directory);
+        None
+    }
+
+    /// A Python with the clients, the Python servers and mypy.
+    pub fn python(&self) -> PathBuf {
+        self.0.join("venv/bin/python")
+    }
+
+    /// A program of an npm package.
+    pub fn npm(&self, name: &str) -> PathBuf {
+        self.0.join("node_modules/.bin").join(name)
+    }
+
+    /// A search path on which the npm programs find their own Node.
+    pub fn path(&self) -> String {
+        let path = std::env::var("PATH").unwrap_or_default();
+        format!("{}:{path}", self.0.join("node_modules/.bin").display())
+    }
+}
+
+/// The tools of real servers, by server.
+pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
+    let directory = repository().join("../shared/catalog");
+    let Ok(entries) = std::fs::read_dir(&directory) else {
+        absent("the catalog of real tools", &directory);
+        return None;
+    };
+    let mut servers: Vec<(String, Vec<Value>)> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter(|path| !path.ends_with("INDEX.json"))
+        .map(|path| {
+            let listing: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, listing["tools"].as_array().unwrap().clone())
+        })
+        .collect();
+    servers.sort_by(|a, b| a.0.cmp(&b.0));
+    assert!(servers.iter().map(|(_, tools)| tools.len()).sum::<usize>() > 2_000);
+    Some(servers)
+}
+
+fn absent(what: &str, place: &Path) {
+    let missing = format!("{what}: not in {}", place.display());
+    assert!(std::env::var_os("CI").is_none(), "{missing}");
+    eprintln!("skipped, for want of {missing}");
+}
