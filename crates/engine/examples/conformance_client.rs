@@ -89,7 +89,7 @@ impl Driver {
     async fn start(&mut self) -> Result<(), String> {
         loop {
             match self.broker.fleet().start(SERVER).await {
-                Err(UpstreamError::LoginNeeded { .. }) => self.log_in().await?,
+                Err(UpstreamError::LoginNeeded { .. }) => self.log_in(&[]).await?,
                 Err(error) => return Err(error.to_string()),
                 Ok(()) => return Ok(()),
             }
@@ -97,12 +97,12 @@ impl Driver {
     }
 
     /// Opens the address that a person would open, and comes back at once.
-    async fn log_in(&mut self) -> Result<(), String> {
+    async fn log_in(&mut self, scopes: &[String]) -> Result<(), String> {
         self.done_logins += 1;
         if self.done_logins > MOST_LOGINS {
             return Err("it asks for a login again and again".into());
         }
-        let login = self.logins.begin(&self.spec, "http://127.0.0.1:1/callback").await;
+        let login = self.logins.begin(&self.spec, "http://127.0.0.1:1/callback", scopes).await;
         let login = login.map_err(|error| error.to_string())?;
         let browser = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -122,7 +122,11 @@ impl Driver {
             match self.broker.call(&tool, arguments, Arc::new(Person)).await {
                 Ok(result) => return Ok(serde_json::to_value(result).unwrap()),
                 Err(CallError::Upstream(UpstreamError::LoginNeeded { .. })) => {
-                    self.log_in().await?
+                    self.log_in(&[]).await?;
+                }
+                Err(CallError::Upstream(UpstreamError::ScopeNeeded { scope, .. })) => {
+                    let scopes: Vec<String> = scope.split(' ').map(str::to_owned).collect();
+                    self.log_in(&scopes).await?;
                 }
                 Err(error) => return Err(error.to_string()),
             }

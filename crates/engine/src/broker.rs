@@ -168,7 +168,8 @@ pub(crate) async fn answers(
             }
             _ => Ok(to_value(&ListRootsResult::default())),
         };
-        let refused = |error| UpstreamError::Refused { server: server.to_owned(), error };
+        let refused =
+            |error| UpstreamError::Refused { server: server.to_owned(), error: Box::new(error) };
         answers.insert(key, answer.map_err(refused)?);
     }
     Ok(answers)

@@ -148,10 +148,9 @@ fn words(text: &str) -> Vec<String> {
     let mut word = String::new();
     let mut last_lower = false;
     for c in text.chars().chain([' ']) {
-        if !c.is_alphanumeric() || (c.is_uppercase() && last_lower) {
-            if !word.is_empty() {
-                words.push(stem(std::mem::take(&mut word)));
-            }
+        let ends = !c.is_alphanumeric() || (c.is_uppercase() && last_lower);
+        if ends && !word.is_empty() {
+            words.push(stem(std::mem::take(&mut word)));
         }
         last_lower = c.is_lowercase();
         if c.is_alphanumeric() {

@@ -602,18 +602,6 @@ print(await fresh())",
 // Clients that misbehave.
 
 #[test]
-fn malformed_lines_of_a_client_are_answered_with_errors() {
-    let place = Place::with_good();
-    let mut gateway = place.legacy();
-    for line in [&b"not json"[..], b"{\"jsonrpc\": \"2.0\", \"id\": 7, \"method\"", b"\xff\xfe"] {
-        gateway.send_line(line);
-        let answer = gateway.wait("an error", |message| message["error"].is_object());
-        assert_eq!(answer["error"]["code"], -32700, "{answer}");
-        assert_eq!(answer["id"], Value::Null, "{answer}");
-    }
-}
-
-#[test]
 fn malformed_lines_of_a_client_do_not_end_the_gateway() {
     let place = Place::with_good();
     let mut gateway = place.gateway();
@@ -682,17 +670,6 @@ fn unknown_methods_are_answered_with_errors() {
         assert_has(&answer.to_string(), &["no_such_tool"]);
         assert_good_works(&mut gateway);
     }
-}
-
-#[test]
-fn wrong_parameters_of_a_known_method_are_called_so() {
-    let place = Place::with_good();
-    let mut gateway = place.legacy();
-    let answer = gateway.ask("tools/call", json!({ "arguments": {} }));
-    assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    let answer = gateway.ask("tools/call", json!({ "name": "execute_code", "arguments": [1] }));
-    assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    assert_good_works(&mut gateway);
 }
 
 // Configurations that are wrong.

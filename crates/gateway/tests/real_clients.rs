@@ -627,24 +627,6 @@ fn cancelling_the_call_ends_the_program() {
     assert_eq!(next["result"]["structuredContent"]["result"], "still here");
 }
 
-/// The call of a tool that the program waits for ends with it: its server is told.
-#[test]
-fn cancelling_the_call_cancels_the_question_of_its_tool() {
-    let Some(site) = Site::with(&["legacy"]) else { return };
-    let mut wire = Wire::initialized(&site);
-    let call = wire.request(
-        "tools/call",
-        call_code(
-            "from servers.legacy import test_elicitation\nawait test_elicitation(message='?')",
-        ),
-    );
-    let question = wire.next("question", |message| message["method"] == "elicitation/create");
-    wire.notify("notifications/cancelled", json!({"requestId": call}));
-    let cancelled =
-        wire.next("cancellation", |message| message["method"] == "notifications/cancelled");
-    assert_eq!(cancelled["params"]["requestId"], question["id"]);
-}
-
 #[test]
 fn a_newer_client_that_hangs_up_ends_its_program() {
     let Some(gateway) = shared() else { return };

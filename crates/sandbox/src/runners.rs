@@ -133,7 +133,11 @@ mod tests {
                     let _ = done.send(());
                 })
                 .unwrap();
-            runners.submit(move |_| drop(told.send(()))).unwrap();
+            runners
+                .submit(move |_| {
+                    let _ = told.send(());
+                })
+                .unwrap();
             assert!(
                 ended.recv_timeout(Duration::from_secs(5)).is_ok(),
                 "the second job did not run"

@@ -33,6 +33,11 @@ impl Tools {
         None
     }
 
+    /// Where they are; see `tests/README.md`.
+    pub fn directory(&self) -> &Path {
+        &self.0
+    }
+
     /// A Python with the clients, the Python servers and mypy.
     pub fn python(&self) -> PathBuf {
         self.0.join("venv/bin/python")

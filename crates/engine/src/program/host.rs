@@ -18,12 +18,15 @@ use crate::{
     value,
 };
 
+/// Where a program's output goes.
+type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
+
 /// One program's view of the gateway.
 pub struct ProgramHost {
     broker: Broker,
     caller: Arc<dyn Caller>,
     media: Arc<Media>,
-    output: Box<dyn Fn(OutputStream, &str) + Send + Sync>,
+    output: Output,
 }
 
 impl ProgramHost {

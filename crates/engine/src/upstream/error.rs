@@ -20,6 +20,11 @@ pub enum UpstreamError {
         "the server {server:?} needs a login; ask the user to run `narrows servers login {server}`"
     )]
     LoginNeeded { server: String },
+    #[error(
+        "the login of the server {server:?} does not have the scope {scope:?}; ask the user to run \
+         `narrows servers login {server} --scope {scope}`"
+    )]
+    ScopeNeeded { server: String, scope: String },
     #[error("the connection to the server {server:?} ended during the call: {reason}")]
     Lost { server: String, reason: String },
     #[error("the server {server:?} did not take the request: {reason}")]
@@ -30,7 +35,7 @@ pub enum UpstreamError {
     )]
     Timeout { server: String, after: Duration },
     #[error("the server {server:?} refused: {}", .error.message)]
-    Refused { server: String, error: ErrorData },
+    Refused { server: String, error: Box<ErrorData> },
     #[error("the server {server:?} answered with something that is not an answer to {method}")]
     Unexpected { server: String, method: String },
 }
@@ -40,14 +45,15 @@ impl UpstreamError {
     pub(super) fn from_service(server: &str, method: &str, error: ServiceError) -> Self {
         let server = server.to_owned();
         match error {
-            ServiceError::McpError(error) => Self::Refused { server, error },
+            ServiceError::McpError(error) => Self::Refused { server, error: Box::new(error) },
             ServiceError::TransportClosed => Self::Lost { server, reason: "it closed".into() },
             ServiceError::TransportSend(error) if asks_for_login(&error) => {
                 Self::LoginNeeded { server }
             }
-            ServiceError::TransportSend(error) => {
-                Self::NotSent { server, reason: chain(error.error.as_ref()) }
-            }
+            ServiceError::TransportSend(error) => match needed_scope(&error) {
+                Some(scope) => Self::ScopeNeeded { server, scope },
+                None => Self::NotSent { server, reason: chain(error.error.as_ref()) },
+            },
             ServiceError::UnexpectedResponse => {
                 Self::Unexpected { server, method: method.to_owned() }
             }
@@ -64,6 +70,12 @@ pub(super) fn asks_for_login(error: &(dyn std::error::Error + 'static)) -> bool 
             || matches!(cause.downcast_ref(), Some(AuthError::AuthorizationRequired))
             || cause.to_string() == "Auth required"
     })
+}
+
+/// The scope that a login lacks.
+pub(super) fn needed_scope(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    causes(error)
+        .find_map(|cause| cause.downcast_ref::<InsufficientScopeError>()?.required_scope.clone())
 }
 
 /// Whether a server refused the newer HTTP transport as one that does not know it.
@@ -85,11 +97,9 @@ pub(super) fn is_older_transport(error: &(dyn std::error::Error + 'static)) -> b
 pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = String::new();
     for cause in causes(error) {
-        let cause = match cause.downcast_ref::<InsufficientScopeError>() {
-            Some(InsufficientScopeError { required_scope: Some(scope), .. }) => {
-                format!("the login needs the scope {scope:?}; log in again")
-            }
-            _ => cause.to_string(),
+        let cause = match needed_scope(cause) {
+            Some(scope) => format!("the login does not have the scope {scope:?}"),
+            None => cause.to_string(),
         };
         if !text.contains(&cause) {
             if !text.is_empty() {

@@ -4,6 +4,7 @@ use std::{
     fs::File,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -15,6 +16,7 @@ use rmcp::transport::{
     auth::{AuthorizationCallback, OAuthClientConfig},
 };
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use thiserror::Error;
 
 use crate::{
@@ -24,6 +26,9 @@ use crate::{
 
 /// What a client that refreshes says where it would come back to: nobody goes there.
 const NO_REDIRECT: &str = "http://127.0.0.1/";
+
+/// How long a server may take to say where to log in.
+const CHALLENGE_TIME: Duration = Duration::from_secs(10);
 
 /// Where logins are kept.
 #[derive(Clone, Debug)]
@@ -96,12 +101,16 @@ impl LoginStore {
     }
 
     /// Begins a login. The person opens [`Login::url`] in a browser, which comes back to
-    /// `redirect`.
-    pub async fn begin(&self, spec: &ServerSpec, redirect: &str) -> Result<Login, LoginError> {
+    /// `redirect`. `scopes` are asked for beside those that the server suggests.
+    pub async fn begin(
+        &self,
+        spec: &ServerSpec,
+        redirect: &str,
+        scopes: &[String],
+    ) -> Result<Login, LoginError> {
         let Connection::Http(http) = &spec.connection else {
             return Err(LoginError::NotHttp(spec.name.clone()));
         };
-        let _ = super::http::client(); // TLS needs its provider before the first request.
         let url = expand("url", &http.url)?;
         let url = Url::parse(&url).map_err(|error| {
             LoginError::Setting(format!("its url is not a valid address: {error}"))
@@ -109,14 +118,23 @@ impl LoginStore {
         let mut manager = AuthorizationManager::new_allowing_private_addresses(url.clone()).await?;
         let file = self.file(&spec.name, &url);
         manager.set_credential_store(file.clone());
-        let resolution = manager.resolve_metadata().await?;
+        let challenge = challenge(&url).await;
+        let resolution = manager.resolve_metadata_from_challenge(challenge.as_deref()).await?;
         let discovered = resolution.source.is_discovered();
         manager.set_metadata(resolution.metadata);
-        let scopes = if http.oauth.scopes.is_empty() {
+        let more = scopes;
+        let mut scopes = if http.oauth.scopes.is_empty() {
             manager.select_initial_scopes(&[]).await
         } else {
             http.oauth.scopes.clone()
         };
+        if !more.is_empty() {
+            // A login with more than the last one keeps what that had.
+            let granted = file.load().await?.map(|stored| stored.granted_scopes);
+            scopes.extend(granted.unwrap_or_default().into_iter().chain(more.iter().cloned()));
+            let mut seen = std::collections::HashSet::new();
+            scopes.retain(|scope| seen.insert(scope.clone()));
+        }
         let (id, secret) = match configured_client(http)? {
             Some(client) => client,
             None => {
@@ -157,6 +175,26 @@ impl LoginStore {
             Err(error) => Err(error),
         }
     }
+}
+
+/// What the server says to those who come without a login: where to log in, and what for.
+async fn challenge(url: &Url) -> Option<String> {
+    let request = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "narrows", "version": env!("CARGO_PKG_VERSION")},
+        },
+    });
+    let client = super::http::client().ok()?;
+    let posted = client
+        .post(url.clone())
+        .header("accept", "application/json, text/event-stream")
+        .header("content-type", "application/json")
+        .body(request.to_string());
+    let response = tokio::time::timeout(CHALLENGE_TIME, posted.send()).await.ok()?.ok()?;
+    let challenge = response.headers().get("www-authenticate")?.to_str().ok()?;
+    Some(challenge.to_owned())
 }
 
 /// The client that was registered beforehand, with its secret.

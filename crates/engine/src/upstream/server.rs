@@ -242,17 +242,7 @@ impl Upstream {
     }
 
     async fn open_and_list(&self) -> Result<Arc<Connection>, OpenError> {
-        let era = self.state().era;
-        let connection = match Connection::open(&self.spec, era, &self.means).await {
-            // A server that was too slow for the probe and speaks the newer protocol, or one that
-            // changed its generation since the last time.
-            Err(OpenError::Handshake(reason)) => {
-                let other = if era == Era::Unknown { Era::Discover } else { Era::Unknown };
-                let again = Connection::open(&self.spec, other, &self.means).await;
-                again.map_err(|_| OpenError::Handshake(reason))?
-            }
-            opened => opened?,
-        };
+        let connection = self.open_in_some_era().await?;
         let listed = tokio::time::timeout(self.spec.start_timeout, connection.list_tools()).await;
         let tools = match listed {
             Ok(Ok(tools)) => tools,
@@ -269,6 +259,28 @@ impl Upstream {
         };
         self.publish(&connection, tools);
         Ok(Arc::new(connection))
+    }
+
+    /// Opens a connection in the generation of the protocol that is known, or else in any: a
+    /// server may be too slow for the probe, answer it with nonsense, or have changed since the
+    /// last time.
+    async fn open_in_some_era(&self) -> Result<Connection, OpenError> {
+        let known = self.state().era;
+        let mut refusal = match Connection::open(&self.spec, known, &self.means).await {
+            Err(OpenError::Handshake(reason)) => reason,
+            opened => return opened,
+        };
+        for era in [Era::Unknown, Era::Discover, Era::Initialize] {
+            if era == known {
+                continue;
+            }
+            match Connection::open(&self.spec, era, &self.means).await {
+                Err(OpenError::Handshake(reason)) if era == Era::Unknown => refusal = reason,
+                Err(OpenError::Handshake(_)) => {}
+                opened => return opened,
+            }
+        }
+        Err(OpenError::Handshake(refusal))
     }
 
     fn publish(&self, connection: &Connection, tools: Vec<serde_json::Value>) {

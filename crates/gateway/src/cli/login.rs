@@ -31,6 +31,9 @@ pub(crate) struct LoginArgs {
     /// Do not open a browser; show the address only
     #[arg(long)]
     no_browser: bool,
+    /// Ask for this scope too, beside those that the server suggests and the last login had
+    #[arg(long = "scope", value_name = "SCOPE")]
+    scopes: Vec<String>,
     /// Forget the login instead
     #[arg(long)]
     logout: bool,
@@ -76,7 +79,7 @@ async fn log_in(
         .await
         .with_context(|| format!("cannot listen on port {port} for the browser to come back"))?;
     let redirect = format!("http://127.0.0.1:{}/callback", listener.local_addr()?.port());
-    let login = logins.begin(spec, &redirect).await?;
+    let login = logins.begin(spec, &redirect, &args.scopes).await?;
     printer.note(format!("log in to {:?} here: {}", spec.name, login.url()));
     if !args.no_browser {
         open_browser(login.url());

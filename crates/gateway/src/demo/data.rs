@@ -43,7 +43,7 @@ pub(super) fn expenses(department: Option<&str>) -> Vec<Value> {
             "category": one_of(CATEGORIES, id, 5),
             "amount": cents as f64 / 100.0,
             "date": date(id, 6),
-            "approved": mixed(id, 7) % 10 > 0,
+            "approved": !mixed(id, 7).is_multiple_of(10),
         })
     });
     rows.filter(|row| department.is_none_or(|name| row["department"] == name)).collect()
@@ -69,7 +69,7 @@ pub(super) fn parks(state: Option<&str>) -> Vec<Value> {
             "name": format!("Park {id}"),
             "state": one_of(STATES, id, 21),
             "visitors": mixed(id, 22) % 4_000_000,
-            "has_camping": mixed(id, 23) % 3 > 0,
+            "has_camping": !mixed(id, 23).is_multiple_of(3),
         })
     });
     rows.filter(|row| state.is_none_or(|name| row["state"] == name)).collect()
@@ -82,7 +82,7 @@ pub(super) fn issues(page: u64) -> Vec<Value> {
         json!({
             "number": id,
             "title": format!("Issue {id} about {}", one_of(CATEGORIES, id, 31)),
-            "state": if mixed(id, 32) % 4 == 0 { "open" } else { "closed" },
+            "state": if mixed(id, 32).is_multiple_of(4) { "open" } else { "closed" },
             "label": one_of(LABELS, id, 33),
             "author": format!("employee-{}", mixed(id, 34) % 400),
             "comments": mixed(id, 35) % 40,

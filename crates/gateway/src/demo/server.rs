@@ -132,7 +132,7 @@ impl Company {
             }
             "get_build" => {
                 let poll = self.polls.fetch_add(1, Ordering::Relaxed) + 1;
-                let state = if poll % POLLS == 0 { "done" } else { "running" };
+                let state = if poll.is_multiple_of(POLLS) { "done" } else { "running" };
                 let log = "compiling a module of the program\n".repeat(40);
                 json!({ "id": text("id"), "state": state, "log": log })
             }

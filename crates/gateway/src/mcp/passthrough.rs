@@ -249,7 +249,7 @@ impl Passthrough {
 /// A server's own refusal is passed on as it is.
 pub(super) fn of_upstream(error: UpstreamError) -> ErrorData {
     match error {
-        UpstreamError::Refused { error, .. } => error,
+        UpstreamError::Refused { error, .. } => *error,
         other => ErrorData::internal_error(other.to_string(), None),
     }
 }

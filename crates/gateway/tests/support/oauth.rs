@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::{Shutdown, TcpStream},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{
         Mutex, OnceLock, PoisonError,
@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use narrows_testkit::{Tools, repository};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -449,7 +450,7 @@ struct Servers {
 fn new_server() -> Option<u16> {
     static SERVERS: OnceLock<Option<Mutex<Servers>>> = OnceLock::new();
     let servers = SERVERS.get_or_init(|| {
-        let python = tools()?.join("venv/bin/python");
+        let python = Tools::find()?.python();
         let script = repository().join("tests/servers/oauth_server.py");
         let mut command = Command::new(python);
         command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -463,21 +464,4 @@ fn new_server() -> Option<u16> {
     let mut line = String::new();
     servers.stdout.read_line(&mut line).unwrap();
     Some(line.trim().parse().unwrap_or_else(|_| panic!("the server did not start: {line:?}")))
-}
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn tools() -> Option<PathBuf> {
-    let tools = std::env::var_os("NARROWS_TEST_TOOLS").map(PathBuf::from).unwrap_or_else(|| {
-        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-        target.unwrap_or_else(|| repository().join("target")).join("test-tools")
-    });
-    if tools.join("venv/bin/python").exists() {
-        return Some(tools);
-    }
-    assert!(std::env::var_os("CI").is_none(), "the test tools are not in {}", tools.display());
-    eprintln!("skipped: run scripts/install-test-tools first");
-    None
 }

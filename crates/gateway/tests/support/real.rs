@@ -4,36 +4,19 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, ChildStdin, Command, Output, Stdio},
     sync::{Mutex, mpsc},
     time::{Duration, Instant},
 };
 
+use narrows_testkit::Tools;
+pub(crate) use narrows_testkit::repository;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Nothing here takes as long as this, unless it hangs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
-pub(crate) fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
-}
-
-/// Where `scripts/install-test-tools` puts what it installs. Without it tests are left out,
-/// except in continuous integration.
-pub(crate) fn tools() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    let tools = set("NARROWS_TEST_TOOLS")
-        .or_else(|| set("CARGO_TARGET_DIR").map(|target| target.join("test-tools")))
-        .unwrap_or_else(|| repository().join("target/test-tools"));
-    if tools.join("venv.stamp").is_file() && tools.join("node_modules.stamp").is_file() {
-        return Some(tools);
-    }
-    assert!(std::env::var_os("CI").is_none(), "the test tools are not in {}", tools.display());
-    eprintln!("left out: scripts/install-test-tools has not run for {}", tools.display());
-    None
-}
 
 /// A user with a home, a configuration and the test tools.
 pub(crate) struct Site {
@@ -43,7 +26,7 @@ pub(crate) struct Site {
 
 impl Site {
     pub(crate) fn new() -> Option<Self> {
-        let tools = tools()?;
+        let tools = Tools::find()?.directory().to_owned();
         let dir = TempDir::new().unwrap();
         for name in ["home", "data", "cache", "config", "files"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
