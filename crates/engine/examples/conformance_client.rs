@@ -90,6 +90,9 @@ impl Driver {
         loop {
             match self.broker.fleet().start(SERVER).await {
                 Err(UpstreamError::LoginNeeded { .. }) => self.log_in(&[]).await?,
+                Err(UpstreamError::ScopeNeeded { scope, .. }) => {
+                    self.log_in(&words(&scope)).await?
+                }
                 Err(error) => return Err(error.to_string()),
                 Ok(()) => return Ok(()),
             }
@@ -125,8 +128,7 @@ impl Driver {
                     self.log_in(&[]).await?;
                 }
                 Err(CallError::Upstream(UpstreamError::ScopeNeeded { scope, .. })) => {
-                    let scopes: Vec<String> = scope.split(' ').map(str::to_owned).collect();
-                    self.log_in(&scopes).await?;
+                    self.log_in(&words(&scope)).await?;
                 }
                 Err(error) => return Err(error.to_string()),
             }
@@ -210,6 +212,10 @@ impl Driver {
         }
         Ok(())
     }
+}
+
+fn words(scopes: &str) -> Vec<String> {
+    scopes.split(' ').map(str::to_owned).collect()
 }
 
 #[tokio::main]

@@ -395,10 +395,15 @@ result = [str(one) for one in said[:8]]
     for (me, action, report) in reports {
         let asked = report["asked"].as_array().unwrap().iter();
         let asked: Vec<&Value> = asked.map(|asked| &asked["params"]["message"]).collect();
-        assert_eq!(asked, [&json!(format!("for {me}")); 8]);
+        // A question that cannot be told apart from another client's is refused instead.
+        assert!(asked.iter().all(|asked| **asked == json!(format!("for {me}"))), "{asked:?}");
         for said in result_of(&report).as_array().unwrap() {
             let said = said.as_str().unwrap();
-            assert!(said.starts_with(&format!("User response: action={action}")), "{me}: {said}");
+            assert!(
+                said.starts_with(&format!("User response: action={action}"))
+                    || said.contains("several clients use this server"),
+                "{me}: {said}"
+            );
         }
         assert_eq!(report["logs"].as_array().unwrap().len(), 3, "{me}");
     }
@@ -504,6 +509,7 @@ print("after")
     result_of(&report);
     let progress = report["progress"].as_array().unwrap();
     let printed: Vec<_> = progress.iter().filter_map(|one| one["message"].as_str()).collect();
+    let printed: Vec<_> = printed.into_iter().filter(|text| !text.contains(" of 100")).collect();
     assert_eq!(printed, ["before\n", "between\n", "after\n"]);
     increases(progress);
 }

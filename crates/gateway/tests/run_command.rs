@@ -623,7 +623,7 @@ fn the_command_alone_explains_itself() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(text(&output.stdout), "");
     let stderr = text(&output.stderr);
-    assert!(stderr.contains("Usage: narrows <COMMAND>"), "{stderr}");
+    assert!(stderr.contains("Usage: narrows [OPTIONS] <COMMAND>"), "{stderr}");
     assert!(stderr.contains("run "), "{stderr}");
 }
 
@@ -631,7 +631,7 @@ fn the_command_alone_explains_itself() {
 fn help_explains_the_options_and_the_exit_codes() {
     let output = narrows().arg("--help").output().unwrap();
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
-    assert!(text(&output.stdout).contains("Usage: narrows <COMMAND>"));
+    assert!(text(&output.stdout).contains("Usage: narrows [OPTIONS] <COMMAND>"));
     let output = run(&["--help"]);
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
     let help = text(&output.stdout);

@@ -116,6 +116,11 @@ impl Child {
         self.process.id()
     }
 
+    /// Whether the process itself has ended, whatever became of those that it started.
+    pub(super) fn has_left(&mut self) -> bool {
+        matches!(self.process.inner_mut().try_wait(), Ok(Some(_)))
+    }
+
     /// To wait for the last words of the child.
     pub(super) fn stderr(&self) -> Reading {
         self.stderr.clone()

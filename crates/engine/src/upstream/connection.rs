@@ -37,7 +37,7 @@ use super::{
     caller::Caller,
     child::{Child, CommandLine, Reading},
     diary::Diary,
-    error::{UpstreamError, asks_for_login, chain, is_older_transport},
+    error::{UpstreamError, asks_for_login, chain, is_older_transport, needed_scope, root},
     guard::Guard,
     handler::{Change, Deadline, Handler, ServerChange},
     http::{self, RecordingClient},
@@ -50,6 +50,8 @@ use super::{
 
 /// A server that lists more tools than this lists without end.
 const MOST_TOOLS: usize = 20_000;
+/// How often a child is looked after.
+const CHILD_CHECK: Duration = Duration::from_millis(500);
 /// How long a connection may take to finish what it is sending.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
@@ -75,6 +77,8 @@ pub(super) enum OpenError {
     Setting(String),
     #[error("a login is needed")]
     LoginNeeded,
+    #[error("its login does not have the scope {0:?}")]
+    ScopeNeeded(String),
     /// It refused, or said something else than it should.
     #[error("{0}")]
     Handshake(String),
@@ -214,9 +218,20 @@ impl Connection {
         self.diary.last_problem()
     }
 
-    /// Ends when the server is gone.
+    /// Ends when the server is gone. A child may leave its output to a process that it started;
+    /// then nothing but the child itself tells it.
     pub(super) async fn closed(&self) {
-        self.closed.cancelled().await;
+        loop {
+            tokio::select! {
+                () = self.closed.cancelled() => return,
+                () = tokio::time::sleep(CHILD_CHECK) => {}
+            }
+            let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+            if child.as_mut().is_some_and(Child::has_left) {
+                self.service.cancellation_token().cancel();
+                return;
+            }
+        }
     }
 
     /// All tools, as the server wrote them.
@@ -422,17 +437,13 @@ fn lifecycle(era: Era) -> ClientLifecycleMode {
 }
 
 fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> OpenError {
-    if error.is_authorization_required() || asks_for_login(error) {
+    if error.is_authorization_required() || asks_for_login(root(error)) {
         return OpenError::LoginNeeded;
     }
-    let error = match error {
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => fallback.as_ref(),
-        error => error,
-    };
-    let reason = match error {
-        ClientInitializeError::TransportError { error, .. } => chain(error.error.as_ref()),
-        error => chain(error),
-    };
+    if let Some(scope) = needed_scope(root(error)) {
+        return OpenError::ScopeNeeded(scope);
+    }
+    let reason = chain(root(error));
     let said = diary.and_then(|diary| diary.last_problem().or_else(|| diary.last_words()));
     OpenError::Handshake(said.map_or(reason.clone(), |said| format!("{reason}; {said}")))
 }
@@ -554,16 +565,16 @@ impl<'a> Settings<'a> {
         let mut secrets = Vec::new();
         let target = match &spec.connection {
             ConnectionSpec::Stdio(stdio) => {
-                let mut env = Vec::new();
-                for (name, value) in &stdio.env {
-                    env.push((name.clone(), expand(value, &mut secrets)?));
-                }
+                let program = expand(&stdio.command, &mut secrets)?;
                 let mut args = Vec::new();
                 for arg in &stdio.args {
                     args.push(expand(arg, &mut secrets)?);
                 }
+                let mut env = Vec::new();
+                for (name, value) in &stdio.env {
+                    env.push((name.clone(), expand(value, &mut secrets)?));
+                }
                 secrets.extend(env.iter().map(|(_, value)| value.clone()));
-                let program = expand(&stdio.command, &mut secrets)?;
                 Target::Stdio { program, args, env, spec: stdio }
             }
             ConnectionSpec::Http(http) => {

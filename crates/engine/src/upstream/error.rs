@@ -5,7 +5,7 @@ use std::time::Duration;
 use rmcp::{
     ErrorData,
     service::{ClientInitializeError, ServiceError},
-    transport::streamable_http_client::{InsufficientScopeError, StreamableHttpError},
+    transport::streamable_http_client::InsufficientScopeError,
 };
 use thiserror::Error;
 
@@ -79,18 +79,21 @@ pub(super) fn needed_scope(error: &(dyn std::error::Error + 'static)) -> Option<
 }
 
 /// Whether a server refused the newer HTTP transport as one that does not know it.
-pub(super) fn is_older_transport(error: &(dyn std::error::Error + 'static)) -> bool {
-    let error = match error.downcast_ref::<ClientInitializeError>() {
-        Some(ClientInitializeError::LegacyFallbackFailed { fallback, .. }) => fallback.as_ref(),
-        _ => error,
-    };
-    causes(error).any(|cause| match cause.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
-        Some(StreamableHttpError::UnexpectedServerResponse(text)) => {
-            ["HTTP 400", "HTTP 404", "HTTP 405"].iter().any(|status| text.starts_with(status))
-        }
-        Some(StreamableHttpError::UnexpectedContentType(_)) => true,
-        _ => false,
-    })
+pub(super) fn is_older_transport(error: &ClientInitializeError) -> bool {
+    // rmcp has the status in its message only, and the message in no type of its own.
+    let reason = chain(root(error));
+    ["HTTP 400", "HTTP 404", "HTTP 405", "Unexpected content type"]
+        .iter()
+        .any(|sign| reason.contains(sign))
+}
+
+/// The error of the transport, inside of what rmcp says of the handshake.
+pub(super) fn root(error: &ClientInitializeError) -> &(dyn std::error::Error + 'static) {
+    match error {
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => root(fallback),
+        ClientInitializeError::TransportError { error, .. } => error.error.as_ref(),
+        error => error,
+    }
 }
 
 /// An error with its causes in one line, each said once.

@@ -25,10 +25,15 @@ const SESSION: &str = "mcp-session-id";
 const MOST_EVENT_BYTES: usize = 32 << 20;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A client for all servers. Redirects are not followed: they would carry our headers along.
-pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
+/// TLS needs to know its cryptography before the first client is made.
+pub(super) fn prepare_tls() {
     // A provider that was installed before is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// A client for all servers. Redirects are not followed: they would carry our headers along.
+pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
+    prepare_tls();
     reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())

@@ -82,7 +82,7 @@ impl LoginStore {
         if !file.path.exists() {
             return Ok(None);
         }
-        let mut manager = AuthorizationManager::new_allowing_private_addresses(url.clone()).await?;
+        let mut manager = manager(url).await?;
         manager.set_credential_store(file.clone());
         if !manager.initialize_from_store().await? {
             return Ok(None);
@@ -115,7 +115,7 @@ impl LoginStore {
         let url = Url::parse(&url).map_err(|error| {
             LoginError::Setting(format!("its url is not a valid address: {error}"))
         })?;
-        let mut manager = AuthorizationManager::new_allowing_private_addresses(url.clone()).await?;
+        let mut manager = manager(&url).await?;
         let file = self.file(&spec.name, &url);
         manager.set_credential_store(file.clone());
         let challenge = challenge(&url).await;
@@ -175,6 +175,11 @@ impl LoginStore {
             Err(error) => Err(error),
         }
     }
+}
+
+async fn manager(url: &Url) -> Result<AuthorizationManager, AuthError> {
+    super::http::prepare_tls();
+    AuthorizationManager::new_allowing_private_addresses(url.clone()).await
 }
 
 /// What the server says to those who come without a login: where to log in, and what for.

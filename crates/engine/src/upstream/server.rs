@@ -202,10 +202,6 @@ impl Upstream {
         UpstreamError::Unavailable { server: self.spec.name.clone(), reason }
     }
 
-    fn login_needed(&self) -> UpstreamError {
-        UpstreamError::LoginNeeded { server: self.spec.name.clone() }
-    }
-
     /// Whoever asks a server that just failed gets the reason again, at once.
     fn check_pause(&self, state: &State) -> Result<(), UpstreamError> {
         // The person may have logged in meanwhile, and to ask costs nothing.
@@ -247,6 +243,9 @@ impl Upstream {
         let tools = match listed {
             Ok(Ok(tools)) => tools,
             Ok(Err(UpstreamError::LoginNeeded { .. })) => return Err(OpenError::LoginNeeded),
+            Ok(Err(UpstreamError::ScopeNeeded { scope, .. })) => {
+                return Err(OpenError::ScopeNeeded(scope));
+            }
             Ok(Err(error)) => {
                 connection.close().await;
                 return Err(OpenError::Handshake(format!("it does not list its tools: {error}")));
@@ -314,14 +313,17 @@ impl Upstream {
                 Ok(connection)
             }
             Err(error) => {
-                state.login_needed = matches!(error, OpenError::LoginNeeded);
+                state.login_needed =
+                    matches!(error, OpenError::LoginNeeded | OpenError::ScopeNeeded(_));
                 state.last_error = Some(error.to_string());
                 state.fail();
                 tracing::warn!(server = self.spec.name, %error, "an upstream server did not start");
-                if state.login_needed {
-                    return Err(self.login_needed());
-                }
-                Err(self.unavailable(error.to_string()))
+                let server = self.spec.name.clone();
+                Err(match error {
+                    OpenError::LoginNeeded => UpstreamError::LoginNeeded { server },
+                    OpenError::ScopeNeeded(scope) => UpstreamError::ScopeNeeded { server, scope },
+                    error => self.unavailable(error.to_string()),
+                })
             }
         }
     }

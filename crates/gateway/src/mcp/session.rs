@@ -396,7 +396,10 @@ impl ServerHandler for Session {
             }
         };
         match self.converse(work, &context).await? {
-            ServerResult::GetPromptResult(result) => Ok(result.into()),
+            ServerResult::GetPromptResult(mut result) => {
+                result.result_type.get_or_insert(ResultType::COMPLETE);
+                Ok(result.into())
+            }
             ServerResult::InputRequiredResult(result) => {
                 Ok(GetPromptResponse::InputRequired(result))
             }
@@ -437,7 +440,10 @@ impl ServerHandler for Session {
             }
         };
         match self.converse(work, &context).await? {
-            ServerResult::ReadResourceResult(result) => Ok(result.into()),
+            ServerResult::ReadResourceResult(mut result) => {
+                result.result_type.get_or_insert(ResultType::COMPLETE);
+                Ok(result.into())
+            }
             ServerResult::InputRequiredResult(result) => {
                 Ok(ReadResourceResponse::InputRequired(result))
             }

@@ -390,7 +390,7 @@ print(inspect.getsource(files.divide), end='')
 
 #[tokio::test]
 async fn a_module_that_the_host_does_not_have_says_so() {
-    let advice = "the host has no module of this name; see dir(servers) for what there is";
+    let advice = "there is no such server; there are files, broken";
     let (outcome, _) = run_hosted("import servers.nope").await;
     assert_eq!(failure(&outcome).kind, "ModuleNotFoundError");
     assert_eq!(failure(&outcome).message, format!("No module named 'servers.nope': {advice}"));
