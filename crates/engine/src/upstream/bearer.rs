@@ -53,8 +53,12 @@ impl Bearer {
         if refreshed.is_some() {
             return Ok(refreshed.filter(|token| token != refused));
         }
+        // The login in the file may be another client's by now.
         *manager = self.again().await?;
-        Ok(current(&manager).await?.filter(|token| token != refused))
+        match (current(&manager).await?, manager.as_ref()) {
+            (Some(token), Some(manager)) if token == refused => refresh(manager).await,
+            (token, _) => Ok(token),
+        }
     }
 
     async fn again(&self) -> Result<Option<AuthorizationManager>, AuthError> {
