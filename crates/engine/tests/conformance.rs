@@ -2,9 +2,9 @@
 //! `examples/conformance_client.rs` drives it.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::{path::PathBuf, process::Command};
+use std::path::PathBuf;
 
-use narrows_testkit::{Tools, repository};
+use narrows_testkit::Tools;
 
 /// Cargo builds examples beside the tests.
 fn driver() -> PathBuf {
@@ -15,21 +15,17 @@ fn driver() -> PathBuf {
 /// Runs the client scenarios of one revision, and gives how many passed.
 fn passed(revision: &str) -> Option<usize> {
     let tools = Tools::find()?;
-    let out = tempfile::tempdir().unwrap();
-    let baseline = repository().join("tests/conformance/expected-failures.yaml");
-    let output = Command::new(tools.npm("conformance"))
-        .args(["client", "--requirements", revision, "--timeout", "60000", "--command"])
-        .arg(driver())
-        .arg("-o")
-        .arg(out.path())
-        .arg("--expected-failures")
-        .arg(baseline)
-        .env("PATH", tools.path())
-        .output()
-        .unwrap();
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{shown}\n{}", String::from_utf8_lossy(&output.stderr));
-    Some(shown.lines().filter(|line| line.trim_start().starts_with('✓')).count())
+    let driver = driver();
+    let said = tools.conformance(&[
+        "client",
+        "--requirements",
+        revision,
+        "--timeout",
+        "60000",
+        "--command",
+        driver.to_str().unwrap(),
+    ]);
+    Some(said.lines().filter(|line| line.trim_start().starts_with('✓')).count())
 }
 
 #[test]

@@ -4,7 +4,10 @@
 //! What is missing is an error under CI. Elsewhere the test says what it needs, and is skipped.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::Value;
 
@@ -48,6 +51,25 @@ impl Tools {
         self.0.join("node_modules/.bin").join(name)
     }
 
+    /// Runs the official conformance suite against the committed baseline, and gives what it
+    /// says. Any other failure than those of the baseline is a panic.
+    pub fn conformance(&self, args: &[&str]) -> String {
+        let out = tempfile::tempdir().unwrap();
+        let output = Command::new(self.npm("conformance"))
+            .args(args)
+            .arg("-o")
+            .arg(out.path())
+            .arg("--expected-failures")
+            .arg(repository().join("tests/conformance/expected-failures.yaml"))
+            .env("PATH", self.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}\n{errors}");
+        said
+    }
+
     /// A search path on which the npm programs find their own Node.
     pub fn path(&self) -> String {
         let path = std::env::var("PATH").unwrap_or_default();
@@ -57,7 +79,9 @@ impl Tools {
 
 /// The tools of real servers, by server.
 pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
-    let directory = repository().join("../shared/catalog");
+    let directory = beside(&repository())
+        .or_else(|| beside(&origin()?))
+        .unwrap_or_else(|| repository().join("../shared/catalog"));
     let Ok(entries) = std::fs::read_dir(&directory) else {
         absent("the catalog of real tools", &directory);
         return None;
@@ -75,6 +99,21 @@ pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
     servers.sort_by(|a, b| a.0.cmp(&b.0));
     assert!(servers.iter().map(|(_, tools)| tools.len()).sum::<usize>() > 2_000);
     Some(servers)
+}
+
+fn beside(repository: &Path) -> Option<PathBuf> {
+    Some(repository.join("../shared/catalog")).filter(|directory| directory.is_dir())
+}
+
+/// The repository on this machine that this one was cloned from, if there is one.
+fn origin() -> Option<PathBuf> {
+    let asked = Command::new("git")
+        .args(["remote", "get-url", "origin"])
+        .current_dir(repository())
+        .output()
+        .ok()?;
+    let path = String::from_utf8(asked.stdout).ok()?;
+    Path::new(path.trim().trim_start_matches("file://")).canonicalize().ok()
 }
 
 fn absent(what: &str, place: &Path) {

@@ -47,17 +47,21 @@ impl Bearer {
             return Ok(Some(token));
         }
         let refreshed = match manager.as_ref() {
-            Some(manager) => refresh(manager).await?,
-            None => None,
+            Some(manager) => refresh(manager).await,
+            None => Err(AuthError::AuthorizationRequired),
         };
-        if refreshed.is_some() {
-            return Ok(refreshed.filter(|token| token != refused));
-        }
-        // The login in the file may be another client's by now.
-        *manager = self.again().await?;
-        match (current(&manager).await?, manager.as_ref()) {
-            (Some(token), Some(manager)) if token == refused => refresh(manager).await,
-            (token, _) => Ok(token),
+        match refreshed {
+            // The login in the file is another client's by now.
+            Err(AuthError::AuthorizationRequired) => {
+                *manager = self.again().await?;
+                match (current(&manager).await?, manager.as_ref()) {
+                    (Some(token), Some(manager)) if token == refused => {
+                        or_none(refresh(manager).await)
+                    }
+                    (token, _) => Ok(token),
+                }
+            }
+            refreshed => or_none(refreshed),
         }
     }
 
@@ -75,11 +79,9 @@ async fn current(manager: &Option<AuthorizationManager>) -> Result<Option<String
     or_none(manager.get_access_token().await)
 }
 
-async fn refresh(manager: &AuthorizationManager) -> Result<Option<String>, AuthError> {
-    if let Err(error) = manager.refresh_token().await {
-        return or_none(Err(error));
-    }
-    or_none(manager.get_access_token().await)
+async fn refresh(manager: &AuthorizationManager) -> Result<String, AuthError> {
+    manager.refresh_token().await?;
+    manager.get_access_token().await
 }
 
 fn or_none(token: Result<String, AuthError>) -> Result<Option<String>, AuthError> {

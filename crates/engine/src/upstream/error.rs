@@ -5,7 +5,7 @@ use std::time::Duration;
 use rmcp::{
     ErrorData,
     service::{ClientInitializeError, ServiceError},
-    transport::streamable_http_client::InsufficientScopeError,
+    transport::streamable_http_client::{InsufficientScopeError, StreamableHttpError},
 };
 use thiserror::Error;
 
@@ -114,8 +114,18 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
+/// rmcp's error of a failed request does not name its cause.
+fn of_request<'a>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a (dyn std::error::Error + 'static)> {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>()? {
+        StreamableHttpError::Client(request) => Some(request),
+        _ => None,
+    }
+}
+
 fn causes<'a>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
-    std::iter::successors(Some(error), |error| error.source())
+    std::iter::successors(Some(error), |error| error.source().or_else(|| of_request(*error)))
 }
