@@ -161,8 +161,14 @@ impl Connection {
                 let spawned = Child::spawn(&line, &means.guard, &diary);
                 let (mut child, stdin, stdout) =
                     spawned.map_err(|error| OpenError::Ended(chain(&error)))?;
-                let transport =
-                    StdioTransport::new(stdin, stdout, raw.clone(), diary.clone(), alive);
+                let transport = StdioTransport::new(
+                    stdin,
+                    stdout,
+                    raw.clone(),
+                    diary.clone(),
+                    Arc::clone(handler.notices()),
+                    alive,
+                );
                 match handler.serve_with_lifecycle(transport, lifecycle(era)).await {
                     Ok(service) => (service, Some(child)),
                     Err(
@@ -288,6 +294,7 @@ impl Connection {
             }
         };
         abandoned.id = None;
+        self.service.service().notices().all_heard().await;
         match answer {
             Ok(answer) => Ok(answer),
             Err(error) => Err(self.explain(&method, error).await),

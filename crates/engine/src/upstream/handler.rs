@@ -18,7 +18,10 @@ use rmcp::{
 };
 use tokio::{sync::broadcast, time::Instant};
 
-use super::caller::{Caller, Progress};
+use super::{
+    caller::{Caller, Progress},
+    notices::Notices,
+};
 
 /// Progress that arrives before the call it belongs to is known here is kept for it.
 const MOST_EARLY: usize = 64;
@@ -44,6 +47,7 @@ pub struct ServerChange {
 pub(super) struct Handler {
     server: Arc<str>,
     calls: Arc<Mutex<Calls>>,
+    notices: Arc<Notices>,
     changes: broadcast::Sender<ServerChange>,
 }
 
@@ -104,7 +108,12 @@ impl Deadline {
 
 impl Handler {
     pub(super) fn new(server: &str, changes: broadcast::Sender<ServerChange>) -> Self {
-        Self { server: server.into(), calls: Arc::default(), changes }
+        Self { server: server.into(), calls: Arc::default(), notices: Arc::default(), changes }
+    }
+
+    /// What the transport counts, and this hears.
+    pub(super) fn notices(&self) -> &Arc<Notices> {
+        &self.notices
     }
 
     fn calls(&self) -> std::sync::MutexGuard<'_, Calls> {
@@ -254,6 +263,7 @@ impl ClientHandler for Handler {
         _context: NotificationContext<RoleClient>,
     ) {
         self.report(params, PROGRESS_EXTENDS);
+        self.notices.hear();
     }
 
     async fn on_logging_message(
@@ -264,6 +274,7 @@ impl ClientHandler for Handler {
         if let Ok((caller, _)) = self.latest() {
             caller.log(&self.server, params);
         }
+        self.notices.hear();
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {

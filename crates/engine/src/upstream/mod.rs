@@ -14,6 +14,7 @@ mod guard;
 mod handler;
 mod http;
 mod login;
+mod notices;
 mod raw;
 mod redact;
 mod server;

@@ -9,7 +9,7 @@ use rmcp::{
     ErrorData, RoleClient,
     model::{
         ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcError, JsonRpcMessage,
-        JsonRpcVersion2_0, RequestId, ServerJsonRpcMessage,
+        JsonRpcVersion2_0, RequestId, ServerJsonRpcMessage, ServerNotification,
     },
     transport::Transport,
 };
@@ -22,7 +22,7 @@ use tokio::{
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{diary::Diary, raw::RawTools};
+use super::{diary::Diary, notices::Notices, raw::RawTools};
 
 /// The longest line that is read. A child that sends a longer one would fill our memory.
 const LONGEST_LINE: usize = 32 << 20;
@@ -41,6 +41,7 @@ pub(super) struct StdioTransport {
     probe: Arc<Mutex<Probe>>,
     raw: RawTools,
     diary: Diary,
+    notices: Arc<Notices>,
     /// A message could not be sent: whoever still holds the other end does not read.
     broken: CancellationToken,
     /// Tells the connection when this is dropped.
@@ -72,6 +73,7 @@ impl StdioTransport {
         stdout: ChildStdout,
         raw: RawTools,
         diary: Diary,
+        notices: Arc<Notices>,
         alive: Arc<DropGuard>,
     ) -> Self {
         Self {
@@ -81,6 +83,7 @@ impl StdioTransport {
             probe: Arc::default(),
             raw,
             diary,
+            notices,
             broken: CancellationToken::new(),
             _alive: alive,
         }
@@ -126,6 +129,12 @@ impl StdioTransport {
                     return None;
                 }
                 self.raw.see(text);
+                if let JsonRpcMessage::Notification(notification) = &message
+                    && let ServerNotification::LoggingMessageNotification(_)
+                    | ServerNotification::ProgressNotification(_) = &notification.notification
+                {
+                    self.notices.say();
+                }
                 Some(message)
             }
             Err(error) => {
