@@ -30,6 +30,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::error::RecvError;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     code::{self, CodeRequest},
@@ -50,6 +51,8 @@ pub(crate) struct Session {
     gateway: Arc<Gateway>,
     /// Tells the clients of a gateway apart.
     number: u64,
+    /// Cancelled when the client can no longer ask, nor be told.
+    left: CancellationToken,
     state: Arc<Mutex<State>>,
 }
 
@@ -65,7 +68,11 @@ impl Session {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
         static SESSIONS: AtomicU64 = AtomicU64::new(1);
         let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
-        Self { gateway, number, state: Arc::default() }
+        Self { gateway, number, left: CancellationToken::new(), state: Arc::default() }
+    }
+
+    pub(crate) fn left(&self) -> CancellationToken {
+        self.left.clone()
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -509,6 +516,7 @@ impl ServerHandler for Session {
             // What the client did not ask for is refused by the sink, and no harm.
             let _ = tokio::select! {
                 () = context.cancelled() => return Ok(()),
+                () = self.left.cancelled() => return Ok(()),
                 changed = tools.changed() => match changed {
                     Ok(()) => sink.notify_tool_list_changed().await,
                     Err(_) => return Ok(()),

@@ -1,19 +1,23 @@
 //! The gateway as a child process of its client.
 
 use std::{
+    collections::HashSet,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
     time::Duration,
 };
 
 use rmcp::{
     RoleServer, ServiceExt,
-    model::{ClientRequest, JsonRpcMessage},
+    model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::{
+    io::{AsyncRead, ReadBuf},
+    sync::Notify,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Gateway, Session};
@@ -26,9 +30,14 @@ const LEAVING_TIME: Duration = Duration::from_millis(1_500);
 pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> anyhow::Result<()> {
     let session = Session::new(Arc::clone(&gateway));
     let (reader, writer) = rmcp::transport::stdio();
-    let left = CancellationToken::new();
+    let left = session.left();
     let reader = Watched { reader, left: left.clone() };
-    let transport = Patient { inner: AsyncRwTransport::new_server(reader, writer), begun: false };
+    let transport = Patient {
+        inner: AsyncRwTransport::new_server(reader, writer),
+        begun: false,
+        ended: false,
+        pending: Arc::default(),
+    };
     let end = stop.child_token();
     let ending = end.clone();
     tokio::spawn(async move {
@@ -53,10 +62,42 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> any
 }
 
 /// A transport that ignores what cannot be meant for us before the client has asked for anything,
-/// such as the cancellation of a probe. rmcp takes it for a broken handshake.
+/// such as the cancellation of a probe: rmcp takes it for a broken handshake. And it tells of the
+/// end only when all is answered: rmcp forwards nothing after it, so that who has something to
+/// tell before an answer would wait for ever.
 struct Patient<T> {
     inner: T,
     begun: bool,
+    ended: bool,
+    pending: Arc<Pending>,
+}
+
+/// Requests without an answer yet.
+#[derive(Default)]
+struct Pending {
+    ids: Mutex<HashSet<RequestId>>,
+    answered: Notify,
+}
+
+impl Pending {
+    fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answered(&self, id: &RequestId) {
+        self.ids().remove(id);
+        self.answered.notify_waiters();
+    }
+
+    async fn all_answered(&self) {
+        loop {
+            let answered = self.answered.notified();
+            if self.ids().is_empty() {
+                return;
+            }
+            answered.await;
+        }
+    }
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
@@ -66,22 +107,51 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.inner.send(message)
+        let answers = match &message {
+            JsonRpcMessage::Response(response) => Some(response.id.clone()),
+            JsonRpcMessage::Error(error) => error.id.clone(),
+            _ => None,
+        };
+        let sending = self.inner.send(message);
+        let pending = Arc::clone(&self.pending);
+        async move {
+            let sent = sending.await;
+            if let Some(id) = answers {
+                pending.answered(&id);
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        loop {
-            let message = self.inner.receive().await?;
+        while !self.ended {
+            let Some(message) = self.inner.receive().await else {
+                self.ended = true;
+                break;
+            };
             match &message {
                 JsonRpcMessage::Request(request) => {
                     // After a probe the client may still begin in the older way.
                     self.begun |= !matches!(request.request, ClientRequest::DiscoverRequest(_));
+                    self.pending.ids().insert(request.id.clone());
+                    return Some(message);
+                }
+                JsonRpcMessage::Notification(notification) if self.begun => {
+                    // What is cancelled is not answered.
+                    if let ClientNotification::CancelledNotification(cancelled) =
+                        &notification.notification
+                        && let Some(id) = &cancelled.params.request_id
+                    {
+                        self.pending.answered(id);
+                    }
                     return Some(message);
                 }
                 _ if self.begun => return Some(message),
                 _ => {}
             }
         }
+        self.pending.all_answered().await;
+        None
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
