@@ -834,14 +834,14 @@ async fn the_error_of_a_tool_in_gather_is_shown_at_the_call() {
 from client import call_mcp_tool
 async def fetch(name):
     return await call_mcp_tool(name, {})
-await asyncio.gather(fetch('echo'), fetch('fail'), fetch('never'))";
+await asyncio.gather(fetch('echo'), fetch('never'), fetch('fail'))";
     let outcome = run_with(source, &host, RunOptions::default()).await;
     let failure = failure(&outcome);
     assert_eq!(failure.kind, "ToolError");
     assert_eq!(failure.line, Some(4));
     let expected = r#"Traceback (most recent call last):
   File "main.py", line 5, in <module>
-    await asyncio.gather(fetch('echo'), fetch('fail'), fetch('never'))
+    await asyncio.gather(fetch('echo'), fetch('never'), fetch('fail'))
   File "main.py", line 4, in fetch
     return await call_mcp_tool(name, {})
            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

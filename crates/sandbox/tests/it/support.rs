@@ -90,7 +90,8 @@ impl ToolHost for TestHost {
             flight.1 = flight.1.max(flight.0);
         }
         let flight = InFlight(self.most_in_flight.clone());
-        let dropped = self.dropped.clone();
+        // Also if it is dropped before it has begun.
+        let count = (call.tool == "never").then(|| CountDrop(self.dropped.clone(), false));
         Box::pin(async move {
             let _flight = flight;
             match call.tool.as_str() {
@@ -107,7 +108,7 @@ impl ToolHost for TestHost {
                     Ok(call.arguments)
                 }
                 "never" => {
-                    let _count = CountDrop(dropped, false);
+                    let _count = count;
                     std::future::pending::<()>().await;
                     Err(ToolFailure::new("unreachable"))
                 }
