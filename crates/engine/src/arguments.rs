@@ -36,6 +36,11 @@ impl Checker {
         }
     }
 
+    /// Whether anything is refused: a broken schema refuses nothing.
+    pub(crate) fn checks(&self) -> bool {
+        self.validator.is_some()
+    }
+
     /// Says what is wrong, if anything. A `None` for something that may be left out is left out.
     pub(crate) fn check(&self, arguments: &mut Map<String, Value>) -> Result<(), String> {
         let Some(validator) = &self.validator else { return Ok(()) };

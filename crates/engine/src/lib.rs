@@ -5,22 +5,29 @@
 #![allow(deprecated)]
 
 mod arguments;
+mod background;
 pub mod broker;
 pub mod catalog;
+pub mod check;
 pub mod codegen;
-pub mod definition;
 mod execute;
 mod fingerprint;
+mod guide;
+pub mod ledger;
 pub mod media;
 mod nearest;
+mod observed;
 mod overflow;
 mod private_file;
 mod program;
+mod recover;
 pub mod search;
 pub mod upstream;
 mod value;
 
+pub use background::Background;
 pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse};
+pub use guide::{Guide, GuideSettings};
 pub use nearest::{Nearest, nearest};
 pub use overflow::keep_text;
 pub use program::ProgramHost;

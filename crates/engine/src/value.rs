@@ -3,10 +3,62 @@
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use crate::{catalog::Tool, media::Media};
+use crate::{catalog::Tool, media::Media, recover};
 
+/// Longer texts are read beside other work.
+const LONG_TEXT: usize = 128 << 10;
 /// How much of a failing tool's text becomes its error message.
 const LONGEST_MESSAGE: usize = 4_000;
+
+/// How the guest is told that a value was read from a text; see `_narrows/calls.py`.
+const RECOVERED: &str = "$recovered";
+
+/// The value that a program gets, and the text that it was read from, if it was.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Given {
+    pub(crate) value: Value,
+    pub(crate) raw: Option<String>,
+}
+
+impl From<Value> for Given {
+    fn from(value: Value) -> Self {
+        Self { value, raw: None }
+    }
+}
+
+impl Given {
+    /// As the guest reads it.
+    pub(crate) fn into_message(self) -> Value {
+        match self.raw {
+            Some(raw) => json!({ RECOVERED: self.value, "raw": raw }),
+            None => self.value,
+        }
+    }
+}
+
+/// As [`of`], with tables and JSON inside of text as values.
+pub(crate) async fn recovered(
+    result: CallToolResult,
+    tool: &Tool,
+    media: &Media,
+) -> Result<Given, String> {
+    match of(result, tool, media)? {
+        Value::String(raw) if raw.len() > LONG_TEXT => {
+            let kept = raw.clone();
+            let read = tokio::task::spawn_blocking(move || read(raw)).await;
+            Ok(read.unwrap_or_else(|_| Value::String(kept).into()))
+        }
+        Value::String(raw) => Ok(read(raw)),
+        value => Ok(value.into()),
+    }
+}
+
+fn read(raw: String) -> Given {
+    match recover::recover(&raw) {
+        Some(found) => Given { value: found.value, raw: Some(raw) },
+        None => Value::String(raw).into(),
+    }
+}
 
 /// The value of a result, or the message of a failure.
 pub(crate) fn of(result: CallToolResult, tool: &Tool, media: &Media) -> Result<Value, String> {
@@ -97,20 +149,29 @@ fn of_text(text: String) -> Value {
     }
 }
 
-fn message(result: &CallToolResult) -> String {
-    let texts: Vec<&str> = result
-        .content
-        .iter()
-        .filter_map(|block| match block {
-            ContentBlock::Text(text) => Some(text.text.as_str()),
-            _ => None,
-        })
-        .collect();
-    let text = match (texts.is_empty(), &result.structured_content) {
+/// What a client would hand to a model: the texts, or else the structure.
+pub(crate) fn text(result: &CallToolResult) -> String {
+    let texts = texts(result);
+    match (texts.is_empty(), &result.structured_content) {
         (false, _) => texts.join("\n"),
         (true, Some(value)) => value.to_string(),
-        (true, None) => "the tool failed without saying why".to_owned(),
-    };
+        (true, None) => String::new(),
+    }
+}
+
+fn texts(result: &CallToolResult) -> Vec<&str> {
+    let texts = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn message(result: &CallToolResult) -> String {
+    let mut text = text(result);
+    if text.is_empty() {
+        text = "the tool failed without saying why".to_owned();
+    }
     let end = text.floor_char_boundary(LONGEST_MESSAGE);
     if end < text.len() {
         format!("{}… ({} bytes in all)", &text[..end], text.len())

@@ -3,10 +3,7 @@
 
 use std::collections::HashSet;
 
-use narrows_engine::{
-    catalog::{About, Cache, Catalog, Listing, Unresolved},
-    search::{self, Detail, SearchRequest},
-};
+use narrows_engine::catalog::{About, Cache, Catalog, Listing, Unresolved};
 use narrows_model::{Connection, ServerSpec, StdioSpec};
 use serde_json::{Value, json};
 
@@ -103,22 +100,4 @@ fn readers_keep_their_snapshot_and_hear_of_changes_once() {
     catalog.replace(&spec("s"), two);
     assert!(!version.has_changed().unwrap(), "the same again is no change");
     assert_eq!((before.tools().count(), catalog.snapshot().tools().count()), (1, 2));
-}
-
-#[test]
-fn search_finds_the_right_one_of_the_real_tools_and_nothing_for_nonsense() {
-    let Some(servers) = narrows_testkit::catalog() else { return };
-    let catalog = filled(&servers, None);
-    let find = |query: &str| {
-        let request = SearchRequest {
-            query: query.into(),
-            detail_level: Detail::NameOnly,
-            ..SearchRequest::default()
-        };
-        let found = search::search(&catalog.snapshot(), &request).into_iter();
-        found.map(|found| format!("{}.{}", found.server, found.name)).collect::<Vec<_>>()
-    };
-    assert!(find("git commit").contains(&"git.git_commit".to_owned()));
-    assert!(find("create github issue").iter().any(|name| name.starts_with("github.")));
-    assert_eq!(find("xyzzyplugh"), Vec::<String>::new());
 }

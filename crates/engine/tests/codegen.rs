@@ -109,7 +109,7 @@ fn inspect(servers: &[Server]) -> BTreeMap<String, Value> {
                 .iter()
                 .map(|raw| {
                     let full_name = format!("mcp__{}__{}", server.name, raw_name(raw));
-                    let code = ToolCode::new(&full_name, names.get(raw_name(raw)).unwrap(), raw);
+                    let code = ToolCode::new(&full_name, names.get(raw_name(raw)).unwrap(), raw, None);
                     json!({"full_name": full_name, "python": code.python_name, "source": code.source})
                 })
                 .collect();
@@ -487,7 +487,7 @@ fn damaged_definitions_still_give_python_that_runs_and_type_checks() {
     damaged.tools.sort_by(|a, b| raw_name(a).cmp(raw_name(b)));
     damaged.tools.dedup_by(|a, b| raw_name(a) == raw_name(b));
     for tool in &damaged.tools {
-        let text = signature(names.get(raw_name(tool)).unwrap(), tool);
+        let text = signature(names.get(raw_name(tool)).unwrap(), tool, None);
         assert!(text.contains("async def "), "{text}");
     }
     let damaged = [damaged];
@@ -507,7 +507,7 @@ fn signatures_take_less_than_forty_percent_of_the_json() {
     for server in &servers {
         let names = server.names();
         for tool in &server.tools {
-            short += signature(names.get(raw_name(tool)).unwrap(), tool).len();
+            short += signature(names.get(raw_name(tool)).unwrap(), tool, None).len();
             long += tool.to_string().len();
         }
     }

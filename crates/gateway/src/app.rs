@@ -1,13 +1,14 @@
 //! The composition root: reads the command line, puts the parts together, and runs a command.
 
-use std::{path::Path, process::ExitCode, sync::Arc};
+use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use clap::Parser;
 use narrows_engine::{
-    Executor,
+    Background, Executor, Guide, GuideSettings,
     broker::Broker,
     catalog::{Cache, Catalog},
+    ledger::Ledger,
     upstream::{Fleet, Guard, LoginStore},
 };
 use narrows_model::ServerSpec;
@@ -16,7 +17,7 @@ use narrows_sandbox::{SandboxConfig, Workspace};
 use crate::{
     bench,
     cli::{self, Cli, Command},
-    config::{Config, ConfigSource, Environment, Os, Places},
+    config::{Config, ConfigSource, Discovery, Environment, Os, Places},
     demo,
     printer::Printer,
 };
@@ -72,6 +73,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             Command::Serve(args) => cli::serve::run(args, Setting::load(config)?, printer).await,
             Command::Servers(args) => cli::servers::run(args, config, printer).await,
             Command::Tools(args) => cli::tools::run(args, Setting::load(config)?, printer).await,
+            Command::Stats(args) => cli::stats::run(args, Setting::load(config)?, printer),
             Command::Doctor(args) => cli::doctor::run(args, config, printer).await,
             Command::Guard | Command::Completions(_) | Command::Import(_) => Ok(Exit::Success),
         }
@@ -80,6 +82,9 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
     runtime.shutdown_background();
     exit
 }
+
+/// How long a command that ends waits until what it learnt is written down.
+pub(crate) const FLUSH_TIME: Duration = Duration::from_secs(2);
 
 /// An executor for a command that runs one program after another.
 pub(crate) fn single_executor() -> anyhow::Result<Executor> {
@@ -112,6 +117,23 @@ impl Setting {
     /// The way to the tools of all configured servers.
     pub(crate) fn broker(&self) -> anyhow::Result<Broker> {
         broker(&self.places, self.config.servers.clone())
+    }
+
+    /// What is known of them, and learnt.
+    pub(crate) fn guide(&self, broker: Broker, background: &Background) -> Arc<Guide> {
+        let Discovery { learn, observe, check } = self.config.discovery;
+        let servers = self.config.servers.iter();
+        let categories = servers
+            .filter_map(|server| Some((server.name.clone(), server.category.clone()?)))
+            .collect();
+        let dir = Some(self.places.data.join("learnt"));
+        let settings = GuideSettings { dir, learn, observe, check, categories };
+        Arc::new(Guide::new(broker, settings, background.clone()))
+    }
+
+    /// What was counted on this machine.
+    pub(crate) fn ledger(&self, background: &Background) -> Arc<Ledger> {
+        Ledger::new(Some(self.places.data.join("stats")), background.clone())
     }
 
     pub(crate) fn logins(&self) -> LoginStore {

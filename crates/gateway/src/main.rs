@@ -13,6 +13,7 @@ mod import;
 mod mcp;
 mod printer;
 mod secret;
+mod stats;
 mod status;
 
 use std::process::ExitCode;

@@ -68,6 +68,22 @@ impl Outcome {
         matches!(self.ending, Ending::Success)
     }
 
+    /// Of a program that was not run, because it would have failed.
+    pub fn not_run(failure: Failure) -> Self {
+        Self {
+            ending: Ending::Failed(failure),
+            result: Value::Null,
+            stdout: String::new(),
+            stderr: String::new(),
+            dropped_bytes: DroppedBytes::default(),
+            wall_time: Duration::ZERO,
+            cpu_time: Duration::ZERO,
+            peak_memory_bytes: 0,
+            tool_calls: 0,
+            notes: Vec::new(),
+        }
+    }
+
     /// Why the run did not succeed.
     pub fn failure(&self) -> Option<&Failure> {
         match &self.ending {

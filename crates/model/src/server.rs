@@ -15,6 +15,10 @@ pub struct ServerSpec {
     pub start_timeout: Duration,
     /// How long one call may take.
     pub call_timeout: Duration,
+    /// What it is for, in one word; told from its tools if it is not said.
+    pub category: Option<String>,
+    /// Whether tables and JSON in its texts become values.
+    pub recover: bool,
 }
 
 impl ServerSpec {
@@ -28,6 +32,8 @@ impl ServerSpec {
             expose: Expose::default(),
             start_timeout: Self::START_TIMEOUT,
             call_timeout: Self::CALL_TIMEOUT,
+            category: None,
+            recover: true,
         }
     }
 }

@@ -79,9 +79,7 @@ impl Tools {
 
 /// The tools of real servers, by server.
 pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
-    let directory = beside(&repository())
-        .or_else(|| beside(&origin()?))
-        .unwrap_or_else(|| repository().join("../shared/catalog"));
+    let directory = shared("catalog");
     let Ok(entries) = std::fs::read_dir(&directory) else {
         absent("the catalog of real tools", &directory);
         return None;
@@ -101,8 +99,24 @@ pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
     Some(servers)
 }
 
-fn beside(repository: &Path) -> Option<PathBuf> {
-    Some(repository.join("../shared/catalog")).filter(|directory| directory.is_dir())
+/// Tools and labelled queries, as `{"tools": […], "queries": […]}`.
+pub fn labelled_queries() -> Option<Value> {
+    let file = shared("search").join("dev.json");
+    match std::fs::read(&file) {
+        Ok(text) => Some(serde_json::from_slice(&text).unwrap()),
+        Err(_) => {
+            absent("labelled queries", &file);
+            None
+        }
+    }
+}
+
+/// A directory of the data that lies beside the repository, or beside the one it was cloned from.
+fn shared(name: &str) -> PathBuf {
+    let beside = |repository: PathBuf| repository.join("../shared").join(name);
+    let origin = || origin().map(beside).filter(|directory| directory.is_dir());
+    let here = beside(repository());
+    if here.is_dir() { here } else { origin().unwrap_or(here) }
 }
 
 /// The repository on this machine that this one was cloned from, if there is one.

@@ -227,6 +227,15 @@ impl Tool {
 
     /// Checks arguments before they are sent, and leaves out what was not given.
     pub fn check(&self, arguments: &mut Map<String, Value>) -> Result<(), String> {
-        self.checker.get_or_init(|| Checker::new(self.input_schema())).check(arguments)
+        self.checker().check(arguments)
+    }
+
+    /// Whether arguments can be refused before they are sent.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.checker().checks()
+    }
+
+    fn checker(&self) -> &Checker {
+        self.checker.get_or_init(|| Checker::new(self.input_schema()))
     }
 }

@@ -14,6 +14,14 @@ use super::types::Type;
 /// A longer default tells less than its absence.
 const MAX_DEFAULT: usize = 200;
 
+/// What results were seen to be like, of a tool that does not declare it.
+#[derive(Clone, Copy, Debug)]
+pub struct Observation<'a> {
+    pub schema: &'a Value,
+    /// How many results were seen.
+    pub calls: u64,
+}
+
 #[derive(Debug)]
 pub(super) struct Definition<'a> {
     pub(super) description: &'a str,
@@ -24,6 +32,8 @@ pub(super) struct Definition<'a> {
     /// The name for arguments that the schema allows without listing them.
     pub(super) extra: Option<String>,
     pub(super) returns: Type,
+    /// So many results made the type of the result known; none if it is declared.
+    pub(super) observed: Option<u64>,
     pub(super) classes: Classes<'a>,
 }
 
@@ -47,14 +57,22 @@ pub(super) enum Presence {
 
 impl<'a> Definition<'a> {
     /// Reads the JSON of a tool. What makes no sense in it becomes `Any`.
-    pub(super) fn new(raw: &'a Value, class_prefix: &'a str) -> Self {
+    pub(super) fn new(
+        raw: &'a Value,
+        class_prefix: &'a str,
+        observation: Option<Observation<'a>>,
+    ) -> Self {
         let mut classes = Classes::new(class_prefix);
         let input = raw.get("inputSchema").unwrap_or(&Value::Null);
         let arguments = Reader::new(input, &mut classes).read_arguments("Arguments");
         let returns = match raw.get("outputSchema") {
             Some(output) => Reader::new(output, &mut classes).read(unwrapped(output), "Result"),
-            None => Type::Any,
+            None => observation.map_or(Type::Any, |observation| {
+                Reader::new(observation.schema, &mut classes).read(observation.schema, "Result")
+            }),
         };
+        let observed = observation.filter(|_| raw.get("outputSchema").is_none());
+        let observed = observed.map(|observation| observation.calls);
         let parameters = arguments.class.map(|id| parameters(&classes, id)).unwrap_or_default();
         let extra = arguments.open.then(|| {
             let mut name = "extra".to_owned();
@@ -64,7 +82,15 @@ impl<'a> Definition<'a> {
             name
         });
         let description = notes::description(raw);
-        Self { description, parameters, arguments: arguments.class, extra, returns, classes }
+        Self {
+            description,
+            parameters,
+            arguments: arguments.class,
+            extra,
+            returns,
+            observed,
+            classes,
+        }
     }
 
     /// What stands between the brackets of the function.

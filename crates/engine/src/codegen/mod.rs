@@ -15,12 +15,16 @@
 //! | `schema` | from JSON schema to types |
 //! | `notes` | what descriptions and constraints say |
 //! | `definition` | a whole tool, read once for every renderer |
+//! | `calling` | how a tool is called, for those who check calls |
 //! | `wrapper` | the Python that runs in the sandbox |
 //! | `signature` | the short text that a model reads |
+//! | `example` | one call, as a model would write it |
 //! | `stub` | the `.pyi` that a type checker reads |
 
+mod calling;
 mod classes;
 mod definition;
+mod example;
 mod literal;
 mod names;
 mod notes;
@@ -32,6 +36,9 @@ mod stub;
 mod types;
 mod wrapper;
 
+pub use calling::{CallParameter, Calling};
+pub use definition::Observation;
+pub use example::example;
 pub use names::{ToolName, ToolNames, module_names, parameter_names};
 pub use notes::summary_line;
 pub use signature::signature;

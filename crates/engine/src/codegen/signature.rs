@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::classes::{ClassId, Defined};
-use super::definition::{Definition, Parameter, Presence};
+use super::definition::{Definition, Observation, Parameter, Presence};
 use super::literal;
 use super::names::ToolName;
 use super::notes;
 use super::types::Type;
+use super::wrapper::observed;
 
 /// How many characters of a description are kept, by what it describes.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +35,8 @@ const SHORT: usize = 37;
 
 /// The signature of a tool with its types and what they mean. It reads like Python but
 /// is not run: `?` marks keys that may be absent, and names are without their prefix.
-pub fn signature(name: &ToolName, raw: &Value) -> String {
-    let definition = Definition::new(raw, "");
+pub fn signature(name: &ToolName, raw: &Value, observation: Option<Observation<'_>>) -> String {
+    let definition = Definition::new(raw, "", observation);
     let enough = raw.to_string().len() * SHORT / 100;
     let mut text = String::new();
     for detail in DETAILS {
@@ -56,10 +57,11 @@ fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: Detail) -> 
         text += &class(definition, id, chars);
     }
     text += &format!(
-        "async def {}({}) -> {}\n",
+        "async def {}({}) -> {}{}\n",
         name.python,
         listed(parameters(definition, detail.parameter)),
-        expression(definition, &definition.returns)
+        expression(definition, &definition.returns),
+        definition.observed.map_or(String::new(), |calls| format!(" # {}", observed(calls))),
     );
     let description = notes::sentences(definition.description, detail.tool);
     if !description.is_empty() {
@@ -169,7 +171,7 @@ mod tests {
         });
         let names = ToolNames::new(["move"]);
         assert_eq!(
-            signature(names.get("move").unwrap(), &raw),
+            signature(names.get("move").unwrap(), &raw, None),
             r#"Options = {force?: bool}
 async def move(
 *, path: str,

@@ -28,7 +28,7 @@ pub fn stub<'a>(tools: impl IntoIterator<Item = StubTool<'a>>) -> String {
 }
 
 fn push_tool(text: &mut String, tool: StubTool<'_>) {
-    let definition = Definition::new(tool.raw, &tool.name.class_prefix);
+    let definition = Definition::new(tool.raw, &tool.name.class_prefix, None);
     let classes = &definition.classes;
     let whole = arguments(&definition);
     for id in classes.needed([&whole, &definition.returns]) {

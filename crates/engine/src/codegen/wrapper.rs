@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::classes::{Comments, Defined};
-use super::definition::{Definition, Parameter, Presence};
+use super::definition::{Definition, Observation, Parameter, Presence};
 use super::literal;
 use super::names::ToolName;
 use super::notes;
@@ -25,8 +25,13 @@ pub struct ToolCode {
 impl ToolCode {
     /// `full_name` is what `_tool` is told to call; `raw` is the tool as its server
     /// defines it.
-    pub fn new(full_name: &str, name: &ToolName, raw: &Value) -> Self {
-        let definition = Definition::new(raw, &name.class_prefix);
+    pub fn new(
+        full_name: &str,
+        name: &ToolName,
+        raw: &Value,
+        observation: Option<Observation<'_>>,
+    ) -> Self {
+        let definition = Definition::new(raw, &name.class_prefix, observation);
         let mut source = String::new();
         let mut defined = Defined::Only(HashSet::new());
         for id in definition.classes_in_use() {
@@ -61,7 +66,15 @@ pub(super) fn docstring(definition: &Definition<'_>) -> String {
     if !notes.is_empty() {
         text = format!("{text}\n\n{}", notes.join("\n"));
     }
+    if let Some(calls) = definition.observed {
+        text = format!("{text}\n\nThe type of the result was {}.", observed(calls));
+    }
     literal::docstring(&text)
+}
+
+/// That a type is not declared by its server.
+pub(super) fn observed(calls: u64) -> String {
+    format!("observed in {calls} call{}", if calls == 1 { "" } else { "s" })
 }
 
 fn decorator(full_name: &str, parameters: &[Parameter<'_>]) -> String {
@@ -116,7 +129,7 @@ mod tests {
         });
         let names = ToolNames::new(["create-issue"]);
         let name = names.get("create-issue").unwrap();
-        let code = ToolCode::new("mcp__github__create-issue", name, &raw);
+        let code = ToolCode::new("mcp__github__create-issue", name, &raw, None);
         assert_eq!(code.python_name, "create_issue");
         assert_eq!(
             code.source,

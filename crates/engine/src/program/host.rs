@@ -11,11 +11,12 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::modules;
 use crate::{
     broker::{Broker, CallError},
-    definition,
+    guide::Guide,
+    ledger::Tab,
     media::Media,
-    search::{self, SearchRequest},
+    search::{Answer, SearchRequest},
     upstream::Caller,
-    value,
+    value::{self, Given},
 };
 
 /// Where a program's output goes.
@@ -23,7 +24,8 @@ type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
 
 /// One program's view of the gateway.
 pub struct ProgramHost {
-    broker: Broker,
+    guide: Arc<Guide>,
+    tab: Option<Arc<Tab>>,
     caller: Arc<dyn Caller>,
     media: Arc<Media>,
     output: Output,
@@ -31,29 +33,50 @@ pub struct ProgramHost {
 
 impl ProgramHost {
     pub fn new(
-        broker: Broker,
+        guide: Arc<Guide>,
         caller: Arc<dyn Caller>,
         media: Arc<Media>,
         output: impl Fn(OutputStream, &str) + Send + Sync + 'static,
     ) -> Self {
-        Self { broker, caller, media, output: Box::new(output) }
+        Self { guide, tab: None, caller, media, output: Box::new(output) }
+    }
+
+    /// What the program's calls would have cost a model is written on this.
+    pub fn counting(self, tab: Arc<Tab>) -> Self {
+        Self { tab: Some(tab), ..self }
+    }
+
+    fn broker(&self) -> &Broker {
+        self.guide.broker()
     }
 
     async fn call_tool(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
-        let tool = self.broker.find(name, None).await.map_err(|error| failure(&error, None))?;
+        let tool = self.broker().find(name, None).await.map_err(|error| failure(&error, None))?;
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
+        let request = arguments.get();
         let arguments: Map<String, Value> = parse(arguments)?;
-        let called = self.broker.call(&tool, arguments, Arc::clone(&self.caller)).await;
+        let called = self.broker().call(&tool, arguments, Arc::clone(&self.caller)).await;
         let result = called.map_err(|error| failure(&error, at))?;
-        value::of(result, &tool, &self.media).map_err(|message| with_place(message, at))
+        if let Some(tab) = &self.tab {
+            tab.called(&format!("{}{request}", tool.id), &value::text(&result));
+        }
+        let spec = self.broker().fleet().spec(&tool.id.server);
+        let given = match spec.is_none_or(|spec| spec.recover) {
+            true => value::recovered(result, &tool, &self.media).await,
+            false => value::of(result, &tool, &self.media).map(Given::from),
+        };
+        let given = given.map_err(|said| with_place(said, at))?;
+        self.guide.used(&tool, &given.value);
+        Ok(given.into_message())
     }
 
     async fn answer(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
         match name {
             "wrapper" => {
                 let wanted: WrapperRequest = parse(arguments)?;
-                let tool = self.broker.find(&wanted.name, Some(&wanted.server)).await;
-                Ok(modules::wrapper(&*tool.map_err(|error| failure(&error, None))?))
+                let tool = self.broker().find(&wanted.name, Some(&wanted.server)).await;
+                let code = self.guide.wrapper(&*tool.map_err(|error| failure(&error, None))?);
+                Ok(json!({ "name": code.python_name, "source": code.source }))
             }
             "tool_names" => {
                 let wanted: ServerRequest = parse(arguments)?;
@@ -61,14 +84,19 @@ impl ProgramHost {
             }
             "search_tools" => {
                 let request: SearchRequest = parse(arguments)?;
-                self.broker.learn().await;
-                Ok(json!(search::search(&self.broker.catalog().snapshot(), &request)))
+                Ok(match self.guide.search(&request).await {
+                    Answer::Tools(found) => json!(found.tools),
+                    Answer::Overview(servers) => json!(servers),
+                })
             }
             "get_tool_definition" => {
                 let wanted: DefinitionRequest = parse(arguments)?;
-                let tool = self.broker.find(&wanted.name, wanted.server.as_deref()).await;
+                let tool = self.broker().find(&wanted.name, wanted.server.as_deref()).await;
                 let tool = tool.map_err(|error| failure(&error, None))?;
-                Ok(if wanted.raw { tool.raw.clone() } else { json!(definition::text(&tool)) })
+                Ok(match wanted.raw {
+                    true => tool.raw.clone(),
+                    false => json!(self.guide.definition(&tool)),
+                })
             }
             "list_servers" => Ok(json!(self.servers())),
             "display" => {
@@ -80,9 +108,9 @@ impl ProgramHost {
     }
 
     async fn tool_names(&self, server: &str) -> Result<Vec<String>, ToolFailure> {
-        let catalog = self.broker.catalog();
+        let catalog = self.broker().catalog();
         if catalog.listing(server).is_none() {
-            let started = self.broker.fleet().start(server).await;
+            let started = self.broker().fleet().start(server).await;
             started.map_err(|error| failure(&CallError::from(error), None))?;
         }
         let listing = catalog.listing(server);
@@ -91,8 +119,8 @@ impl ProgramHost {
     }
 
     fn servers(&self) -> Vec<Value> {
-        let modules = self.broker.catalog().modules();
-        let statuses = self.broker.fleet().statuses().into_iter();
+        let modules = self.broker().catalog().modules();
+        let statuses = self.broker().fleet().statuses().into_iter();
         statuses
             .map(|status| {
                 json!({
@@ -164,7 +192,7 @@ impl ToolHost for ProgramHost {
     }
 
     fn module(&self, name: &str) -> Option<ModuleSource> {
-        modules::source(self.broker.catalog(), name)
+        modules::source(self.broker().catalog(), name)
     }
 
     fn output(&self, stream: OutputStream, text: &str) {

@@ -5,10 +5,7 @@
 use narrows_sandbox::ModuleSource;
 use serde_json::{Value, json};
 
-use crate::{
-    catalog::{Catalog, Tool},
-    codegen::{PREAMBLE, ToolCode},
-};
+use crate::{catalog::Catalog, codegen::PREAMBLE};
 
 const CLIENT: &str = include_str!("client.py");
 const TOOL_DISCOVERY: &str = include_str!("tool_discovery.py");
@@ -52,10 +49,4 @@ fn server_module(catalog: &Catalog, server: &str, module: &str) -> String {
          __all__, __getattr__, __dir__ = _module(__name__, {}, {names})\n",
         Value::String(server.to_owned())
     )
-}
-
-/// The Python of one tool.
-pub(super) fn wrapper(tool: &Tool) -> Value {
-    let code = ToolCode::new(&tool.id.to_string(), &tool.name, &tool.raw);
-    json!({ "name": code.python_name, "source": code.source })
 }

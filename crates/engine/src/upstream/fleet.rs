@@ -113,6 +113,10 @@ impl Fleet {
         self.servers.get(name).map_or(Era::Unknown, |server| server.era())
     }
 
+    pub fn spec(&self, name: &str) -> Option<&ServerSpec> {
+        self.servers.get(name).map(|server| server.spec())
+    }
+
     pub fn specs(&self) -> impl Iterator<Item = &ServerSpec> {
         self.servers.values().map(|server| server.spec())
     }

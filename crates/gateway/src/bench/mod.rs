@@ -5,7 +5,9 @@ mod calls;
 mod gateway;
 mod python;
 mod sandbox;
+mod search;
 mod statistics;
+mod tokens;
 
 use crate::{
     app::Exit,
@@ -26,6 +28,14 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
         Benchmark::Gateway(options) => {
             let report = gateway::measure(options.samples).await?;
             if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+        Benchmark::Search(args) => {
+            let report = search::measure(&args.tools, args.queries.as_deref())?;
+            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+        Benchmark::Tokens(args) => {
+            let report = tokens::measure(&args.catalog)?;
+            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
     }
     Ok(Exit::Success)

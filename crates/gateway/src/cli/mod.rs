@@ -7,6 +7,7 @@ pub(crate) mod login;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod servers;
+pub(crate) mod stats;
 pub(crate) mod tools;
 
 use std::path::PathBuf;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     /// Run a Python program in the sandbox
     #[command(after_help = run::AFTER_HELP)]
     Run(run::RunArgs),
+    /// Tokens that models saw, and what direct calls would have cost
+    Stats(stats::StatsArgs),
     /// Check that everything works, and say how to mend what does not
     Doctor(doctor::DoctorArgs),
     /// Measure this machine against the budgets
@@ -76,6 +79,10 @@ pub(crate) enum Benchmark {
     Calls(BenchOptions),
     /// What the gateway adds to a call of a real server, and how soon it answers a client
     Gateway(BenchOptions),
+    /// How well and how fast tools are found, on labelled queries
+    Search(SearchBenchArgs),
+    /// What tool definitions and answers cost in tokens, on a catalog of real tools
+    Tokens(TokensBenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -83,6 +90,29 @@ pub(crate) struct BenchOptions {
     /// How many times each thing is measured
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) samples: u32,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchBenchArgs {
+    /// JSON with "tools": [{id, server, name, desc, params: [[name, description]]}]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: PathBuf,
+    /// JSON with "queries": [{set, query, rel}]; the same file as the tools if it is not named
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TokensBenchArgs {
+    /// A directory of tools/list results, one JSON file for each server
+    #[arg(long, value_name = "DIR")]
+    pub(crate) catalog: PathBuf,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,

@@ -12,14 +12,16 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use narrows_engine::{ExecuteRequest, OutputUse, ProgramHost, media::Media, upstream::Nobody};
+use narrows_engine::{
+    Background, ExecuteRequest, OutputUse, ProgramHost, media::Media, upstream::Nobody,
+};
 use narrows_model::{Ending, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::Workspace;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    app::{self, Exit, Setting},
+    app::{self, Exit, FLUSH_TIME, Setting},
     printer::Printer,
 };
 
@@ -89,9 +91,17 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let broker = setting.broker()?;
     let media = Arc::new(Media::new(request.workspace.clone()));
     let output = move |stream, text: &str| terminal.output(stream, text);
-    let host = ProgramHost::new(broker.clone(), Arc::new(Nobody), media, output);
-    let executed = executor.execute(request, &host, cancel).await;
+    let background = Background::default();
+    let guide = setting.guide(broker.clone(), &background);
+    let executed = match guide.refuse(&request.program) {
+        Some(outcome) => Ok(outcome),
+        None => {
+            let host = ProgramHost::new(Arc::clone(&guide), Arc::new(Nobody), media, output);
+            executor.execute(request, &host, cancel).await
+        }
+    };
     broker.fleet().shut_down().await;
+    guide.flush(FLUSH_TIME);
     match executed {
         Ok(outcome) => {
             if json {

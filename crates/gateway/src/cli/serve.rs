@@ -9,11 +9,12 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
+use narrows_engine::Background;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    app::{Exit, Setting},
+    app::{Exit, FLUSH_TIME, Setting},
     config::{HttpSettings, create_private},
     mcp::{self, Gateway, Surface},
     printer::Printer,
@@ -55,7 +56,10 @@ pub(crate) async fn run(
     let broker = setting.broker()?;
     let workspace = setting.workspace()?;
     let limits = setting.config.limits.clone();
-    let gateway = Gateway::new(broker.clone(), limits, Some(workspace), args.surface);
+    let background = Background::default();
+    let guide = setting.guide(broker.clone(), &background);
+    let ledger = setting.ledger(&background);
+    let gateway = Gateway::new(guide, ledger, limits, Some(workspace), args.surface);
     let stop = CancellationToken::new();
     tokio::spawn(wait_for_signal(stop.clone()));
     let status = StatusFile::new(&setting.places);
@@ -89,6 +93,7 @@ pub(crate) async fn run(
     };
     reporting.abort();
     let _ = tokio::time::timeout(SHUT_DOWN_TIME, gateway.shut_down()).await;
+    gateway.guide().flush(FLUSH_TIME);
     status.remove();
     served.map(|()| Exit::Success)
 }

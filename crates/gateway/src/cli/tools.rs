@@ -2,9 +2,10 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_engine::{
+    Background, Guide,
     broker::Broker,
-    definition, nearest,
-    search::{self, Detail, Found, SearchRequest},
+    nearest,
+    search::{Answer, Detail, Found, SearchRequest},
 };
 use serde_json::json;
 
@@ -40,13 +41,18 @@ struct ListArgs {
 
 #[derive(Debug, Args)]
 struct SearchArgs {
+    /// What to do, or the name of a server or category to list it; without it, all servers
+    #[arg(default_value = "")]
     query: String,
-    /// How many at most
-    #[arg(long, default_value_t = 10)]
-    limit: usize,
+    /// How many at most (10 of the best, 50 of a list)
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
     /// Only tools of this server
     #[arg(long)]
     server: Option<String>,
+    /// Only tools of servers of this category
+    #[arg(long)]
+    category: Option<String>,
     /// How much of each is shown
     #[arg(long, value_enum, default_value_t)]
     detail: DetailArg,
@@ -80,22 +86,24 @@ pub(crate) async fn run(
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let broker = setting.broker()?;
-    let ran = run_with(args, &broker, printer).await;
+    let guide = setting.guide(broker.clone(), &Background::default());
+    let ran = run_with(args, &guide, printer).await;
     broker.fleet().shut_down().await;
     ran
 }
 
-async fn run_with(args: ToolsArgs, broker: &Broker, printer: Printer) -> anyhow::Result<Exit> {
+async fn run_with(args: ToolsArgs, guide: &Guide, printer: Printer) -> anyhow::Result<Exit> {
+    let broker = guide.broker();
     match args.what {
         ToolsCommand::List(args) => {
             check_server(broker, args.server.as_deref())?;
             learn(broker, args.server.as_deref(), printer).await;
-            let request = SearchRequest {
-                server: args.server,
-                limit: usize::MAX,
-                ..SearchRequest::default()
-            };
-            let found = search::search(&broker.catalog().snapshot(), &request);
+            let snapshot = broker.catalog().snapshot();
+            let wanted = args.server.as_deref().and_then(|name| broker.catalog().server_of(name));
+            let tools =
+                snapshot.tools().filter(|tool| wanted.is_none_or(|name| tool.id.server == name));
+            let found: Vec<Found> =
+                tools.map(|tool| Found::new(tool, Detail::WithDescription, String::new)).collect();
             show(&found, args.json, printer);
         }
         ToolsCommand::Search(args) => {
@@ -103,18 +111,24 @@ async fn run_with(args: ToolsArgs, broker: &Broker, printer: Printer) -> anyhow:
             learn(broker, args.server.as_deref(), printer).await;
             let request = SearchRequest {
                 query: args.query,
-                limit: args.limit,
+                limit: args.limit.map(|limit| limit as usize),
                 server: args.server,
+                category: args.category,
                 detail_level: match args.detail {
                     DetailArg::Name => Detail::NameOnly,
                     DetailArg::Description => Detail::WithDescription,
                     DetailArg::Full => Detail::Full,
                 },
             };
-            let found = search::search(&broker.catalog().snapshot(), &request);
-            show(&found, args.json, printer);
-            if found.is_empty() {
-                printer.note("nothing fits; name the thing and what to do with it");
+            let answer = guide.search_known(&request);
+            if args.json {
+                printer.json(&answer);
+            } else {
+                show_answer(&answer, printer);
+            }
+            if let Answer::Tools(found) = &answer
+                && found.tools.is_empty()
+            {
                 return Ok(Exit::Failure);
             }
         }
@@ -124,7 +138,7 @@ async fn run_with(args: ToolsArgs, broker: &Broker, printer: Printer) -> anyhow:
             if args.json {
                 printer.json(&tool.raw);
             } else {
-                printer.line(definition::text(&tool).trim_end());
+                printer.line(guide.definition(&tool).trim_end());
             }
         }
     }
@@ -171,5 +185,17 @@ fn show(found: &[Found], as_json: bool, printer: Printer) {
             }
             _ => printer.line(format!("{}.{}", found.server, found.name)),
         }
+    }
+}
+
+fn show_answer(answer: &Answer, printer: Printer) {
+    match answer {
+        Answer::Tools(found) => {
+            show(&found.tools, false, printer);
+            if let Some(hint) = &found.hint {
+                printer.note(hint);
+            }
+        }
+        Answer::Overview(_) => printer.line(answer.text()),
     }
 }

@@ -221,6 +221,12 @@ fn table(server: &ServerEntry) -> Table {
     if !server.enabled {
         table.insert("enabled", false.into());
     }
+    if let Some(category) = &server.category {
+        table.insert("category", category.as_str().into());
+    }
+    if let Some(recover) = server.recover {
+        table.insert("recover", recover.into());
+    }
     if let Some(expose) = server.expose {
         table.insert("expose", word(&EXPOSE, expose).into());
     }

@@ -36,6 +36,8 @@ pub(crate) struct ServerEntry {
     pub(crate) expose: Option<Expose>,
     pub(crate) start_timeout: Option<Duration>,
     pub(crate) call_timeout: Option<Duration>,
+    pub(crate) category: Option<String>,
+    pub(crate) recover: Option<bool>,
 }
 
 impl ServerEntry {
@@ -47,6 +49,8 @@ impl ServerEntry {
             expose: None,
             start_timeout: None,
             call_timeout: None,
+            category: None,
+            recover: None,
         }
     }
 
@@ -58,6 +62,8 @@ impl ServerEntry {
             expose: self.expose.unwrap_or(defaults.expose),
             start_timeout: self.start_timeout.unwrap_or(defaults.start_timeout),
             call_timeout: self.call_timeout.unwrap_or(defaults.call_timeout),
+            category: self.category,
+            recover: self.recover.unwrap_or(defaults.recover),
         }
     }
 
@@ -79,6 +85,8 @@ impl ServerEntry {
             expose: section.choice("expose", &EXPOSE),
             start_timeout: section.seconds("start_timeout", MOST_START_SECONDS),
             call_timeout: section.seconds("call_timeout", MOST_CALL_SECONDS),
+            category: section.string("category"),
+            recover: section.boolean("recover"),
             ..Self::new(field.name.clone(), connection)
         };
         section.finish();

@@ -33,5 +33,5 @@ pub(crate) use node::{Field, Node, Position, Value};
 pub(crate) use places::{NoHome, Os, Places};
 pub(crate) use problem::{Problem, key_path};
 pub(crate) use section::{Manner, Section};
-pub(crate) use settings::{Config, Defaults, HttpSettings, read_text};
+pub(crate) use settings::{Config, Defaults, Discovery, HttpSettings, read_text};
 pub(crate) use source::ConfigSource;

@@ -1,6 +1,6 @@
 //! The directories that Narrows uses.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{EnvVar, Environment};
 
@@ -43,6 +43,12 @@ pub(crate) struct NoHome;
 
 impl Places {
     pub(crate) const CONFIG_FILE: &'static str = "narrows.toml";
+
+    /// All in one directory.
+    pub(crate) fn below(directory: &Path) -> Self {
+        let below = |name: &str| directory.join(name);
+        Self { config: below("config"), data: below("data"), cache: below("cache") }
+    }
 
     /// macOS has the directories of other Unix systems here, as command line tools do.
     pub(crate) fn find(os: Os, environment: &Environment) -> Result<Self, NoHome> {

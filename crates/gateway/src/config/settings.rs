@@ -27,6 +27,7 @@ pub(crate) struct Config {
     /// Of one run.
     pub(crate) limits: Limits,
     pub(crate) http: HttpSettings,
+    pub(crate) discovery: Discovery,
 }
 
 /// What applies to servers that do not say otherwise.
@@ -35,6 +36,24 @@ pub(crate) struct Defaults {
     pub(crate) expose: Expose,
     pub(crate) start_timeout: Duration,
     pub(crate) call_timeout: Duration,
+    pub(crate) recover: bool,
+}
+
+/// What is done to help programs be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Discovery {
+    /// Tools that were used after a search rank higher after the next one like it.
+    pub(crate) learn: bool,
+    /// Results show what their tools return.
+    pub(crate) observe: bool,
+    /// Programs are checked before they run.
+    pub(crate) check: bool,
+}
+
+impl Default for Discovery {
+    fn default() -> Self {
+        Self { learn: true, observe: true, check: true }
+    }
 }
 
 impl Default for Defaults {
@@ -43,6 +62,7 @@ impl Default for Defaults {
             expose: Expose::default(),
             start_timeout: ServerSpec::START_TIMEOUT,
             call_timeout: ServerSpec::CALL_TIMEOUT,
+            recover: true,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Reads the tables of a configuration: `[servers]`, `[defaults]`, `[limits]`, `[http]`.
+//! Reads the tables of a configuration: `[servers]`, `[defaults]`, `[limits]`, `[http]`,
+//! `[discovery]`.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -9,7 +10,8 @@ use std::{
 use narrows_model::Limits;
 
 use super::{
-    Config, Defaults, Field, HttpSettings, Manner, Node, Position, Problem, Section, ServerEntry,
+    Config, Defaults, Discovery, Field, HttpSettings, Manner, Node, Position, Problem, Section,
+    ServerEntry,
     entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS},
     name::valid_name,
     problem::key_path,
@@ -26,6 +28,7 @@ pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
         config.defaults = defaults(&mut file);
         config.limits = limits(&mut file);
         config.http = http(&mut file);
+        config.discovery = discovery(&mut file);
         // Known, and a table; its entries are read below.
         file.section("servers");
         file.finish();
@@ -88,6 +91,7 @@ fn defaults(file: &mut Section<'_>) -> Defaults {
         call_timeout: section
             .seconds("call_timeout", MOST_CALL_SECONDS)
             .unwrap_or(standard.call_timeout),
+        recover: section.boolean("recover").unwrap_or(standard.recover),
     };
     section.finish();
     defaults
@@ -113,6 +117,18 @@ fn limits(file: &mut Section<'_>) -> Limits {
     };
     section.finish();
     limits
+}
+
+fn discovery(file: &mut Section<'_>) -> Discovery {
+    let standard = Discovery::default();
+    let Some(mut section) = file.section("discovery") else { return standard };
+    let discovery = Discovery {
+        learn: section.boolean("learn").unwrap_or(standard.learn),
+        observe: section.boolean("observe").unwrap_or(standard.observe),
+        check: section.boolean("check").unwrap_or(standard.check),
+    };
+    section.finish();
+    discovery
 }
 
 fn http(file: &mut Section<'_>) -> HttpSettings {

@@ -8,6 +8,7 @@ mod workflow;
 use std::sync::Arc;
 
 use anyhow::Context;
+use narrows_engine::{Background, Guide, GuideSettings, ledger::Ledger};
 use narrows_model::{Connection, Limits, ServerSpec, StdioSpec, Template};
 use rmcp::ServiceExt;
 use serde_json::json;
@@ -28,10 +29,12 @@ const PIPE: usize = 1 << 20;
 pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit> {
     // Nothing of the demo stays: its cache and data are in a directory that goes with it.
     let home = tempfile::tempdir().context("there is no place for temporary files")?;
-    let below = |name: &str| home.path().join(name);
-    let places = Places { config: below("config"), data: below("data"), cache: below("cache") };
+    let places = Places::below(home.path());
     let broker = app::broker(&places, vec![company()?])?;
-    let gateway = Gateway::new(broker.clone(), Limits::default(), None, Surface::Core);
+    let background = Background::default();
+    let guide = Guide::new(broker.clone(), GuideSettings::default(), background.clone());
+    let ledger = Ledger::new(None, background);
+    let gateway = Gateway::new(Arc::new(guide), ledger, Limits::default(), None, Surface::Core);
     if !args.json {
         printer.line("A server with 10,000 expenses, trips, parks and issues is started over MCP.");
     }

@@ -2,6 +2,7 @@
 //! model that writes a program.
 
 use anyhow::{Context, ensure};
+use narrows_engine::ledger::{definition_text, tokens};
 use rmcp::{
     RoleClient,
     model::{CallToolRequestParams, CallToolResult, ContentBlock},
@@ -52,8 +53,8 @@ pub(super) struct Comparison {
     pub(super) answer: String,
     pub(super) tool_calls: usize,
     /// Tokens that pass through the model, as an estimate (o200k).
-    pub(super) tokens_direct: usize,
-    pub(super) tokens_narrows: usize,
+    pub(super) tokens_direct: u64,
+    pub(super) tokens_narrows: u64,
     pub(super) milliseconds: f64,
 }
 
@@ -106,15 +107,12 @@ fn text(result: &CallToolResult) -> String {
 }
 
 /// What the definitions of a server's tools cost, which a model is shown with every request.
-async fn definition_tokens(client: &Client) -> anyhow::Result<usize> {
+async fn definition_tokens(client: &Client) -> anyhow::Result<u64> {
     let tools = client.list_all_tools().await?;
-    // Clients hand on names, descriptions and input schemas.
-    let shown = tools.iter().map(|tool| {
-        json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
-    });
-    Ok(shown.map(|tool| tokens(&tool.to_string())).sum())
-}
-
-fn tokens(text: &str) -> usize {
-    tiktoken::get_encoding("o200k_base").map_or(text.len() / 4, |encoding| encoding.count(text))
+    let mut sum = 0;
+    for tool in tools {
+        let raw = serde_json::to_value(&tool)?;
+        sum += tokens(&definition_text(&tool.name, &raw));
+    }
+    Ok(sum)
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use narrows_engine::{
     ExecuteRequest, OutputUse, ProgramHost,
-    broker::Broker,
+    ledger::Tab,
     media::{Media, Shown},
 };
 use narrows_model::{Limits, Outcome, Program};
@@ -159,13 +159,15 @@ pub(super) async fn execute(
     gateway: Arc<Gateway>,
     request: CodeRequest,
     client: Arc<Client>,
+    tab: Arc<Tab>,
 ) -> Result<CallToolResult, ErrorData> {
-    let broker: Broker = gateway.broker.clone();
     let media = Arc::new(Media::new(gateway.workspace.clone()));
     let printer = Arc::clone(&client);
-    let host = ProgramHost::new(broker, client, Arc::clone(&media), move |stream, text| {
+    let guide = Arc::clone(&gateway.guide);
+    let host = ProgramHost::new(guide, client, Arc::clone(&media), move |stream, text| {
         printer.output(stream, text);
     });
+    let host = host.counting(tab);
     let limits = match request.timeout {
         Some(wall_time) => Limits { wall_time, cpu_time: wall_time, ..gateway.limits.clone() },
         None => gateway.limits.clone(),
@@ -176,9 +178,13 @@ pub(super) async fn execute(
         output: OutputUse::Kept,
         workspace: gateway.workspace.clone(),
     };
-    let executor = gateway.executor().map_err(|error| internal(&error))?;
-    let cancel = CancellationToken::new();
-    let outcome = executor.execute(run, &host, cancel).await;
+    let outcome = match gateway.guide.refuse(&run.program) {
+        Some(outcome) => Ok(outcome),
+        None => {
+            let executor = gateway.executor().map_err(|error| internal(&error))?;
+            executor.execute(run, &host, CancellationToken::new()).await
+        }
+    };
     let mut outcome = match outcome {
         Ok(outcome) => outcome,
         // Busy, or asked for something impossible: the model can mend that.

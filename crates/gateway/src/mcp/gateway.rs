@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use narrows_engine::{Executor, broker::Broker};
+use narrows_engine::{Executor, Guide, broker::Broker, ledger::Ledger};
 use narrows_model::Limits;
 use narrows_sandbox::Workspace;
 
@@ -21,6 +21,8 @@ pub(crate) enum Surface {
 /// The gateway behind every session.
 pub(crate) struct Gateway {
     pub(super) broker: Broker,
+    pub(super) guide: Arc<Guide>,
+    pub(super) ledger: Arc<Ledger>,
     pub(super) passthrough: Passthrough,
     pub(super) executor: Mutex<Option<Arc<Executor>>>,
     pub(super) limits: Limits,
@@ -31,14 +33,18 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn new(
-        broker: Broker,
+        guide: Arc<Guide>,
+        ledger: Arc<Ledger>,
         limits: Limits,
         workspace: Option<Arc<Workspace>>,
         surface: Surface,
     ) -> Arc<Self> {
+        let broker = guide.broker().clone();
         Arc::new(Self {
             passthrough: Passthrough::new(broker.clone()),
             broker,
+            guide,
+            ledger,
             executor: Mutex::new(None),
             limits,
             workspace,
@@ -67,6 +73,10 @@ impl Gateway {
             }
         });
         self.broker.fleet().warm_up();
+    }
+
+    pub(crate) fn guide(&self) -> &Guide {
+        &self.guide
     }
 
     /// Ends all servers.

@@ -17,4 +17,5 @@ pub(crate) mod http;
 pub(crate) mod stdio;
 
 pub(crate) use gateway::{Gateway, Surface};
+pub(crate) use own_tools::surface_text;
 pub(crate) use session::Session;

@@ -6,14 +6,33 @@ use serde_json::{Value, json};
 
 use super::Surface;
 
+/// Those that run a program.
+pub(super) const EXECUTE: [&str; 2] = ["execute_code", "execute_python"];
+
+/// All that there are, whatever the surface: who knows a name may use it.
+pub(super) const NAMES: [&str; 5] = [
+    "execute_code",
+    "execute_python",
+    "search_tools",
+    "get_tool_definition",
+    "get_execution_stats",
+];
+
 /// The tools of a surface.
 pub(super) fn tools(surface: Surface) -> Vec<Tool> {
     let mut definitions = vec![execute("execute_code"), search_tools(), get_tool_definition()];
     if surface == Surface::Full {
         definitions.push(execute("execute_python"));
+        definitions.push(get_execution_stats());
     }
     // They are constants of ours, and a test reads each of them.
     definitions.into_iter().filter_map(|tool| serde_json::from_value(tool).ok()).collect()
+}
+
+/// What a surface says to a client that lists it, as JSON.
+pub(crate) fn surface_text(surface: Surface) -> String {
+    let result = rmcp::model::ListToolsResult::with_all_items(tools(surface));
+    serde_json::to_string(&result).unwrap_or_default()
 }
 
 fn execute(name: &str) -> Value {
@@ -60,7 +79,8 @@ fn search_tools() -> Value {
     json!({
         "name": "search_tools",
         "title": "Find tools",
-        "description": "Find tools to call from execute_code. Example: {\"query\": \"create issue\"}",
+        "description": "Find tools to call from execute_code; without query, list servers. \
+                        Example: {\"query\": \"create issue\"}",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -68,8 +88,8 @@ fn search_tools() -> Value {
                 "detail_level": {"enum": ["name_only", "with_description", "full"]},
                 "limit": {"type": "integer"},
                 "server": {"type": "string"},
+                "category": {"type": "string"},
             },
-            "required": ["query"],
         },
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
     })
@@ -94,6 +114,16 @@ fn get_tool_definition() -> Value {
     })
 }
 
+fn get_execution_stats() -> Value {
+    json!({
+        "name": "get_execution_stats",
+        "title": "Show token savings",
+        "description": "Runs, tool calls, and tokens seen compared with direct calls. Example: {}",
+        "inputSchema": {"type": "object", "properties": {}},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +131,8 @@ mod tests {
     #[test]
     fn every_tool_is_well_formed_and_has_annotations() {
         let tools = tools(Surface::Full);
-        assert_eq!(tools.len(), 4);
+        assert_eq!(tools.len(), NAMES.len());
+        assert!(tools.iter().all(|tool| NAMES.contains(&tool.name.as_ref())));
         assert!(tools.iter().all(|tool| tool.annotations.is_some() && tool.title.is_some()));
     }
 }

@@ -10,8 +10,9 @@ use std::{
 
 use narrows_engine::{
     catalog::Tool as CatalogTool,
-    definition, nearest,
-    search::{self, SearchRequest},
+    ledger::{Kind, definition_text},
+    nearest,
+    search::SearchRequest,
     upstream::{Caller, Change, Era, ServerChange},
 };
 use rmcp::{
@@ -40,6 +41,7 @@ use super::{
     parked::ClientWork,
     passthrough::{Item, of_upstream},
 };
+use crate::stats;
 
 const INSTRUCTIONS: &str = "Write Python with execute_code to use the tools of all connected \
     servers: search_tools finds them, `from servers.NAME import tool` imports them, every tool call is \
@@ -108,32 +110,67 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<ClientWork, ErrorData> {
         let gateway = Arc::clone(&self.gateway);
-        let arguments = params.arguments.clone().unwrap_or_default();
-        Ok(match params.name.as_ref() {
-            "execute_code" | "execute_python" => {
-                let work = Work::start(context, self.number, |client| async move {
-                    match CodeRequest::read(arguments) {
-                        Ok(request) => code::execute(gateway, request, client).await.map(of_result),
-                        Err(mistake) => Ok(of_result(failed(mistake))),
+        let name = params.name.to_string();
+        if !own_tools::NAMES.contains(&name.as_str()) {
+            return self.begin_passed(params, context).await;
+        }
+        let arguments = params.arguments.unwrap_or_default();
+        let counted = self.counted(context);
+        let work = Work::start(context, self.number, |client| async move {
+            let kind = match own_tools::EXECUTE.contains(&name.as_str()) {
+                true => Kind::Run,
+                false => Kind::Lookup,
+            };
+            let written = format!("{name}{}", Value::Object(arguments.clone()));
+            let tab = gateway.ledger.open(kind, &written);
+            let result = match name.as_str() {
+                "search_tools" => search_tools(&gateway, arguments).await,
+                "get_tool_definition" => get_tool_definition(&gateway, arguments).await,
+                "get_execution_stats" => execution_stats(&gateway),
+                _ => match CodeRequest::read(arguments) {
+                    Ok(request) => {
+                        code::execute(Arc::clone(&gateway), request, client, Arc::clone(&tab))
+                            .await?
                     }
-                });
-                work.counting_progress()
-            }
-            "search_tools" => Work::start(context, self.number, |_| async move {
-                Ok(of_result(search_tools(&gateway, arguments).await))
-            }),
-            "get_tool_definition" => Work::start(context, self.number, |_| async move {
-                Ok(of_result(get_tool_definition(&gateway, arguments).await))
-            }),
-            _ => {
-                let tool = self.passed_tool(&params.name).await?;
-                let mut params = params;
-                params.meta = None;
-                params.name = tool.id.tool.clone().into();
-                let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-                self.pass(Some(tool.id.server.clone()), None, request, context)
-            }
+                    Err(mistake) => failed(mistake),
+                },
+            };
+            tab.close(&read_by_model(&result), result.is_error != Some(true));
+            counted.count(&gateway);
+            Ok(of_result(result))
+        });
+        Ok(match own_tools::EXECUTE.contains(&params.name.as_ref()) {
+            true => work.counting_progress(),
+            false => work,
         })
+    }
+
+    /// Starts a call of a server that the client sees as it is.
+    async fn begin_passed(
+        &self,
+        mut params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ClientWork, ErrorData> {
+        let tool = self.passed_tool(&params.name).await?;
+        params.meta = None;
+        params.name = tool.id.tool.clone().into();
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        Ok(self.pass(Some(tool.id.server.clone()), None, request, context))
+    }
+
+    /// Whose session this is, for the ledger. Requests of the newer protocol have no session, so
+    /// all of one client count as one.
+    fn counted(&self, context: &RequestContext<RoleServer>) -> CountedSession {
+        let client = context.meta.get("io.modelcontextprotocol/clientInfo");
+        let key = match client.filter(|_| is_modern(context)) {
+            Some(client) => client.to_string(),
+            None => format!("session {}", self.number),
+        };
+        let definitions = self.tools().into_iter().filter_map(|tool| {
+            let raw = serde_json::to_value(&tool).ok()?;
+            Some(definition_text(&tool.name, &raw))
+        });
+        CountedSession { key, surface: definitions.collect::<Vec<_>>().join("\n") }
     }
 
     /// The tool of a server that the client sees by this name.
@@ -275,33 +312,43 @@ fn failed(message: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message)])
 }
 
-async fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
-    let request: SearchRequest = match serde_json::from_value(Value::Object(arguments)) {
-        Ok(request) => request,
-        Err(error) => return failed(format!("the arguments do not fit: {error}")),
-    };
-    gateway.broker.learn().await;
-    let found = search::search(&gateway.broker.catalog().snapshot(), &request);
-    if found.is_empty() {
-        let servers: Vec<&str> =
-            gateway.broker.catalog().modules().values().map(String::as_str).collect();
-        return CallToolResult::success(vec![ContentBlock::text(format!(
-            "nothing fits {:?}; name the thing and what to do with it (\"list issues\"), or a server: {}",
-            request.query,
-            servers.join(", ")
-        ))]);
+/// A session whose definitions count once.
+struct CountedSession {
+    key: String,
+    surface: String,
+}
+
+impl CountedSession {
+    fn count(self, gateway: &Gateway) {
+        gateway.ledger.session(self.key, gateway.broker.catalog().snapshot(), self.surface);
     }
-    let text: Vec<String> = found
-        .iter()
-        .map(|found| match (&found.definition, &found.description) {
-            (Some(definition), _) => format!("# servers.{}\n{definition}", found.server),
-            (None, Some(description)) => {
-                format!("{}  # {description}", found.import_line.as_deref().unwrap_or_default())
-            }
-            (None, None) => format!("{}.{}", found.server, found.name),
-        })
-        .collect();
-    CallToolResult::success(vec![ContentBlock::text(text.join("\n"))])
+}
+
+/// The text of a result, which is what clients hand to a model.
+fn read_by_model(result: &CallToolResult) -> String {
+    let texts = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn execution_stats(gateway: &Gateway) -> CallToolResult {
+    let (here, all) = (gateway.ledger.here(), gateway.ledger.all());
+    let text = format!("{}\n\n{}", stats::table("this gateway", &here), stats::table("all", &all));
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(json!({"here": stats::json(&here), "all": stats::json(&all)}));
+    result
+}
+
+async fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+    match serde_json::from_value::<SearchRequest>(Value::Object(arguments)) {
+        Ok(request) => {
+            let answer = gateway.guide.search(&request).await;
+            CallToolResult::success(vec![ContentBlock::text(answer.text())])
+        }
+        Err(error) => failed(format!("the arguments do not fit: {error}")),
+    }
 }
 
 async fn get_tool_definition(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
@@ -312,7 +359,7 @@ async fn get_tool_definition(gateway: &Gateway, arguments: Map<String, Value>) -
     match gateway.broker.find(name, text("server")).await {
         Ok(tool) => {
             let raw = arguments.get("raw") == Some(&json!(true));
-            let text = if raw { tool.raw.to_string() } else { definition::text(&tool) };
+            let text = if raw { tool.raw.to_string() } else { gateway.guide.definition(&tool) };
             CallToolResult::success(vec![ContentBlock::text(text)])
         }
         Err(error) => failed(error.to_string()),

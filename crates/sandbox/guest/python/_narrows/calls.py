@@ -9,6 +9,8 @@ from componentize_py_types import Err
 
 # What a call may carry; the host refuses much more by ending the program.
 _MOST_ARGUMENTS = 16 << 20
+# How the host marks a value that it read from a text.
+_RECOVERED = "$recovered"
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _submit = host.submit
 _poll = host.poll
@@ -29,6 +31,20 @@ class ToolError(Exception):
         for key, value in details.items():
             if not hasattr(self, key):
                 setattr(self, key, value)
+
+
+class RecoveredDict(dict):
+    """A dict that was read from a tool's text, which is at `.raw`."""
+
+    raw: str
+    __module__ = "builtins"
+
+
+class RecoveredList(list):
+    """A list that was read from a tool's text, which is at `.raw`."""
+
+    raw: str
+    __module__ = "builtins"
 
 
 class LimitError(RuntimeError):
@@ -68,7 +84,7 @@ def poll(timeout_ns: int | None) -> None:
         if future is None or future.done():
             continue
         try:
-            value = loads(text) if succeeded else _error(text)
+            value = _value(text) if succeeded else _error(text)
         except Exception as error:
             succeeded, value = False, error
         if succeeded:
@@ -92,6 +108,19 @@ def _arguments(name: str, arguments: dict) -> str:
     if size > _MOST_ARGUMENTS:
         raise ValueError(f"the arguments of {name} have {size} bytes; a call can carry {_MOST_ARGUMENTS}")
     return text
+
+
+def _value(text: str):
+    value = loads(text)
+    if type(value) is dict and _RECOVERED in value:
+        raw = value.get("raw", "")
+        found = value[_RECOVERED]
+        # Anything else was not marked by the host.
+        kind = {dict: RecoveredDict, list: RecoveredList}.get(type(found))
+        if kind is not None:
+            value = kind(found)
+            value.raw = raw
+    return value
 
 
 def _error(text: str) -> Exception:

@@ -1,0 +1,114 @@
+//! The catalog's answers.
+
+use serde_json::Value;
+
+use super::known::{ByFullName, Known, KnownParameter, KnownTool};
+use crate::{
+    catalog::{Catalog, Tool, Unresolved},
+    codegen::Calling,
+    guide::Guide,
+};
+
+impl Known for Catalog {
+    fn servers(&self) -> Vec<String> {
+        self.modules().values().cloned().collect()
+    }
+
+    fn tools(&self, module: &str) -> Option<Vec<String>> {
+        // What was listed long ago may have changed.
+        let server = self.server_of(module).filter(|server| !self.is_stale(server))?;
+        let listing = self.listing(server)?;
+        Some(listing.tools.iter().map(|tool| tool.name.python.clone()).collect())
+    }
+
+    fn tool(&self, module: &str, name: &str) -> Option<KnownTool> {
+        let listing = self.listing(self.server_of(module)?)?;
+        listing.tool(name).map(|tool| known(tool, None))
+    }
+
+    fn by_full_name(&self, name: &str) -> ByFullName {
+        by_full_name(self, name, |tool| known(tool, None))
+    }
+}
+
+/// As the catalog, with what was learnt of results.
+impl Known for Guide {
+    fn servers(&self) -> Vec<String> {
+        self.broker().catalog().servers()
+    }
+
+    fn tools(&self, module: &str) -> Option<Vec<String>> {
+        self.broker().catalog().tools(module)
+    }
+
+    fn tool(&self, module: &str, name: &str) -> Option<KnownTool> {
+        let catalog = self.broker().catalog();
+        let listing = catalog.listing(catalog.server_of(module)?)?;
+        listing.tool(name).map(|tool| known(tool, self.observed(tool)))
+    }
+
+    fn by_full_name(&self, name: &str) -> ByFullName {
+        by_full_name(self.broker().catalog(), name, |tool| known(tool, self.observed(tool)))
+    }
+}
+
+fn by_full_name(
+    catalog: &Catalog,
+    name: &str,
+    known: impl FnOnce(&Tool) -> KnownTool,
+) -> ByFullName {
+    let all_listed = || catalog.modules().keys().all(|server| !catalog.is_stale(server));
+    match catalog.resolve(name, None) {
+        Ok(tool) => ByFullName::Tool(Box::new(known(&tool))),
+        Err(Unresolved::NotListed(_)) => ByFullName::NotKnown,
+        Err(Unresolved::NoTool { server, .. }) if catalog.is_stale(&server) => ByFullName::NotKnown,
+        // It may be a tool of a server that has not said yet what it has.
+        Err(Unresolved::NoToolAnywhere { .. }) if !all_listed() => ByFullName::NotKnown,
+        Err(error) => ByFullName::Wrong(error.to_string()),
+    }
+}
+
+/// How a tool is called and what it gives: as it declares, or else as was observed.
+fn known(tool: &Tool, observed: Option<(Value, u64)>) -> KnownTool {
+    let input = tool.input_schema();
+    let calling = Calling::new(&tool.raw);
+    let parameters = calling.parameters.into_iter().map(|parameter| KnownParameter {
+        schema: property(input, parameter.raw)
+            .filter(|_| tool.is_checked())
+            .cloned()
+            .unwrap_or_default(),
+        python: parameter.python,
+        raw: parameter.raw.to_owned(),
+        required: parameter.is_required,
+    });
+    let declared = tool.output_schema().map(unwrapped);
+    KnownTool {
+        name: tool.name.python.clone(),
+        parameters: parameters.collect(),
+        open: calling.is_open,
+        closed: input.get("additionalProperties") == Some(&Value::Bool(false)),
+        observed: declared.is_none(),
+        returns: declared.or_else(|| observed.map(|(schema, _)| schema)),
+    }
+}
+
+/// The schema that a property has to fit, whatever else is said of it.
+fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    schema.get("properties")?.get(name)
+}
+
+/// FastMCP puts results that are no objects in one, and says so. The program gets what is inside.
+fn unwrapped(output: &Value) -> Value {
+    let is_wrapped = output.get("x-fastmcp-wrap-result") == Some(&Value::Bool(true));
+    let inner = output.pointer("/properties/result").filter(|_| is_wrapped);
+    let mut schema = inner.unwrap_or(output).clone();
+    // What its references lead to.
+    if let Value::Object(schema) = &mut schema {
+        for key in ["$defs", "definitions"] {
+            if let Some(definitions) = output.get(key) {
+                schema.entry(key).or_insert_with(|| definitions.clone());
+            }
+        }
+    }
+    schema
+}

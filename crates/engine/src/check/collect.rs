@@ -1,0 +1,325 @@
+//! Collects the names of a program, before anything is said about them.
+
+use std::collections::HashMap;
+
+use ruff_python_ast::{
+    CmpOp, Comprehension, ExceptHandler, Expr, ExprContext, ExprLambda, Parameters, Pattern, Stmt,
+    StmtClassDef, StmtFunctionDef, StmtWith,
+    visitor::{self, Visitor},
+};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::{
+    facts::{Facts, root, string},
+    handled::{self, Use},
+    scope::{Kind, MODULE, Place, ScopeId, Source},
+};
+
+pub(super) struct Collector<'a> {
+    pub(super) facts: Facts<'a>,
+    pub(super) scope: ScopeId,
+    /// The statements that the current one is one of.
+    pub(super) block: TextRange,
+    /// The functions around, innermost last.
+    functions: Vec<&'a str>,
+    /// In how many parts that handle errors this is.
+    handled: usize,
+    /// What the parameter of a lambda is, and where that is evaluated.
+    pub(super) lambdas: HashMap<TextRange, (Source<'a>, ScopeId)>,
+}
+
+pub(super) fn collect(body: &[Stmt], module: TextRange) -> Facts<'_> {
+    let mut collector = Collector {
+        facts: Facts::new(module),
+        scope: MODULE,
+        block: module,
+        functions: Vec::new(),
+        handled: 0,
+        lambdas: HashMap::new(),
+    };
+    visitor::walk_body(&mut collector, body);
+    collector.facts
+}
+
+/// From the first to the last statement.
+fn block_of(body: &[Stmt]) -> TextRange {
+    match body {
+        [first, .., last] => TextRange::new(first.start(), last.end()),
+        [only] => only.range(),
+        [] => TextRange::default(),
+    }
+}
+
+impl<'a> Collector<'a> {
+    pub(super) fn refer(&mut self, name: &'a str, how: Use) {
+        let within = self.functions.last().copied();
+        self.facts.handling.refer(within, name, how, self.handled > 0);
+    }
+
+    /// Goes on in a new scope.
+    fn within(
+        &mut self,
+        kind: Kind,
+        node: TextRange,
+        block: TextRange,
+        then: impl FnOnce(&mut Self),
+    ) {
+        let inner = self.facts.scopes.add(kind, Some(self.scope), node, block);
+        let outer = (self.scope, self.block);
+        (self.scope, self.block) = (inner, block);
+        then(self);
+        (self.scope, self.block) = outer;
+    }
+
+    fn function(&mut self, function: &'a StmtFunctionDef) {
+        let is_decorated = !function.decorator_list.is_empty();
+        self.facts.handling.define(&function.name, function.is_async, is_decorated);
+        self.refer(&function.name, Use::Defined);
+        self.bind_unknown(&function.name);
+        for decorator in &function.decorator_list {
+            self.visit_decorator(decorator);
+        }
+        self.visit_parameters(&function.parameters);
+        self.within(Kind::Function, function.range, block_of(&function.body), |inner| {
+            inner.functions.push(&function.name);
+            inner.bind_parameters(&function.parameters);
+            visitor::walk_body(inner, &function.body);
+            inner.functions.pop();
+        });
+    }
+
+    fn bind_parameters(&mut self, parameters: &'a Parameters) {
+        for parameter in parameters {
+            self.bind_unknown(parameter.name());
+        }
+    }
+
+    fn class(&mut self, class: &'a StmtClassDef) {
+        self.bind_unknown(&class.name);
+        for decorator in &class.decorator_list {
+            self.visit_decorator(decorator);
+        }
+        if let Some(arguments) = &class.arguments {
+            self.visit_arguments(arguments);
+        }
+        self.within(Kind::Class, class.range, block_of(&class.body), |inner| {
+            visitor::walk_body(inner, &class.body);
+        });
+    }
+
+    fn with(&mut self, with: &'a StmtWith) {
+        let start = self.here(with.start());
+        for item in &with.items {
+            self.visit_expr(&item.context_expr);
+            if let Some(variable) = &item.optional_vars {
+                self.bind(variable, Source::Unknown, start);
+                self.visit_expr(variable);
+            }
+        }
+        if handled::suppresses(with) {
+            self.facts.handling.any = true;
+            self.handled += 1;
+            self.visit_body(&with.body);
+            self.handled -= 1;
+        } else {
+            // All of its body is executed, so that it is no block of its own.
+            visitor::walk_body(self, &with.body);
+        }
+    }
+
+    fn lambda(&mut self, lambda: &'a ExprLambda) {
+        let known = self.lambdas.remove(&lambda.range);
+        if known.is_some() {
+            self.facts.keys.insert(lambda.range);
+        }
+        if let Some(parameters) = &lambda.parameters {
+            self.visit_parameters(parameters);
+        }
+        self.within(Kind::Function, lambda.range, lambda.range, |inner| {
+            match (lambda.parameters.as_deref(), known) {
+                (Some(parameters), Some((source, scope)))
+                    if parameters.len() == 1 && parameters.args.len() == 1 =>
+                {
+                    let name = &parameters.args[0].parameter.name;
+                    let place = Place { evaluated: scope, ..inner.here(lambda.range.start()) };
+                    inner.facts.scopes.bind(name, source, place);
+                }
+                (Some(parameters), _) => inner.bind_parameters(parameters),
+                (None, _) => {}
+            }
+            inner.visit_expr(&lambda.body);
+        });
+    }
+
+    fn comprehension(
+        &mut self,
+        node: TextRange,
+        generators: &'a [Comprehension],
+        elements: &[&'a Expr],
+    ) {
+        let outer = self.scope;
+        if let Some(first) = generators.first() {
+            self.visit_expr(&first.iter);
+        }
+        self.within(Kind::Comprehension, node, node, |inner| {
+            for (position, generator) in generators.iter().enumerate() {
+                if position > 0 {
+                    inner.visit_expr(&generator.iter);
+                }
+                let evaluated = if position == 0 { outer } else { inner.scope };
+                let place = Place { evaluated, ..inner.here(node.start()) };
+                inner.bind(
+                    &generator.target,
+                    elements_of(&generator.iter, generator.is_async),
+                    place,
+                );
+                inner.visit_expr(&generator.target);
+                for test in &generator.ifs {
+                    inner.visit_expr(test);
+                }
+            }
+            for element in elements {
+                inner.visit_expr(element);
+            }
+        });
+    }
+}
+
+fn elements_of(iterable: &Expr, is_async: bool) -> Source<'_> {
+    if is_async { Source::Unknown } else { Source::Element(iterable) }
+}
+
+impl<'a> Visitor<'a> for Collector<'a> {
+    fn visit_body(&mut self, body: &'a [Stmt]) {
+        let outer = std::mem::replace(&mut self.block, block_of(body));
+        visitor::walk_body(self, body);
+        self.block = outer;
+    }
+
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        let start = self.here(self.block.start());
+        match stmt {
+            Stmt::FunctionDef(function) => return self.function(function),
+            Stmt::ClassDef(class) => return self.class(class),
+            Stmt::Import(import) => import.names.iter().for_each(|one| self.import_module(one)),
+            Stmt::ImportFrom(import) => self.import_names(import),
+            Stmt::Assign(assign) => {
+                for target in &assign.targets {
+                    self.bind(target, Source::Value(&assign.value), self.here(assign.end()));
+                }
+            }
+            Stmt::AnnAssign(assign) => {
+                let source = assign.value.as_deref().map_or(Source::Unknown, Source::Value);
+                self.bind(&assign.target, source, self.here(assign.end()));
+            }
+            Stmt::AugAssign(assign) => {
+                self.bind(&assign.target, Source::Unknown, start);
+            }
+            Stmt::For(each) => {
+                let block = block_of(&each.body);
+                let place = Place { block, ..self.here(block.start()) };
+                self.bind(&each.target, elements_of(&each.iter, each.is_async), place);
+            }
+            Stmt::Delete(delete) => {
+                for target in &delete.targets {
+                    self.bind(target, Source::Unknown, start);
+                }
+            }
+            Stmt::Global(global) => {
+                for name in &global.names {
+                    self.facts.scopes.obscure(MODULE, name);
+                    self.facts.scopes.obscure(self.scope, name);
+                }
+            }
+            Stmt::Nonlocal(nonlocal) => {
+                let around: Vec<ScopeId> = self.facts.scopes.outwards(self.scope).collect();
+                for name in &nonlocal.names {
+                    around.iter().for_each(|scope| self.facts.scopes.obscure(*scope, name));
+                }
+            }
+            Stmt::TypeAlias(alias) => {
+                self.bind(&alias.name, Source::Unknown, start);
+            }
+            Stmt::With(with) => return self.with(with),
+            Stmt::Match(case) => self.facts.doubted.extend(root(&case.subject)),
+            Stmt::Try(attempt) if handled::catches(attempt) => {
+                self.facts.handling.any = true;
+                self.handled += 1;
+                self.visit_body(&attempt.body);
+                self.handled -= 1;
+                attempt.handlers.iter().for_each(|handler| self.visit_except_handler(handler));
+                self.visit_body(&attempt.orelse);
+                self.visit_body(&attempt.finalbody);
+                return;
+            }
+            _ => {}
+        }
+        visitor::walk_stmt(self, stmt);
+    }
+
+    fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
+        let ExceptHandler::ExceptHandler(inner) = handler;
+        if let Some(name) = &inner.name {
+            self.bind_unknown(name);
+        }
+        visitor::walk_except_handler(self, handler);
+    }
+
+    fn visit_pattern(&mut self, pattern: &'a Pattern) {
+        let bound = match pattern {
+            Pattern::MatchAs(pattern) => pattern.name.as_ref(),
+            Pattern::MatchStar(pattern) => pattern.name.as_ref(),
+            Pattern::MatchMapping(pattern) => {
+                self.facts.touched_fields.extend(pattern.keys.iter().filter_map(string));
+                pattern.rest.as_ref()
+            }
+            _ => None,
+        };
+        if let Some(name) = bound {
+            self.bind_unknown(name);
+        }
+        visitor::walk_pattern(self, pattern);
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Lambda(lambda) => return self.lambda(lambda),
+            Expr::ListComp(comp) => {
+                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
+            }
+            Expr::SetComp(comp) => {
+                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
+            }
+            Expr::Generator(comp) => {
+                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
+            }
+            Expr::DictComp(comp) => {
+                let key = comp.key.as_deref();
+                let elements: Vec<&Expr> = key.into_iter().chain([&*comp.value]).collect();
+                return self.comprehension(comp.range, &comp.generators, &elements);
+            }
+            Expr::Named(named) => self.walrus(&named.target, &named.value, named.end()),
+            Expr::Call(call) => return self.call(call),
+            Expr::Await(awaited) => self.facts.handling.note_await(&awaited.value),
+            Expr::Name(name) => {
+                self.read(&name.id);
+                if name.ctx == ExprContext::Load {
+                    self.refer(&name.id, Use::Mentioned);
+                }
+            }
+            Expr::Attribute(attribute) => {
+                // `sys.modules` may hold any other module.
+                self.facts.is_opaque |= &*attribute.attr == "modules";
+                self.refer(&attribute.attr, Use::Mentioned);
+            }
+            Expr::Compare(compare) => {
+                let is_membership = |op: &CmpOp| matches!(op, CmpOp::In | CmpOp::NotIn);
+                if compare.ops.iter().any(is_membership) {
+                    self.facts.touched_fields.extend(string(&compare.left));
+                }
+            }
+            _ => {}
+        }
+        visitor::walk_expr(self, expr);
+    }
+}

@@ -1,0 +1,47 @@
+//! Checks a program before it runs: tools that do not exist, arguments that do not fit, results
+//! that are read by a misspelt field. What cannot be known for certain is left alone.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `program` | a whole program: parse it, collect its names, look at every part |
+//! | `known` | what the check asks of the catalog |
+//! | `catalog` | the catalog's answers |
+//! | `finding` | what was found, and where |
+//! | `depth` | whether a program is too deeply nested to look at |
+//! | `scope` | where names are bound, and to what |
+//! | `collect`, `binding`, `effects`, `facts` | what is collected of a program: its names, and what it does to values |
+//! | `handled` | which parts of a program handle their own errors |
+//! | `value`, `results`, `tools` | what an expression is for certain: a tool, its call, a result |
+//! | `shape` | what is known of a result, from its JSON schema |
+//! | `walk` | every statement and expression, in its scope |
+//! | `names`, `calls`, `literals`, `fields` | the mistakes: names of tools, arguments, values, fields |
+//! | `spelling` | whether a name is surely another one, misspelt |
+
+mod binding;
+mod calls;
+mod catalog;
+mod collect;
+mod depth;
+mod effects;
+mod facts;
+mod fields;
+mod finding;
+mod handled;
+mod known;
+mod literals;
+mod names;
+mod program;
+mod results;
+mod scope;
+mod shape;
+mod spelling;
+mod tools;
+mod value;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use finding::Finding;
+pub use known::{ByFullName, Known, KnownParameter, KnownTool};
+pub use program::check;

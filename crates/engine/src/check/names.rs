@@ -1,0 +1,113 @@
+//! Names of servers and tools that do not exist.
+
+use ruff_python_ast::{ExprAttribute, Identifier, StmtImport, StmtImportFrom};
+use ruff_text_size::Ranged;
+
+use super::{
+    finding::Findings,
+    spelling::{self, Trust, is_name, near},
+    tools::{Meant, Tools},
+};
+use crate::nearest::Nearest;
+
+/// How many names are told if none is near.
+const MOST_NAMES: usize = 8;
+
+/// `import servers.x`
+pub(super) fn of_import(import: &StmtImport, tools: &Tools<'_>, findings: &mut Findings<'_>) {
+    for alias in &import.names {
+        if findings.are_enough() {
+            return;
+        }
+        if let Some(rest) = alias.name.strip_prefix("servers.")
+            && let Some(message) = no_server(rest.split('.').next().unwrap_or_default(), tools)
+        {
+            findings.add(alias.start(), message);
+        }
+    }
+}
+
+/// `from servers import x`, `from servers.x import y`
+pub(super) fn of_import_from(
+    import: &StmtImportFrom,
+    tools: &Tools<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let Some(module) = import.module.as_ref().filter(|_| import.level == 0) else { return };
+    let Some(server) = module.strip_prefix("servers") else { return };
+    if let Some(server) = server.strip_prefix('.')
+        && let Some(message) = no_server(server.split('.').next().unwrap_or_default(), tools)
+    {
+        return findings.add(module.start(), message);
+    }
+    for alias in import.names.iter().filter(|alias| &*alias.name != "*") {
+        if findings.are_enough() {
+            return;
+        }
+        let message = wrong(&tools.at(module), &alias.name, tools);
+        if let Some(message) = message {
+            findings.add(alias.start(), message);
+        }
+    }
+}
+
+/// `servers.x`, `servers.x.y`
+pub(super) fn of_attribute(
+    path: &str,
+    attribute: &ExprAttribute,
+    tools: &Tools<'_>,
+    findings: &mut Findings<'_>,
+) {
+    let name: &Identifier = &attribute.attr;
+    if let Some(message) = wrong(&tools.at(path), name, tools) {
+        findings.add(name.start(), message);
+    }
+}
+
+/// Why there is no such name in the package of servers or in the module of one.
+fn wrong(place: &Meant, name: &str, tools: &Tools<'_>) -> Option<String> {
+    match place {
+        Meant::Servers => no_server(name, tools),
+        Meant::Server(module) => no_tool(module, name, tools),
+        Meant::Tool(_) | Meant::Other => None,
+    }
+}
+
+fn no_server(name: &str, tools: &Tools<'_>) -> Option<String> {
+    if name.starts_with('_') || !is_name(name) || tools.has_server(name) {
+        return None;
+    }
+    let known = || tools.servers().iter().map(String::as_str);
+    let hint = match near(name, known()) {
+        Nearest(near) if near.is_empty() => there_are(known()),
+        nearest => nearest.to_string(),
+    };
+    Some(format!("there is no server '{name}'{hint}"))
+}
+
+fn no_tool(module: &str, name: &str, tools: &Tools<'_>) -> Option<String> {
+    if name.starts_with('_') || !is_name(name) || tools.tool(module, name).is_some() {
+        return None;
+    }
+    let known = tools.names(module)?;
+    let is_type = |name: &str| name.starts_with(char::is_uppercase);
+    let known = || known.iter().map(String::as_str);
+    // Modules have types besides tools: `ToolError`, `CreateIssueResult`.
+    if is_type(name) {
+        spelling::meant(name, known().filter(|tool| is_type(tool)), Trust::Listed)?;
+    }
+    let hint = match near(name, known()) {
+        Nearest(near) if near.is_empty() => there_are(known()),
+        nearest => nearest.to_string(),
+    };
+    Some(format!("{module} has no tool '{name}'{hint}"))
+}
+
+fn there_are<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.take(MOST_NAMES + 1).collect();
+    match names.as_slice() {
+        [] => "; there are none".to_owned(),
+        names if names.len() > MOST_NAMES => String::new(),
+        names => format!("; there are {}", names.join(", ")),
+    }
+}

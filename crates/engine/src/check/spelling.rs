@@ -1,0 +1,142 @@
+//! Whether a name is surely another one, misspelt.
+
+use strsim::damerau_levenshtein;
+
+use crate::nearest::{Nearest, nearest};
+
+/// Longer than any name. To compare takes time that grows with the square of the length.
+const LONGEST: usize = 128;
+
+/// Whether it is worth to say something about a name.
+pub(super) fn is_name(text: &str) -> bool {
+    text.len() <= LONGEST
+}
+
+/// The names that are nearest.
+pub(super) fn near<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Nearest {
+    if is_name(name) { nearest(name, known) } else { Nearest::default() }
+}
+
+/// How surely an object has no other fields than those that are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Trust {
+    /// Others may well be there: they were not seen so far, or the schema says so itself.
+    Seen,
+    /// The schema lists them, and says nothing of others.
+    Listed,
+    /// The schema refuses others.
+    Closed,
+}
+
+/// The known name that was meant, if `name` is that one misspelt.
+pub(super) fn meant<'n>(
+    name: &str,
+    known: impl Iterator<Item = &'n str> + Clone,
+    trust: Trust,
+) -> Option<&'n str> {
+    if !is_name(name) {
+        return None;
+    }
+    if let Some(same) = known.clone().find(|candidate| folded(candidate) == folded(name)) {
+        return Some(same);
+    }
+    let words = words(name);
+    let near = known.clone().filter_map(|candidate| {
+        let edits = slip(&words, &self::words(candidate), trust)?;
+        Some((edits, candidate))
+    });
+    near.min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate).or_else(|| {
+        let nearest = nearest(name, known.clone()).0.into_iter().next();
+        let nearest = nearest.filter(|_| trust == Trust::Closed)?;
+        known.clone().find(|candidate| *candidate == nearest)
+    })
+}
+
+/// The number of edits, if just one word differs, and by so little that it is a slip rather than
+/// another word. `created_at` and `updated_at`, or `min_value` and `max_value`, are two names.
+fn slip(name: &[String], candidate: &[String], trust: Trust) -> Option<usize> {
+    if name.len() != candidate.len() {
+        return None;
+    }
+    let mut differing = name.iter().zip(candidate).filter(|(a, b)| a != b);
+    let (a, b) = differing.next()?;
+    if differing.next().is_some() || a.bytes().chain(b.bytes()).any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let edits = damerau_levenshtein(a, b);
+    let length = a.chars().count().max(b.chars().count());
+    let certain = match trust {
+        Trust::Seen => edits == 1 && is_no_word(a, b, length),
+        Trust::Listed | Trust::Closed => length >= 4 && edits == 1 || length >= 7 && edits == 2,
+    };
+    certain.then_some(edits)
+}
+
+/// `label` and `labels`, `date` and `data`, `form` and `from` are words of their own.
+fn is_no_word(a: &str, b: &str, length: usize) -> bool {
+    let is_plural = a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
+    let is_replaced = a.chars().count() == b.chars().count() && strsim::levenshtein(a, b) == 1;
+    !is_plural && length >= if is_replaced { 6 } else { 5 }
+}
+
+fn folded(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
+}
+
+/// `createdAt`, `created-at` and `created_at` are the words created and at.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        let ends = matches!(c, '_' | '-' | '.' | ' ');
+        if ends || c.is_uppercase() && after_lower {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| !ends) {
+            word.extend(c.to_lowercase());
+        }
+        after_lower = c.is_lowercase();
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_found_and_other_names_left_alone() {
+        use Trust::{Closed, Listed, Seen};
+        for (name, known, trust, expected) in [
+            ("createdAt", "created_at", Seen, true),
+            ("Title", "title", Seen, true),
+            ("titel", "title", Seen, true),
+            ("desciption", "description", Seen, true),
+            ("assignee_nmae", "assignee_name", Seen, false),
+            ("repositry_url", "repository_url", Seen, true),
+            ("nam", "name", Seen, false),
+            ("nam", "name", Listed, true),
+            ("label", "labels", Seen, false),
+            ("label", "labels", Listed, true),
+            ("date", "data", Seen, false),
+            ("state", "stats", Seen, false),
+            ("updated_at", "created_at", Listed, false),
+            ("min_value", "max_value", Listed, false),
+            ("line1", "line2", Listed, false),
+            ("id", "ip", Listed, false),
+            ("created", "created_at", Listed, false),
+            ("created", "created_at", Closed, true),
+            ("weather", "title", Closed, false),
+            ("", "title", Closed, false),
+        ] {
+            let found = meant(name, [known].into_iter(), trust).is_some();
+            assert_eq!(found, expected, "{name} {known} {trust:?}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_of_several_is_meant() {
+        let known = ["titles", "title", "subtitle"];
+        assert_eq!(meant("titel", known.into_iter(), Trust::Listed), Some("title"));
+    }
+}

@@ -1,0 +1,129 @@
+//! The tools that a program names, each asked for once.
+
+use std::{
+    cell::{Cell, OnceCell, RefCell},
+    collections::HashMap,
+    rc::Rc,
+};
+
+use super::{
+    known::{ByFullName, Known, KnownTool},
+    shape::Shape,
+};
+
+/// A tool that a program uses.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) known: KnownTool,
+    shape: OnceCell<Rc<Shape>>,
+    /// The program changes results of it in ways that nobody can follow.
+    pub(super) is_changed: Cell<bool>,
+}
+
+impl Tool {
+    fn new(known: KnownTool) -> Rc<Self> {
+        Rc::new(Self { known, shape: OnceCell::new(), is_changed: Cell::new(false) })
+    }
+
+    /// What is known of its results.
+    pub(super) fn shape(&self) -> Rc<Shape> {
+        let shape = self.shape.get_or_init(|| match &self.known.returns {
+            Some(schema) => Shape::new(schema, self.known.observed),
+            None => Rc::new(Shape::Anything),
+        });
+        Rc::clone(shape)
+    }
+}
+
+/// What a full name means.
+#[derive(Clone, Debug)]
+pub(super) enum Full {
+    Tool(Rc<Tool>),
+    Wrong(String),
+    NotKnown,
+}
+
+/// What a path such as `servers.github.create_issue` means.
+#[derive(Clone, Debug)]
+pub(super) enum Meant {
+    Servers,
+    /// A server, by its module.
+    Server(String),
+    Tool(Rc<Tool>),
+    /// Something else, or nothing that there is.
+    Other,
+}
+
+pub(super) struct Tools<'k> {
+    known: &'k dyn Known,
+    servers: OnceCell<Vec<String>>,
+    by_path: RefCell<HashMap<String, Option<Rc<Tool>>>>,
+    by_full_name: RefCell<HashMap<String, Full>>,
+    /// The program changes what may be the result of any tool.
+    pub(super) all_change: Cell<bool>,
+}
+
+impl<'k> Tools<'k> {
+    pub(super) fn new(known: &'k dyn Known) -> Self {
+        Self {
+            known,
+            servers: OnceCell::new(),
+            by_path: RefCell::default(),
+            by_full_name: RefCell::default(),
+            all_change: Cell::new(false),
+        }
+    }
+
+    pub(super) fn servers(&self) -> &[String] {
+        self.servers.get_or_init(|| self.known.servers())
+    }
+
+    pub(super) fn has_server(&self, module: &str) -> bool {
+        self.servers().iter().any(|server| server == module)
+    }
+
+    /// The names of a server's tools, if they are known.
+    pub(super) fn names(&self, module: &str) -> Option<Vec<String>> {
+        self.known.tools(module)
+    }
+
+    pub(super) fn tool(&self, module: &str, name: &str) -> Option<Rc<Tool>> {
+        let mut by_path = self.by_path.borrow_mut();
+        let found = by_path
+            .entry(format!("{module}.{name}"))
+            .or_insert_with(|| self.known.tool(module, name).map(Tool::new));
+        found.clone()
+    }
+
+    pub(super) fn at(&self, path: &str) -> Meant {
+        let mut parts = path.split('.');
+        if parts.next() != Some("servers") {
+            return Meant::Other;
+        }
+        match (parts.next(), parts.next(), parts.next()) {
+            (None, ..) => Meant::Servers,
+            (Some(module), None, _) if self.has_server(module) => Meant::Server(module.to_owned()),
+            (Some(module), Some(name), None) => {
+                self.tool(module, name).map_or(Meant::Other, Meant::Tool)
+            }
+            _ => Meant::Other,
+        }
+    }
+
+    pub(super) fn full(&self, name: &str) -> Full {
+        let mut by_full_name = self.by_full_name.borrow_mut();
+        let found = by_full_name.entry(name.to_owned()).or_insert_with(|| {
+            match self.known.by_full_name(name) {
+                ByFullName::Tool(known) => Full::Tool(Tool::new(*known)),
+                ByFullName::Wrong(message) => Full::Wrong(message),
+                ByFullName::NotKnown => Full::NotKnown,
+            }
+        });
+        found.clone()
+    }
+
+    /// Whether results of this tool may have other fields than it gave them.
+    pub(super) fn is_changed(&self, tool: &Tool) -> bool {
+        self.all_change.get() || tool.is_changed.get()
+    }
+}

@@ -1,0 +1,269 @@
+//! Every statement and expression of a program, in its scope.
+
+use std::collections::HashSet;
+
+use ruff_python_ast::{
+    BoolOp, Comprehension, Expr, ExprCall, ExprContext, Stmt,
+    visitor::{self, Visitor},
+};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::{
+    calls, fields,
+    fields::Reading,
+    finding::{Finding, Findings},
+    handled, names,
+    results::Callee,
+    scope::{MODULE, ScopeId},
+    tools::Full,
+    value::{Value, Values},
+};
+
+pub(super) struct Walker<'v, 'a, 'k> {
+    values: &'v Values<'a, 'k>,
+    findings: Findings<'a>,
+    handled_functions: HashSet<&'a str>,
+    scope: ScopeId,
+    /// In how many parts that handle errors this is.
+    handled: usize,
+    /// In how many parts that may not be executed this is.
+    conditional: usize,
+    /// In how many expressions that have something else if this is nothing.
+    optional: usize,
+}
+
+impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
+    pub(super) fn new(values: &'v Values<'a, 'k>, code: &'a str) -> Self {
+        Self {
+            values,
+            findings: Findings::new(code),
+            handled_functions: values.facts.handling.handled_functions(),
+            scope: MODULE,
+            handled: 0,
+            conditional: 0,
+            optional: 0,
+        }
+    }
+
+    pub(super) fn walk(mut self, body: &'a [Stmt]) -> Vec<Finding> {
+        visitor::walk_body(&mut self, body);
+        self.findings.finish()
+    }
+
+    fn reading(&mut self) -> Reading<'_, 'a, 'k, '_> {
+        Reading { values: self.values, findings: &mut self.findings, scope: self.scope }
+    }
+
+    fn within(&mut self, node: TextRange, then: impl FnOnce(&mut Self)) {
+        let Some(inner) = self.values.facts.scopes.of(node) else { return };
+        let outer = std::mem::replace(&mut self.scope, inner);
+        then(self);
+        self.scope = outer;
+    }
+
+    fn handled(&mut self, is_handled: bool, then: impl FnOnce(&mut Self)) {
+        self.handled += usize::from(is_handled);
+        then(self);
+        self.handled -= usize::from(is_handled);
+    }
+
+    fn comprehension(
+        &mut self,
+        node: TextRange,
+        generators: &'a [Comprehension],
+        elements: &[&'a Expr],
+    ) {
+        if let Some(first) = generators.first() {
+            self.visit_expr(&first.iter);
+            self.iterated(&first.iter);
+        }
+        self.within(node, |inner| {
+            for (position, generator) in generators.iter().enumerate() {
+                if position > 0 {
+                    inner.visit_expr(&generator.iter);
+                    inner.iterated(&generator.iter);
+                }
+                generator.ifs.iter().for_each(|test| inner.visit_expr(test));
+            }
+            elements.iter().for_each(|element| inner.visit_expr(element));
+        });
+    }
+
+    /// Something that is gone through, or thrown away.
+    fn iterated(&mut self, expr: &Expr) {
+        if self.handled == 0
+            && let Value::Coroutine(tool, _) = self.values.of(expr, self.scope)
+        {
+            self.findings.add(expr.start(), fields::not_awaited(&tool));
+        }
+    }
+
+    fn call(&mut self, call: &'a ExprCall) {
+        if self.handled > 0 {
+            return;
+        }
+        if self.values.facts.handling.is_here(call.range()) {
+            match self.values.callee(call, self.scope) {
+                Callee::Tool(tool) => calls::of_function(call, &tool.known, &mut self.findings),
+                Callee::ByName(Full::Tool(tool)) => {
+                    calls::by_full_name(call, &tool.known, &mut self.findings);
+                }
+                Callee::ByName(Full::Wrong(message)) => {
+                    let at = call.arguments.args.first().map_or(call.start(), Ranged::start);
+                    self.findings.add(at, message);
+                }
+                Callee::ByName(Full::NotKnown) | Callee::Other => {}
+            }
+        }
+        if self.optional == 0 {
+            self.reading().get(call);
+        }
+    }
+
+    fn body_of_if(&mut self, test: Option<&'a Expr>, body: &'a [Stmt]) {
+        if let Some(test) = test {
+            self.visit_expr(test);
+            // What type checkers read is not executed.
+            if handled::last_name(test) == Some("TYPE_CHECKING") {
+                return;
+            }
+        }
+        self.conditional += 1;
+        self.visit_body(body);
+        self.conditional -= 1;
+    }
+}
+
+impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        if self.findings.are_enough() {
+            return;
+        }
+        let is_sure = self.handled == 0 && self.conditional == 0;
+        match stmt {
+            Stmt::Import(import) if is_sure => {
+                names::of_import(import, &self.values.tools, &mut self.findings);
+            }
+            Stmt::ImportFrom(import) if is_sure => {
+                names::of_import_from(import, &self.values.tools, &mut self.findings);
+            }
+            Stmt::FunctionDef(function) => {
+                function.decorator_list.iter().for_each(|one| self.visit_decorator(one));
+                self.visit_parameters(&function.parameters);
+                let is_handled = self.handled_functions.contains(function.name.as_str());
+                self.handled(is_handled, |inner| {
+                    inner.within(function.range, |inner| inner.visit_body(&function.body));
+                });
+            }
+            Stmt::ClassDef(class) => {
+                class.decorator_list.iter().for_each(|one| self.visit_decorator(one));
+                class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
+                self.within(class.range, |inner| inner.visit_body(&class.body));
+            }
+            Stmt::If(choice) => {
+                self.body_of_if(Some(&choice.test), &choice.body);
+                for clause in &choice.elif_else_clauses {
+                    self.body_of_if(clause.test.as_ref(), &clause.body);
+                }
+            }
+            Stmt::While(_) | Stmt::Match(_) => {
+                self.conditional += 1;
+                visitor::walk_stmt(self, stmt);
+                self.conditional -= 1;
+            }
+            Stmt::For(each) => {
+                if !each.is_async {
+                    self.iterated(&each.iter);
+                }
+                self.conditional += 1;
+                visitor::walk_stmt(self, stmt);
+                self.conditional -= 1;
+            }
+            Stmt::With(with) => {
+                self.handled(handled::suppresses(with), |inner| visitor::walk_stmt(inner, stmt));
+            }
+            Stmt::Try(attempt) => {
+                let is_handled = handled::catches(attempt);
+                self.handled(is_handled, |inner| inner.visit_body(&attempt.body));
+                self.conditional += 1;
+                attempt.handlers.iter().for_each(|handler| self.visit_except_handler(handler));
+                self.visit_body(&attempt.orelse);
+                self.conditional -= 1;
+                self.visit_body(&attempt.finalbody);
+            }
+            Stmt::Expr(statement) => {
+                self.iterated(&statement.value);
+                visitor::walk_stmt(self, stmt);
+            }
+            _ => visitor::walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_annotation(&mut self, _annotation: &'a Expr) {
+        // `Issue["titel"]` is a type here.
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if self.findings.are_enough() {
+            return;
+        }
+        match expr {
+            Expr::Lambda(lambda) => {
+                lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
+                // It may be called where errors are handled.
+                let facts = &self.values.facts;
+                let is_handled = facts.handling.any && !facts.keys.contains(&lambda.range);
+                return self.handled(is_handled, |inner| {
+                    inner.within(lambda.range, |inner| inner.visit_expr(&lambda.body));
+                });
+            }
+            Expr::ListComp(comp) => {
+                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
+            }
+            Expr::SetComp(comp) => {
+                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
+            }
+            Expr::Generator(comp) => {
+                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
+            }
+            Expr::DictComp(comp) => {
+                let key = comp.key.as_deref();
+                let elements: Vec<&Expr> = key.into_iter().chain([&*comp.value]).collect();
+                return self.comprehension(comp.range, &comp.generators, &elements);
+            }
+            Expr::If(_) => return self.with_alternative(expr),
+            Expr::BoolOp(any) if any.op == BoolOp::Or => return self.with_alternative(expr),
+            Expr::Call(call) => self.call(call),
+            Expr::Subscript(subscript)
+                if self.handled == 0 && subscript.ctx == ExprContext::Load =>
+            {
+                self.reading().subscript(subscript);
+            }
+            Expr::Attribute(attribute)
+                if self.handled == 0 && attribute.ctx == ExprContext::Load =>
+            {
+                if let Value::Path(path) = self.values.of(&attribute.value, self.scope) {
+                    let facts = &self.values.facts;
+                    let name = attribute.attr.as_str();
+                    let may_be_there = facts.scopes.stored_attributes.contains(name)
+                        || facts.touched_fields.contains(name);
+                    if !may_be_there {
+                        let tools = &self.values.tools;
+                        names::of_attribute(&path, attribute, tools, &mut self.findings);
+                    }
+                }
+                self.reading().attribute(attribute);
+            }
+            _ => {}
+        }
+        visitor::walk_expr(self, expr);
+    }
+}
+
+impl<'a> Walker<'_, 'a, '_> {
+    fn with_alternative(&mut self, expr: &'a Expr) {
+        self.optional += 1;
+        visitor::walk_expr(self, expr);
+        self.optional -= 1;
+    }
+}

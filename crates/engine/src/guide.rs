@@ -1,0 +1,159 @@
+//! What a caller can be told about tools: which there are, how to call them, what they give, and
+//! whether a program uses them right. What is learnt from use comes in here.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use narrows_model::{Failure, Outcome, Program};
+use serde_json::Value;
+
+use crate::{
+    background::Background,
+    broker::{Broker, CallError},
+    catalog::Tool,
+    check,
+    codegen::{self, Observation, ToolCode},
+    fingerprint::fingerprint,
+    observed::Observed,
+    search::{Answer, Finder, Habits, SearchRequest},
+};
+
+/// What is learnt and checked, and where it is kept.
+#[derive(Clone, Debug, Default)]
+pub struct GuideSettings {
+    /// Nothing is kept between starts without it.
+    pub dir: Option<PathBuf>,
+    /// Tools that were used after a search rank higher after the next one like it.
+    pub learn: bool,
+    /// Results show what their tools return.
+    pub observe: bool,
+    /// Programs are checked before they run.
+    pub check: bool,
+    /// Of servers, by name.
+    pub categories: BTreeMap<String, String>,
+}
+
+/// Knows tools.
+#[derive(Debug)]
+pub struct Guide {
+    broker: Broker,
+    finder: Finder,
+    habits: Option<Arc<Habits>>,
+    observed: Option<Arc<Observed>>,
+    background: Background,
+    checks: bool,
+}
+
+impl Guide {
+    pub fn new(broker: Broker, settings: GuideSettings, background: Background) -> Self {
+        let file = |name: &str| settings.dir.as_ref().map(|dir| dir.join(name));
+        let habits =
+            settings.learn.then(|| Arc::new(Habits::new(file("habits.json"), background.clone())));
+        Self {
+            broker,
+            finder: Finder::new(settings.categories, habits.clone()),
+            habits,
+            observed: settings.observe.then(|| Arc::new(Observed::open(file("observed")))),
+            background,
+            checks: settings.check,
+        }
+    }
+
+    /// The tools that fit best, or what there is.
+    pub async fn search(&self, request: &SearchRequest) -> Answer {
+        self.broker.learn().await;
+        self.search_known(request)
+    }
+
+    /// As [`Self::search`], without waiting for servers that have not said what they have.
+    pub fn search_known(&self, request: &SearchRequest) -> Answer {
+        self.finder.search(self.broker.catalog(), request, |tool| self.signature(tool))
+    }
+
+    /// How to call a tool, with an example.
+    pub async fn define(&self, name: &str, server: Option<&str>) -> Result<String, CallError> {
+        Ok(self.definition(&*self.broker.find(name, server).await?))
+    }
+
+    /// The import line, the signature with its types, what the parameters mean, and a call.
+    pub fn definition(&self, tool: &Tool) -> String {
+        format!(
+            "from servers.{} import {}\n{}Example: {}\n",
+            tool.module,
+            tool.name.python,
+            self.signature(tool),
+            codegen::example(&tool.name, &tool.raw)
+        )
+    }
+
+    /// The signature with its types, and what the parameters mean.
+    pub fn signature(&self, tool: &Tool) -> String {
+        self.observing(tool, |seen| codegen::signature(&tool.name, &tool.raw, seen))
+    }
+
+    /// The Python of a tool.
+    pub(crate) fn wrapper(&self, tool: &Tool) -> ToolCode {
+        self.observing(tool, |seen| {
+            ToolCode::new(&tool.id.to_string(), &tool.name, &tool.raw, seen)
+        })
+    }
+
+    fn observing<T>(&self, tool: &Tool, write: impl FnOnce(Option<Observation<'_>>) -> T) -> T {
+        match self.observed(tool) {
+            Some((schema, calls)) => write(Some(Observation { schema: &schema, calls })),
+            None => write(None),
+        }
+    }
+
+    /// What the results of a tool were like, and how many there were, if it declares nothing.
+    pub(crate) fn observed(&self, tool: &Tool) -> Option<(Value, u64)> {
+        if tool.output_schema().is_some() {
+            return None;
+        }
+        let seen = self.observed.as_ref()?.get(&tool.id, version(tool))?;
+        Some((seen.schema.clone(), seen.calls))
+    }
+
+    /// A program called a tool, and got this.
+    pub(crate) fn used(&self, tool: &Arc<Tool>, value: &Value) {
+        if let Some(habits) = &self.habits {
+            habits.used(&tool.id);
+        }
+        if let Some(observed) = self.observed.clone()
+            && tool.output_schema().is_none()
+        {
+            observed.learn(&tool.id, version(tool), value);
+            self.background.run(move || observed.save_due());
+        }
+    }
+
+    /// What a program comes to that need not be run: it uses tools in a way that cannot work.
+    pub fn refuse(&self, program: &Program) -> Option<Outcome> {
+        let findings = if self.checks { check::check(&program.source, self) } else { Vec::new() };
+        let line = findings.first()?.line;
+        let said = findings.iter().map(|found| format!("line {}: {}", found.line, found.message));
+        let said: Vec<String> = said.collect();
+        Some(Outcome::not_run(Failure {
+            kind: "CheckError".into(),
+            message: format!("nothing was run: {}", said.join("\n")),
+            line: Some(line),
+            traceback: String::new(),
+        }))
+    }
+
+    /// Writes down what was learnt. To be called before the process ends.
+    pub fn flush(&self, patience: Duration) {
+        if let Some(observed) = self.observed.clone() {
+            self.background.run(move || observed.flush());
+        }
+        self.background.flush(patience);
+    }
+
+    pub fn broker(&self) -> &Broker {
+        &self.broker
+    }
+}
+
+/// A tool whose definition changes is another one.
+fn version(tool: &Tool) -> u64 {
+    fingerprint([tool.raw.to_string().as_str()])
+}

@@ -1,0 +1,70 @@
+//! Tokens of a text, by the o200k encoding.
+
+/// What is counted of a long text. The rest counts as much as this, byte for byte: the numbers
+/// are estimates, and a text of many megabytes would take seconds.
+const MOST_COUNTED: usize = 256 << 10;
+
+/// Bytes that make a token where the encoding is missing or there is no time to count.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// The tokens of a text. Long texts are estimated from their beginning.
+pub fn tokens(text: &str) -> u64 {
+    Sample::new(text).tokens()
+}
+
+/// A text that is to be counted later.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sample {
+    beginning: String,
+    bytes: usize,
+}
+
+impl Sample {
+    pub(super) fn new(text: &str) -> Self {
+        let end = text.floor_char_boundary(MOST_COUNTED);
+        Self { beginning: text[..end].to_owned(), bytes: text.len() }
+    }
+
+    /// The bytes that it holds until it is counted.
+    pub(super) fn held(&self) -> usize {
+        self.beginning.len()
+    }
+
+    pub(super) fn tokens(&self) -> u64 {
+        let counted = match tiktoken::get_encoding("o200k_base") {
+            Some(encoding) => encoding.count(&self.beginning),
+            None => self.beginning.len() / BYTES_PER_TOKEN,
+        };
+        if self.beginning.len() == self.bytes {
+            return counted as u64;
+        }
+        let ratio = self.bytes as f64 / self.beginning.len() as f64;
+        (counted as f64 * ratio) as u64
+    }
+
+    /// Without counting.
+    pub(super) fn guess(&self) -> u64 {
+        (self.bytes / BYTES_PER_TOKEN) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_counted_as_o200k_does() {
+        assert_eq!(tokens(""), 0);
+        assert_eq!(tokens("hello world"), 2);
+        assert_eq!(tokens("def f(x):\n    return x\n"), 9);
+    }
+
+    #[test]
+    fn a_long_text_is_estimated_from_its_beginning() {
+        let line = "the quick brown fox jumps over the lazy dog\n";
+        let text = line.repeat(20_000);
+        let exact = tokens(line) * 20_000;
+        let estimated = tokens(&text);
+        assert!(estimated.abs_diff(exact) * 100 < exact, "{estimated} is not about {exact}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The figures of an installation, and of this process.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    Kind, Run, Tab, Totals,
+    book::Book,
+    count::{Sample, tokens},
+    tab::{Closed, Direct},
+    totals::now,
+};
+use crate::{
+    background::Background,
+    catalog::{ServerTools, Snapshot},
+};
+
+/// What may wait to be counted. A program that reads faster than we count is estimated.
+const MOST_HELD: usize = 32 << 20;
+
+/// Counts, and keeps what was counted.
+#[derive(Debug)]
+pub struct Ledger {
+    background: Background,
+    book: Option<Book>,
+    /// The bytes that wait to be counted.
+    held: AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Of this process.
+    totals: Totals,
+    sessions: HashSet<String>,
+    /// Tokens of the definitions of a server, as long as its listing is the same.
+    definitions: HashMap<String, (Arc<ServerTools>, u64)>,
+}
+
+impl Ledger {
+    /// Keeps its figures in a directory, or only in memory.
+    pub fn new(dir: Option<PathBuf>, background: Background) -> Arc<Self> {
+        Arc::new(Self {
+            background,
+            book: dir.map(Book::new),
+            held: AtomicUsize::default(),
+            state: Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to count a request. `request` is what the model wrote.
+    pub fn open(self: &Arc<Self>, kind: Kind, request: &str) -> Arc<Tab> {
+        Arc::new(Tab::new(Arc::clone(self), kind, request))
+    }
+
+    /// A client's session began to work; `surface` are the definitions that its model reads. Of
+    /// each key only the first counts.
+    pub fn session(self: &Arc<Self>, key: String, snapshot: Arc<Snapshot>, surface: String) {
+        if !self.state().sessions.insert(key) {
+            return;
+        }
+        let ledger = Arc::clone(self);
+        self.background.run(move || {
+            let direct = snapshot.servers().map(|server| ledger.definitions(server)).sum();
+            let seen = tokens(&surface);
+            ledger.add(|totals| totals.add_session(now(), seen, direct));
+        });
+    }
+
+    /// The figures of this process.
+    pub fn here(&self) -> Totals {
+        self.state().totals.clone()
+    }
+
+    /// The figures of all processes on this data directory, since they are kept.
+    pub fn all(&self) -> Totals {
+        self.book.as_ref().and_then(Book::totals).unwrap_or_else(|| self.here())
+    }
+
+    /// The last requests, newest first.
+    pub fn last_runs(&self, most: usize) -> Vec<Run> {
+        self.book.as_ref().map(|book| book.runs(most)).unwrap_or_default()
+    }
+
+    pub(super) fn call(self: &Arc<Self>, request: Sample, result: Sample, direct: Arc<Direct>) {
+        let held = request.held() + result.held();
+        if self.held.load(Ordering::Relaxed) + held > MOST_HELD {
+            direct.add(request.guess(), result.guess());
+            return;
+        }
+        self.held.fetch_add(held, Ordering::Relaxed);
+        let ledger = Arc::clone(self);
+        self.background.run(move || {
+            direct.add(request.tokens(), result.tokens());
+            ledger.held.fetch_sub(held, Ordering::Relaxed);
+        });
+    }
+
+    pub(super) fn close(self: &Arc<Self>, closed: Closed) {
+        let ledger = Arc::clone(self);
+        self.background.run(move || {
+            let run = closed.count();
+            ledger.add(|totals| totals.add_run(&run));
+            let written = ledger.book.as_ref().map(|book| book.append(&run));
+            if let Some(Err(error)) = written {
+                tracing::warn!(%error, "a run cannot be written to the ledger");
+            }
+        });
+    }
+
+    fn definitions(&self, server: &Arc<ServerTools>) -> u64 {
+        if let Some((known, tokens)) = self.state().definitions.get(&server.server)
+            && Arc::ptr_eq(known, server)
+        {
+            return *tokens;
+        }
+        let tools = server.tools.iter();
+        let sum = tools.map(|tool| tokens(&definition_text(&tool.id.to_string(), &tool.raw))).sum();
+        self.state().definitions.insert(server.server.clone(), (Arc::clone(server), sum));
+        sum
+    }
+
+    fn add(&self, change: impl Fn(&mut Totals)) {
+        change(&mut self.state().totals);
+        if let Some(book) = &self.book
+            && let Err(error) = book.add(change)
+        {
+            tracing::warn!(%error, "the ledger cannot be kept");
+        }
+    }
+}
+
+/// A tool's definition as clients show it to a model: name, description and input schema.
+pub fn definition_text(name: &str, raw: &Value) -> String {
+    let part = |key: &str| raw.get(key).cloned().unwrap_or(Value::Null);
+    json!({"name": name, "description": part("description"), "input_schema": part("inputSchema")})
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use std::time::Duration;
+
+    use super::*;
+
+    fn work(ledger: &Arc<Ledger>, background: &Background) {
+        let tab = ledger.open(Kind::Run, "run this");
+        tab.called("tool {}", &"many rows of data\n".repeat(100));
+        tab.called("tool {}", "few");
+        tab.close("two rows", true);
+        ledger.session("client".into(), Arc::default(), "our own tools".into());
+        ledger.session("client".into(), Arc::default(), "our own tools".into());
+        background.flush(Duration::from_secs(10));
+    }
+
+    #[test]
+    fn a_run_is_counted_both_ways() {
+        let background = Background::default();
+        let ledger = Ledger::new(None, background.clone());
+        work(&ledger, &background);
+        let totals = ledger.here();
+        assert_eq!((totals.runs, totals.calls, totals.sessions), (1, 2, 1));
+        assert_eq!(totals.seen.requests, tokens("run this"));
+        assert_eq!(totals.seen.results, tokens("two rows"));
+        assert_eq!(totals.seen.definitions, tokens("our own tools"));
+        assert_eq!(totals.direct.requests, 2 * tokens("tool {}"));
+        let results = tokens(&"many rows of data\n".repeat(100)) + tokens("few");
+        assert_eq!(totals.direct.results, results);
+        assert!(totals.saved_percent().unwrap() > 90.0);
+    }
+
+    #[test]
+    fn what_several_processes_count_adds_up_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("stats");
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let path = path.clone();
+                std::thread::spawn(move || {
+                    let background = Background::default();
+                    let ledger = Ledger::new(Some(path), background.clone());
+                    (0..5).for_each(|_| work(&ledger, &background));
+                })
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let ledger = Ledger::new(Some(path.clone()), Background::default());
+        let totals = ledger.all();
+        assert_eq!((totals.runs, totals.calls, totals.sessions), (20, 40, 4));
+        assert_eq!(ledger.last_runs(100).len(), 20);
+        assert_eq!(ledger.last_runs(3).len(), 3);
+        // A file that was cut is passed over, and begun anew.
+        std::fs::write(path.join("totals.json"), "{\"runs\": 2").unwrap();
+        assert_eq!(ledger.all().runs, 0);
+    }
+}

@@ -1,0 +1,174 @@
+//! What holds for all shapes, tried with many random ones.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use serde_json::{Map, Value, json};
+
+use super::shape::Shape;
+
+/// Numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+
+    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+
+    fn key(&mut self) -> String {
+        match self.below(40) {
+            0 => "a@example.com".to_owned(),
+            1 => "2026-11-16".to_owned(),
+            // Enough different ones to make maps.
+            2..10 => {
+                format!("f{}", char::from(b'a' + self.below(26) as u8))
+                    + self.one_of(&["a", "b", "c"])
+            }
+            _ => self.one_of(&["id", "name", "state", "kind", "items", "tags"]).to_owned(),
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Value {
+        match self.below(if depth == 0 { 7 } else { 12 }) {
+            0 => Value::Null,
+            1 => json!(self.below(2) == 0),
+            2 => json!(self.below(1000)),
+            3 => json!(0.5),
+            4 | 5 => {
+                json!(self.one_of(&["open", "closed", "a", "b", "c", "d", "e", "f", "g", "h"]))
+            }
+            6 => json!(self.one_of(&[
+                "",
+                "Ada",
+                "2026-11-16",
+                "2026-11-16T10:00:00Z",
+                "https://x.example"
+            ])),
+            7 | 8 => (0..self.below(5)).map(|_| self.value(depth - 1)).collect(),
+            _ => {
+                let many = if self.below(30) == 0 { 80 } else { 6 };
+                let fields = (0..self.below(many)).map(|_| (self.key(), self.value(depth - 1)));
+                fields.collect::<Map<_, _>>().into()
+            }
+        }
+    }
+
+    /// The shape of some values, as it is learnt.
+    fn shape(&mut self) -> Shape {
+        let mut shape = Shape::default();
+        for _ in 0..self.below(6) {
+            let depth = self.below(10);
+            shape.merge(Shape::of(&self.value(depth)));
+            if self.below(3) == 0 {
+                shape.settle();
+            }
+        }
+        shape
+    }
+}
+
+fn merged(one: &Shape, other: &Shape) -> Shape {
+    let mut shape = one.clone();
+    shape.merge(other.clone());
+    shape
+}
+
+/// Without words, which are told only when they come often.
+fn type_of(shape: &Shape) -> Value {
+    fn strip(kept: &mut Value) {
+        match kept {
+            Value::Object(parts) => {
+                parts.remove("w");
+                parts.values_mut().for_each(strip);
+            }
+            Value::Array(list) => list.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut kept = serde_json::to_value(shape).unwrap();
+    strip(&mut kept);
+    serde_json::from_value::<Shape>(kept).unwrap().schema()
+}
+
+#[test]
+fn the_order_of_merging_does_not_matter() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut maps = 0;
+    for _ in 0..3_000 {
+        let (a, b, c) = (dice.shape(), dice.shape(), dice.shape());
+        assert_eq!(merged(&a, &b), merged(&b, &a));
+        assert_eq!(merged(&merged(&a, &b), &c), merged(&a, &merged(&b, &c)));
+        assert_eq!(type_of(&merged(&a, &a)), type_of(&a));
+        assert_eq!(merged(&a, &Shape::default()), a);
+        maps += usize::from(a.schema().to_string().contains("additionalProperties"));
+    }
+    // The values are such that everything happens.
+    assert!((300..2_700).contains(&maps), "{maps}");
+}
+
+#[test]
+fn every_value_fits_what_was_learnt_from_it() {
+    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    for _ in 0..500 {
+        let mut values = Vec::new();
+        let mut shape = Shape::default();
+        for _ in 0..1 + dice.below(12) {
+            let depth = dice.below(10);
+            let value = dice.value(depth);
+            shape.merge(Shape::of(&value));
+            shape.settle();
+            values.push(value);
+        }
+        let schema = shape.schema();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for value in values {
+            assert!(validator.is_valid(&value), "{value}\n{schema}");
+        }
+    }
+}
+
+#[test]
+fn settling_is_done_once_and_survives_writing() {
+    let mut dice = Dice(0x1234_5678_9abc_def1);
+    for _ in 0..1_000 {
+        let mut shape = dice.shape();
+        shape.settle();
+        let mut again = shape.clone();
+        again.settle();
+        assert_eq!(again, shape);
+        let text = serde_json::to_string(&shape).unwrap();
+        let read: Shape = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, shape);
+        assert!(
+            !text.contains("Ada") && !text.contains("example") && !text.contains("2026"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn of_a_long_list_some_elements_are_looked_at() {
+    let mut items: Vec<Value> = (0..50_000).map(|n| json!({"n": n})).collect();
+    items[999] = json!("among the first");
+    let list = Shape::of(&items.clone().into()).schema();
+    assert!(list.to_string().contains("string"));
+    items[999] = json!({"n": 1});
+    // Every forty-ninth from the thousandth on.
+    items[1_000 + 49] = json!("one of those between");
+    assert!(Shape::of(&items.into()).schema().to_string().contains("string"));
+}
+
+#[test]
+fn of_a_huge_result_every_field_is_seen() {
+    let rows: Vec<Value> = (0..900).map(|_| vec![vec![1, 2, 3]; 200].into()).collect();
+    let value = json!({"rows": rows, "more": [1, "too late"], "total": 900});
+    let schema = Shape::of(&value).schema();
+    assert_eq!(schema["required"], json!(["rows", "more", "total"]));
+    assert_eq!(schema["properties"]["more"]["items"], json!({"type": "integer"}));
+}

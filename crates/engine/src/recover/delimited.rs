@@ -1,0 +1,189 @@
+//! Comma, semicolon and tab separated values.
+//!
+//! Prose has commas too, and lines of words are often no table. So the first line must be made of
+//! names, every line must have the same number of cells, and something must tell the first line
+//! from the others.
+
+use std::collections::HashSet;
+
+use csv::{ReaderBuilder, StringRecord};
+use serde_json::Value;
+
+use super::cells::{self, Sort};
+
+const FEWEST_ROWS: usize = 2;
+const MOST_COLUMNS: usize = 500;
+const LONGEST_NAME: usize = 40;
+const MOST_WORDS: usize = 4;
+const LONGEST_AROUND: usize = 200;
+
+/// Names that are found in the first line of tables, and seldom anywhere else on a line with
+/// commas.
+const USUAL_NAMES: &str = "\
+    id name title key value type kind status state date time url email description count path \
+    size version label category";
+
+/// The rows of a text that is nothing but a table. A line that introduces it may be there.
+pub(super) fn find(text: &str) -> Option<Value> {
+    // A tab at the end is an empty cell.
+    let text = text.trim_matches(['\n', '\r']);
+    table(text).or_else(|| table(after_introduction(text)?))
+}
+
+/// The rows of the only fence in a text, if it says that they are there.
+pub(super) fn find_fenced(text: &str) -> Option<Value> {
+    let marks = ["```csv", "```tsv"];
+    let (before, rest) = marks.iter().find_map(|mark| text.split_once(mark))?;
+    let (body, after) =
+        rest.strip_prefix("\r\n").or(rest.strip_prefix('\n'))?.split_once("\n```")?;
+    let around = [before, after];
+    let is_about = around.iter().all(|text| text.len() <= LONGEST_AROUND && !text.contains("```"));
+    if is_about { table(body.trim_end_matches('\r')) } else { None }
+}
+
+fn table(text: &str) -> Option<Value> {
+    let quotes = text.bytes().filter(|byte| *byte == b'"').count();
+    // Within quotes there may be empty lines; elsewhere they part paragraphs.
+    let has_paragraphs = quotes == 0 && (text.contains("\n\n") || text.contains("\n\r\n"));
+    if has_paragraphs || quotes % 2 != 0 {
+        return None;
+    }
+    let first = text.lines().next()?;
+    ["\t", ";", ","]
+        .into_iter()
+        .filter(|delimiter| first.contains(*delimiter))
+        .find_map(|delimiter| read(text, delimiter.as_bytes()[0]))
+}
+
+fn read(text: &str, delimiter: u8) -> Option<Value> {
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .has_headers(false)
+        .flexible(false)
+        .from_reader(text.as_bytes());
+    let mut records = reader.records();
+    let header = records.next()?.ok()?;
+    let names: Vec<&str> = header.iter().collect();
+    if !are_names(&names) {
+        return None;
+    }
+    let records: Vec<StringRecord> = records.collect::<Result<_, _>>().ok()?;
+    let rows: Vec<Vec<&str>> =
+        records.iter().map(|record| record.iter().map(str::trim).collect()).collect();
+    let is_table = rows.len() >= FEWEST_ROWS && differs(&names, &rows);
+    is_table.then(|| cells::objects(&names, &rows))
+}
+
+fn are_names(names: &[&str]) -> bool {
+    let distinct: HashSet<&&str> = names.iter().collect();
+    (2..=MOST_COLUMNS).contains(&names.len())
+        && distinct.len() == names.len()
+        && names.iter().all(|name| is_name(name))
+}
+
+/// A few words without the marks of a sentence or a program. A space at its start is what follows
+/// the comma of a sentence.
+fn is_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_alphanumeric() || " _-./()%#$°".contains(c);
+    let mut open = 0_i32;
+    let balanced = name.chars().all(|c| {
+        open += i32::from(c == '(') - i32::from(c == ')');
+        open >= 0
+    });
+    name.chars().count() <= LONGEST_NAME
+        && name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && !name.ends_with(['.', '-', '/', ' '])
+        && name.chars().all(allowed)
+        && balanced
+        && open == 0
+        && name.split_whitespace().count() <= MOST_WORDS
+}
+
+/// Whether the first line is of another kind than those below it.
+fn differs(names: &[&str], rows: &[Vec<&str>]) -> bool {
+    let is_identifier = |name: &&str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let is_usual = |name: &&str| USUAL_NAMES.split(' ').any(|usual| usual == name.to_lowercase());
+    let sorts = cells::sorts_of(names, rows);
+    let has_types = sorts.iter().any(|sort| sort.is_some_and(|sort| sort != Sort::Text));
+    // Dates and amounts.
+    let has_digits = (0..names.len()).any(|column| {
+        let mut cells = rows.iter().filter_map(|row| row.get(column));
+        cells.all(|cell| cell.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    has_types
+        || has_digits
+        || names.iter().any(is_usual)
+        || (names.len() >= 3 && names.iter().all(is_identifier))
+}
+
+/// What follows a first line such as `Results:`.
+fn after_introduction(text: &str) -> Option<&str> {
+    let (first, rest) = text.split_once('\n')?;
+    let is_introduction = first.trim_end().ends_with(':') && first.len() <= LONGEST_AROUND;
+    is_introduction.then(|| rest.trim_start_matches(['\r', '\n']))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_rows_of_a_table() {
+        let rows = json!([{"id": 1, "full name": "Ada, L."}, {"id": 2, "full name": null}]);
+        for text in [
+            "id,full name\n1,\"Ada, L.\"\n2,\n",
+            "id;full name\r\n1;Ada, L.\r\n2;\r\n",
+            "id\tfull name\n1\tAda, L.\n2\t",
+            "Rows:\n\nid,full name\n1,\"Ada, L.\"\n2,",
+        ] {
+            assert_eq!(find(text), Some(rows.clone()), "{text}");
+        }
+        for text in [
+            "```csv\nid,full name\n1,\"Ada, L.\"\n2,\n```",
+            "Here:\r\n```tsv\r\nid\tfull name\r\n1\tAda, L.\r\n2\t\r\n```\r\nDone.",
+        ] {
+            assert_eq!(find_fenced(text), Some(rows.clone()), "{text}");
+        }
+        assert_eq!(
+            find("name,note\na,\"two\n\nparagraphs\"\nb,\"she said \"\"no\"\"\""),
+            Some(json!([
+                {"name": "a", "note": "two\n\nparagraphs"},
+                {"name": "b", "note": "she said \"no\""},
+            ]))
+        );
+        assert_eq!(
+            find("symbol,price\nA,1.5\nB,20\n"),
+            Some(json!([{"symbol": "A", "price": 1.5}, {"symbol": "B", "price": 20}]))
+        );
+    }
+
+    #[test]
+    fn what_is_no_table() {
+        for text in [
+            "",
+            "a,b",
+            "id,name\n1,a",
+            "Hello, world\nAnd so, again\nOnce more, please",
+            "Smith,John\nDoe,Jane\nRoe,Rick",
+            "1,2\n3,4\n5,6",
+            "id,id\n1,2\n3,4",
+            "id,,x\n1,2,3\n4,5,6",
+            "id,name\n1,a\n2,b,c",
+            "id,name\n1,a\n\n2,b",
+            "id,name\n1,a\n2,\"b",
+            "int a; int b;\nint c; int d;\nint e; int f;",
+            "def f(a,b):\n    g(a,b)\n    h(b,a)",
+            "2026-11-16 10:00:00,123 INFO a\n2026-11-16 10:00:00,124 INFO b\n2026-11-16 10:00:01,5 c",
+            "\tindented\tline\n\tindented\tline\n\tindented\tline",
+            "12\t3\tsrc/main.rs\n1\t0\tsrc/lib.rs\n4\t4\tREADME.md",
+        ] {
+            assert_eq!(find(text), None, "{text}");
+        }
+        let table = "```csv\nid,name\n1,a\n2,b\n```";
+        for text in [format!("{table}\n{table}"), format!("{}{table}", "words ".repeat(50))] {
+            assert_eq!(find_fenced(&text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Structure in text: tools that answer with a JSON block, a table or `key: value` lines give
+//! values that a program can use.
+//!
+//! Nothing here guesses. A text is a value only if all of it fits one of a few forms, with no more
+//! than an introduction around it; whatever else it is (prose, a program, a log, a page), it stays
+//! a text. The caller keeps the text itself beside the value, for programs that want it.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `recovery` | which forms are tried, in which order |
+//! | `json` | JSON with an introduction, in fences, and line by line |
+//! | `table` | Markdown tables |
+//! | `delimited` | comma, semicolon and tab separated values |
+//! | `fields` | `key: value` lines, as one record or many |
+//! | `keys` | which words before a colon name a field |
+//! | `cells` | the types of what stands in rows and fields |
+
+mod cells;
+#[cfg(test)]
+mod corpus;
+mod delimited;
+mod fields;
+mod json;
+mod keys;
+mod recovery;
+mod table;
+
+pub(crate) use recovery::recover;

@@ -1,0 +1,56 @@
+//! The forms that are tried, in their order.
+
+use serde_json::Value;
+
+use super::{delimited, fields, json, table};
+
+/// Longer texts are looked at for JSON only: nobody writes such tables for a reader, and what is
+/// read line by line would take its time.
+const LONGEST_TEXT: usize = 4 * 1024 * 1024;
+
+/// A value that was found in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Recovered {
+    pub(crate) value: Value,
+    pub(crate) kind: Kind,
+}
+
+/// The form that a text has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// One JSON value, with text around it.
+    Json,
+    /// Several JSON values, as a list of them.
+    JsonSequence,
+    /// A Markdown table, as a list of rows.
+    Table,
+    /// Comma, semicolon or tab separated values, as a list of rows.
+    Delimited,
+    /// `key: value` lines, as one object.
+    Fields,
+    /// Several groups of such lines, as a list of objects.
+    Records,
+}
+
+/// The value that a text holds, or None if it is only a text.
+pub(crate) fn recover(text: &str) -> Option<Recovered> {
+    let recovered = find(text.trim_start_matches('\u{feff}'))?;
+    tracing::debug!(kind = ?recovered.kind, bytes = text.len(), "a text was read as a value");
+    Some(recovered)
+}
+
+fn find(text: &str) -> Option<Recovered> {
+    let of_kind = |kind| move |value| Recovered { value, kind };
+    match json::find(text) {
+        json::Found::One(value) => Some(of_kind(Kind::Json)(value)),
+        json::Found::Many(values) => Some(of_kind(Kind::JsonSequence)(values.into())),
+        json::Found::Nothing if text.len() <= LONGEST_TEXT => table::find(text)
+            .map(of_kind(Kind::Table))
+            .or_else(|| fields::find(text))
+            .or_else(|| delimited::find(text).map(of_kind(Kind::Delimited))),
+        json::Found::Code if text.len() <= LONGEST_TEXT => {
+            delimited::find_fenced(text).map(of_kind(Kind::Delimited))
+        }
+        json::Found::Nothing | json::Found::Code => None,
+    }
+}

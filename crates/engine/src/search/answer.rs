@@ -1,0 +1,152 @@
+//! What was found, as data and as text for a model.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::Detail;
+use crate::{catalog::Tool, codegen};
+
+/// What a search gives.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Tools, best first, or all of a server or category in their order.
+    Tools(Tools),
+    /// Nothing was asked for in particular: what there is.
+    Overview(Vec<ServerOverview>),
+}
+
+/// Tools that were found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Tools {
+    pub tools: Vec<Found>,
+    /// How many there are in all, of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// What to do when nothing, or not everything, is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    #[serde(skip)]
+    pub(super) detail: Detail,
+}
+
+/// A tool that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Found {
+    pub server: String,
+    pub name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// How to import it.
+    #[serde(rename = "import", skip_serializing_if = "Option::is_none")]
+    pub import_line: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+}
+
+/// A server in the overview.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServerOverview {
+    pub server: String,
+    /// None while its tools are not known.
+    pub tools: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+}
+
+impl Found {
+    pub fn new(tool: &Tool, detail: Detail, definition: impl FnOnce() -> String) -> Self {
+        let described = detail == Detail::WithDescription;
+        Self {
+            server: tool.module.clone(),
+            name: tool.name.python.clone(),
+            description: described.then(|| codegen::summary_line(tool.description())),
+            import_line: (detail != Detail::NameOnly)
+                .then(|| format!("from servers.{} import {}", tool.module, tool.name.python)),
+            definition: (detail == Detail::Full).then(definition),
+        }
+    }
+}
+
+impl Answer {
+    /// The tools, if it is about tools.
+    pub fn tools(&self) -> &[Found] {
+        match self {
+            Self::Tools(tools) => &tools.tools,
+            Self::Overview(_) => &[],
+        }
+    }
+
+    /// As a model reads it: as little as says it all.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Tools(tools) => tools.text(),
+            Self::Overview(servers) => overview(servers),
+        }
+    }
+}
+
+impl Tools {
+    fn text(&self) -> String {
+        let mut text = match self.detail {
+            Detail::NameOnly => names(&self.tools),
+            Detail::WithDescription => lines(&self.tools),
+            Detail::Full => {
+                let parts = self.tools.iter().map(|found| {
+                    let import = found.import_line.as_deref().unwrap_or_default();
+                    format!("{import}\n{}", found.definition.as_deref().unwrap_or_default())
+                });
+                parts.collect::<Vec<_>>().join("\n")
+            }
+        };
+        if let Some(hint) = &self.hint {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text += hint;
+        }
+        text
+    }
+}
+
+/// `server: tool, tool`, a line for each server, the one with the best tool first.
+fn names(tools: &[Found]) -> String {
+    let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    for found in tools {
+        match lines.iter_mut().find(|(server, _)| *server == found.server) {
+            Some((_, names)) => names.push(&found.name),
+            None => lines.push((&found.server, vec![&found.name])),
+        }
+    }
+    let lines = lines.into_iter().map(|(server, names)| format!("{server}: {}", names.join(", ")));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn lines(tools: &[Found]) -> String {
+    let lines = tools.iter().map(|found| {
+        let import = found.import_line.as_deref().unwrap_or_default();
+        match found.description.as_deref() {
+            Some("") | None => import.to_owned(),
+            Some(description) => format!("{import} # {description}"),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn overview(servers: &[ServerOverview]) -> String {
+    if servers.is_empty() {
+        return "no servers are configured; add one with `narrows servers add`".to_owned();
+    }
+    let mut text = String::new();
+    for server in servers {
+        let tools = match server.tools {
+            Some(1) => "1 tool".to_owned(),
+            Some(count) => format!("{count} tools"),
+            None => "not known yet".to_owned(),
+        };
+        let category = server.category.as_ref().map_or(String::new(), |name| format!(" [{name}]"));
+        let _ = writeln!(text, "{}: {tools}{category}", server.server);
+    }
+    text + "search for what to do (\"create issue\"), or name a server or a category to list it"
+}

@@ -1,0 +1,150 @@
+//! Searching the catalog with all real tools in it.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use narrows_engine::{
+    catalog::{About, Catalog, Listing},
+    search::{Answer, Detail, Finder, SearchRequest, category_of},
+};
+use narrows_model::{Connection, ServerSpec, StdioSpec};
+use serde_json::{Value, json};
+
+fn spec(name: &str) -> ServerSpec {
+    ServerSpec::new(name, Connection::Stdio(StdioSpec::default()))
+}
+
+fn filled(servers: &[(String, Vec<Value>)]) -> Catalog {
+    let specs: Vec<ServerSpec> = servers.iter().map(|(name, _)| spec(name)).collect();
+    let catalog = Catalog::new(&specs, None);
+    for (spec, (_, tools)) in specs.iter().zip(servers) {
+        catalog.replace(spec, Listing { about: About::default(), tools: tools.clone() });
+    }
+    catalog
+}
+
+fn request(query: &str) -> SearchRequest {
+    SearchRequest {
+        query: query.into(),
+        detail_level: Detail::NameOnly,
+        ..SearchRequest::default()
+    }
+}
+
+struct Searcher {
+    catalog: Catalog,
+    finder: Finder,
+}
+
+impl Searcher {
+    fn new(servers: &[(String, Vec<Value>)]) -> Self {
+        Self { catalog: filled(servers), finder: Finder::new(BTreeMap::new(), None) }
+    }
+
+    fn answer(&self, request: &SearchRequest) -> Answer {
+        self.finder.search(&self.catalog, request, |_| String::new())
+    }
+
+    fn find(&self, query: &str) -> Vec<String> {
+        let answer = self.answer(&request(query));
+        answer.tools().iter().map(|found| format!("{}.{}", found.server, found.name)).collect()
+    }
+}
+
+#[test]
+fn the_right_one_of_the_real_tools_is_found_and_nothing_for_nonsense() {
+    let Some(servers) = narrows_testkit::catalog() else { return };
+    let searcher = Searcher::new(&servers);
+    for (query, expected) in [
+        ("git commit", "git.git_commit"),
+        ("create a github issue", "github.create_issue"),
+        ("open a new ticket in jira", "atlassian.jira_create_issue"),
+        ("take a screenshot of the web page", "playwright.browser_take_screenshot"),
+        ("list s3 buckets and send a slack message to a channel", "slack."),
+        ("what time is it in Tokyo", "time.get_current_time"),
+    ] {
+        let found = searcher.find(query);
+        assert!(found.iter().any(|name| name.starts_with(expected)), "{query}: {found:?}");
+    }
+    for nonsense in ["xyzzyplugh", "asdf qwerty", "blorp frindle"] {
+        let answer = searcher.answer(&request(nonsense));
+        assert!(answer.tools().is_empty(), "{nonsense}: {answer:?}");
+        assert!(answer.text().starts_with("nothing fits"), "{}", answer.text());
+    }
+}
+
+#[test]
+fn a_query_for_several_things_finds_the_tools_of_each() {
+    let Some(servers) = narrows_testkit::catalog() else { return };
+    let found = Searcher::new(&servers)
+        .find("read the rows of a google sheet and create a new contact in hubspot crm");
+    assert!(found.iter().any(|name| name.contains("sheet")), "{found:?}");
+    assert!(found.iter().any(|name| name.starts_with("hubspot.")), "{found:?}");
+}
+
+#[test]
+fn servers_and_categories_are_listed_by_their_names() {
+    let Some(servers) = narrows_testkit::catalog() else { return };
+    let searcher = Searcher::new(&servers);
+    let tools = |name: &str| servers.iter().find(|(server, _)| server == name).unwrap().1.len();
+    for query in ["github", "GitHub", "github tools", "the github server"] {
+        let Answer::Tools(found) = searcher.answer(&request(query)) else { panic!("{query}") };
+        assert!(
+            found.tools.iter().all(|found| found.server == "github") || query.starts_with("the")
+        );
+        if !query.starts_with("the") {
+            assert_eq!(found.total, Some(tools("github")), "{query}");
+        }
+    }
+    let Answer::Tools(found) = searcher.answer(&request("database")) else { panic!() };
+    assert!(found.total.unwrap() > 100 && found.tools.len() == 50);
+    assert!(found.hint.unwrap().contains("more"));
+    let limited = SearchRequest { category: Some("database".into()), ..request("run a query") };
+    let answer = searcher.answer(&limited);
+    assert!(!answer.tools().is_empty());
+    assert!(answer.tools().iter().all(|found| found.server != "github"));
+    let unknown = SearchRequest { category: Some("databse".into()), ..request("run a query") };
+    assert!(searcher.answer(&unknown).text().contains("there is no category \"databse\""));
+    let Answer::Overview(overview) = searcher.answer(&request("  ")) else { panic!() };
+    assert_eq!(overview.len(), servers.len());
+    assert!(
+        overview.iter().any(|one| one.server == "github" && one.tools == Some(tools("github")))
+    );
+}
+
+#[test]
+fn known_servers_have_the_category_that_a_person_would_give() {
+    let Some(servers) = narrows_testkit::catalog() else { return };
+    let catalog = filled(&servers);
+    let snapshot = catalog.snapshot();
+    for (server, expected) in [
+        ("github", "code"),
+        ("git", "code"),
+        ("playwright", "browser"),
+        ("filesystem", "files"),
+        ("slack", "communication"),
+        ("hubspot", "sales"),
+        ("grafana", "monitoring"),
+        ("memory", "knowledge"),
+        ("figma", "design"),
+        ("stripe", "finance"),
+    ] {
+        let Some(tools) = snapshot.server(server) else { continue };
+        assert_eq!(category_of(tools), Some(expected), "{server}");
+    }
+}
+
+#[test]
+fn the_index_follows_the_catalog() {
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let servers =
+        [("a".to_owned(), vec![tool("send_parcel")]), ("b".to_owned(), vec![tool("pay")])];
+    let searcher = Searcher::new(&servers);
+    assert_eq!(searcher.find("send parcel"), ["a.send_parcel"]);
+    assert!(searcher.find("measure temperature").is_empty());
+    let listing = Listing { about: About::default(), tools: vec![tool("measure_temperature")] };
+    searcher.catalog.replace(&spec("b"), listing);
+    assert_eq!(searcher.find("measure temperature")[0], "b.measure_temperature");
+    assert_eq!(searcher.find("send parcel")[0], "a.send_parcel");
+    assert!(!searcher.find("pay").contains(&"b.pay".to_owned()));
+}

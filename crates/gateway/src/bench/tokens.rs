@@ -1,0 +1,148 @@
+//! What tool definitions and answers cost in tokens, on a catalog of real tools, against the
+//! budgets.
+
+use std::{fmt, path::Path};
+
+use anyhow::{Context, ensure};
+use narrows_engine::{
+    Background, Guide, GuideSettings,
+    catalog::{About, Listing},
+    ledger::{definition_text, tokens},
+    search::{Detail, SearchRequest},
+};
+use narrows_model::{Connection, ServerSpec, StdioSpec};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    app,
+    config::Places,
+    mcp::{Surface, surface_text},
+};
+
+/// So many tools are shown at each level.
+const SHOWN: usize = 100;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    servers: usize,
+    tools: usize,
+    /// Of all definitions, as a client that loads them shows them to its model.
+    direct: u64,
+    budgets: Vec<Budget>,
+}
+
+#[derive(Debug, Serialize)]
+struct Budget {
+    what: &'static str,
+    /// The worst that was seen, or the mean where the budget is one.
+    measured: f64,
+    budget: f64,
+    holds: bool,
+}
+
+impl Budget {
+    fn new(what: &'static str, measured: f64, budget: f64) -> Self {
+        Self { what, measured, budget, holds: measured <= budget }
+    }
+}
+
+pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
+    let listings = read(dir)?;
+    ensure!(!listings.is_empty(), "there is no tools/list result in {}", dir.display());
+    let home = tempfile::tempdir().context("there is no place for temporary files")?;
+    let places = Places::below(home.path());
+    let spec = |name: &str| ServerSpec::new(name, Connection::Stdio(StdioSpec::default()));
+    let specs: Vec<ServerSpec> = listings.iter().map(|(name, _)| spec(name)).collect();
+    let broker = app::broker(&places, specs.clone())?;
+    for (spec, (_, listing)) in specs.iter().zip(&listings) {
+        broker.catalog().replace(spec, listing.clone());
+    }
+    let snapshot = broker.catalog().snapshot();
+    let guide = Guide::new(broker, GuideSettings::default(), Background::default());
+    let tools: Vec<_> = snapshot.tools().collect();
+    let definitions =
+        tools.iter().map(|tool| tokens(&definition_text(&tool.id.to_string(), &tool.raw)));
+    let direct = definitions.sum();
+    let mut budgets = Vec::new();
+    for (what, detail_level, budget) in [
+        ("100 tools, names only", Detail::NameOnly, 1_200.0),
+        ("100 tools, with descriptions", Detail::WithDescription, 4_500.0),
+    ] {
+        let mut worst = 0;
+        for chunk in QUERIES {
+            let query = chunk.to_owned();
+            let request = SearchRequest {
+                query,
+                detail_level,
+                limit: Some(SHOWN),
+                ..SearchRequest::default()
+            };
+            let answer = guide.search_known(&request);
+            let shown = answer.tools().len().max(1);
+            // A search that found fewer is brought to a hundred.
+            worst = worst.max(tokens(&answer.text()) * SHOWN as u64 / shown as u64);
+        }
+        budgets.push(Budget::new(what, worst as f64, budget));
+    }
+    let mut share = 0.0;
+    for tool in &tools {
+        let raw = tokens(&tool.raw.to_string()).max(1) as f64;
+        share += tokens(&guide.signature(tool)) as f64 / raw;
+    }
+    let mean = share / tools.len().max(1) as f64 * 100.0;
+    budgets.push(Budget::new("one tool in full, mean percent of its JSON", mean, 40.0));
+    let core = tokens(&surface_text(Surface::Core)) as f64;
+    let full = tokens(&surface_text(Surface::Full)) as f64;
+    budgets.push(Budget::new("the core surface (tools/list)", core, 500.0));
+    budgets.push(Budget::new("the full surface (tools/list)", full, 1_500.0));
+    Ok(Report { servers: listings.len(), tools: tools.len(), direct, budgets })
+}
+
+/// What is searched for: words that many tools have, so that there are a hundred.
+const QUERIES: [&str; 8] = [
+    "list",
+    "create",
+    "get information about a resource",
+    "update or delete",
+    "search documents and files",
+    "read data from the database",
+    "send message to user",
+    "manage cluster deployment",
+];
+
+fn read(dir: &Path) -> anyhow::Result<Vec<(String, Listing)>> {
+    let mut listings = Vec::new();
+    let entries =
+        std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "json") {
+            continue;
+        }
+        let text =
+            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let value: Value = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not JSON", path.display()))?;
+        let Some(tools) = value.get("tools").and_then(Value::as_array) else { continue };
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        listings.push((name, Listing { about: About::default(), tools: tools.clone() }));
+    }
+    listings.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(listings)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} tools of {} servers; their definitions directly: {} tokens (o200k)",
+            self.tools, self.servers, self.direct
+        )?;
+        for Budget { what, measured, budget, holds } in &self.budgets {
+            let verdict = if *holds { "" } else { "  OVER" };
+            write!(f, "\n{what:45} {measured:8.1}  (budget {budget:.0}){verdict}")?;
+        }
+        Ok(())
+    }
+}

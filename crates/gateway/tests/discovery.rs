@@ -1,0 +1,282 @@
+//! Finding tools, knowing what they return, and being told of mistakes before a program runs, with
+//! real servers.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "support/real.rs"]
+mod real;
+
+use real::{Site, Wire};
+use serde_json::{Value, json};
+
+/// The text of one of our own tools' answers.
+#[track_caller]
+fn call(wire: &mut Wire, tool: &str, arguments: Value) -> String {
+    let answer = wire.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+    let text = answer["result"]["content"][0]["text"].as_str();
+    text.unwrap_or_else(|| panic!("{answer:#}")).to_owned()
+}
+
+const TIME: &str = "from servers.time import get_current_time\n\
+                    now = await get_current_time(timezone='UTC')\n";
+
+#[test]
+fn the_three_ways_to_search_find_the_same() {
+    let Some(site) = Site::with(&["time", "memory"]) else { return };
+    let in_code =
+        "from tool_discovery import search_tools\nsearch_tools('what time is it in Tokyo')";
+    let found = site.run(in_code);
+    assert_eq!(found[0]["name"], "get_current_time", "{found:#}");
+    assert_eq!(found[0]["import"], "from servers.time import get_current_time");
+    let by_command = site.json(&["tools", "search", "what time is it in Tokyo", "--json"]);
+    assert_eq!(by_command["tools"], found);
+    let mut wire = Wire::initialized(&site);
+    let text = call(&mut wire, "search_tools", json!({"query": "what time is it in Tokyo"}));
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("from servers.time import get_current_time # "), "{text}");
+    assert_eq!(text.lines().count(), found.as_array().unwrap().len(), "{text}");
+}
+
+#[test]
+fn a_search_tells_as_much_as_is_asked_for() {
+    let Some(site) = Site::with(&["time", "memory"]) else { return };
+    let mut wire = Wire::initialized(&site);
+    let mut search = |arguments: Value| call(&mut wire, "search_tools", arguments);
+    let overview = search(json!({}));
+    assert!(
+        overview.contains("time: 2 tools") && overview.contains("memory: 9 tools"),
+        "{overview}"
+    );
+    let listed = search(json!({"query": "memory", "detail_level": "name_only"}));
+    assert!(listed.starts_with("memory: create_entities, "), "{listed}");
+    let few = search(json!({"query": "memory", "limit": 2, "detail_level": "name_only"}));
+    assert_eq!(few.lines().next(), Some("memory: create_entities, create_relations"));
+    assert!(few.contains("7 more"), "{few}");
+    let full = search(
+        json!({"query": "convert time between timezones", "detail_level": "full", "limit": 1}),
+    );
+    assert!(
+        full.contains("async def convert_time(") && full.contains("source_timezone: str"),
+        "{full}"
+    );
+    let nothing = search(json!({"query": "zxqv wvut"}));
+    assert!(nothing.starts_with("nothing fits \"zxqv wvut\""), "{nothing}");
+    let elsewhere = search(json!({"query": "read the graph", "server": "tmie"}));
+    assert!(elsewhere.contains("there is no server \"tmie\"; did you mean time"), "{elsewhere}");
+    let of_server =
+        search(json!({"query": "current", "server": "memory", "detail_level": "name_only"}));
+    assert!(!of_server.contains("time:"), "{of_server}");
+}
+
+#[test]
+fn a_definition_has_types_an_example_and_forgives_names() {
+    let Some(site) = Site::with(&["time"]) else { return };
+    let mut wire = Wire::initialized(&site);
+    let expected = "from servers.time import convert_time\n";
+    let names = [
+        "convert_time",
+        "time.convert_time",
+        "mcp__time__convert_time",
+        "servers.time.convert_time",
+    ];
+    for name in names {
+        let text = call(&mut wire, "get_tool_definition", json!({"name": name}));
+        assert!(text.starts_with(expected), "{name}: {text}");
+        assert!(text.contains("Example: await convert_time("), "{text}");
+    }
+    let raw = call(&mut wire, "get_tool_definition", json!({"name": "convert_time", "raw": true}));
+    let raw: Value = serde_json::from_str(&raw).unwrap();
+    assert_eq!(raw["inputSchema"]["type"], "object");
+}
+
+#[test]
+fn what_a_tool_returned_is_known_to_the_next_program_and_after_a_restart() {
+    let Some(site) = Site::with(&["time"]) else { return };
+    let before = site.says(&["tools", "show", "get_current_time"]);
+    assert!(!real::text(&before.stdout).contains("observed"), "{}", real::text(&before.stdout));
+    let mut wire = Wire::initialized(&site);
+    for calls in 1..=2 {
+        call(&mut wire, "execute_code", json!({"code": TIME}));
+        let text = call(&mut wire, "get_tool_definition", json!({"name": "get_current_time"}));
+        let plural = if calls == 1 { "call" } else { "calls" };
+        assert!(text.contains(&format!("observed in {calls} {plural}")), "{text}");
+        assert!(text.contains("timezone: str") && text.contains("is_dst: bool"), "{text}");
+    }
+    // A program sees it in the function's documentation.
+    let code = "from servers.time import get_current_time\nget_current_time.__doc__";
+    let said = call(&mut wire, "execute_code", json!({"code": code}));
+    assert!(said.contains("observed in 2 calls"), "{said}");
+    wire.leave();
+    wire.process.ends_within(real::PATIENCE);
+    let after = real::text(&site.says(&["tools", "show", "get_current_time"]).stdout);
+    assert!(after.contains("observed in 2 calls"), "{after}");
+    // Values of the data are not kept.
+    let kept =
+        std::fs::read_to_string(site.path("data").join("learnt/observed/time.json")).unwrap();
+    assert!(kept.contains("timezone") && !kept.contains("UTC"), "{kept}");
+}
+
+#[test]
+fn nothing_is_observed_when_that_is_switched_off() {
+    let Some(site) = Site::with(&["time"]) else { return };
+    let server = site.server("time");
+    site.configure(&format!("[discovery]\nobserve = false\nlearn = false\n{server}"));
+    site.run(TIME);
+    let text = real::text(&site.says(&["tools", "show", "get_current_time"]).stdout);
+    assert!(text.contains("-> Any") && !text.contains("observed"), "{text}");
+    assert!(!site.path("data").join("learnt").exists());
+}
+
+#[test]
+fn a_misspelt_field_is_found_before_anything_runs() {
+    let Some(site) = Site::with(&["time", "memory"]) else { return };
+    site.run(TIME);
+    let code = format!(
+        "from servers.memory import create_entities\n\
+         await create_entities(entities=[{{'name': 'a', 'entityType': 'b', 'observations': []}}])\n\
+         {TIME}print('it runs')\nresult = now['timezne']"
+    );
+    let outcome = site.outcome(&code);
+    assert_eq!(outcome["success"], false, "{outcome:#}");
+    assert_eq!(
+        (&outcome["error"]["type"], &outcome["error"]["line"]),
+        (&json!("CheckError"), &json!(6))
+    );
+    let message = outcome["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("line 6: ") && message.contains("did you mean 'timezone'"),
+        "{message}"
+    );
+    assert_eq!(outcome["stdout"], "");
+    assert!(!site.path("memory.jsonl").exists(), "the entity was created");
+    // The same program, spelt right, runs.
+    let outcome = site.outcome(&code.replace("timezne", "timezone"));
+    assert_eq!(outcome["result"], "UTC", "{outcome:#}");
+    assert!(site.path("memory.jsonl").exists());
+}
+
+#[test]
+fn wrong_tools_and_arguments_are_found_before_anything_runs() {
+    let Some(site) = Site::with(&["time"]) else { return };
+    site.run(TIME);
+    for (code, expected) in [
+        ("from servers.time import get_curent_time", "did you mean get_current_time"),
+        ("from servers.tmie import get_current_time", "did you mean time"),
+        ("import servers\nawait servers.time.convert(1)", "line 2: "),
+        (
+            "from servers.time import get_current_time\nawait get_current_time(timezon='UTC')",
+            "line 2: get_current_time() has no parameter 'timezon'; did you mean 'timezone'?",
+        ),
+        (
+            "from servers.time import convert_time\nawait convert_time(time='12:00')",
+            "needs source_timezone, target_timezone",
+        ),
+    ] {
+        let outcome = site.outcome(&format!("print('it runs')\n{code}"));
+        let message = outcome["error"]["message"].as_str().unwrap_or_default();
+        let expected = expected.replace("line 2", "line 3");
+        assert!(message.contains(&expected), "{code}: {outcome:#}");
+        assert_eq!(outcome["stdout"], "", "{code}");
+    }
+    // Who handles the error wants to see it, and who switched the check off, too.
+    let handled = "print('it runs')\ntry:\n    from servers.time import nope\nexcept ImportError:\n    print('so what')";
+    assert_eq!(site.outcome(handled)["stdout"], "it runs\nso what\n");
+    let server = site.server("time");
+    site.configure(&format!("[discovery]\ncheck = false\n{server}"));
+    let outcome = site.outcome("print('it runs')\nfrom servers.time import nope");
+    assert_eq!(
+        (&outcome["stdout"], &outcome["error"]["type"]),
+        (&json!("it runs\n"), &json!("ImportError"))
+    );
+}
+
+#[test]
+fn records_in_text_are_values_that_keep_their_text() {
+    let Some(site) = Site::with(&["git"]) else { return };
+    let repository = site.path("repository");
+    let git = |arguments: &[&str]| {
+        let mut command = site.command("git");
+        command.arg("-C").arg(&repository).args(arguments);
+        command.env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", real::text(&output.stderr));
+    };
+    std::fs::create_dir(&repository).unwrap();
+    git(&["init", "--quiet"]);
+    for message in ["first", "second"] {
+        let author = ["-c", "user.name=Someone", "-c", "user.email=someone@example.com"];
+        git(&[&author[..], &["commit", "--quiet", "--allow-empty", "-m", message]].concat());
+    }
+    let log = format!(
+        "from servers.git import git_log\nlog = await git_log(repo_path={:?})\n",
+        repository.to_str().unwrap()
+    );
+    let seen =
+        site.run(&format!("{log}result = [[c['Message'] for c in log], type(log.raw).__name__]"));
+    assert_eq!(seen, json!([["second", "first"], "str"]));
+    let server = site.server("git");
+    site.configure(&format!("{server}recover = false\n"));
+    let seen = site.run(&format!("{log}type(log).__name__"));
+    assert_eq!(seen, "str");
+}
+
+#[test]
+fn what_was_used_after_a_search_comes_first_the_next_time() {
+    let Some(site) = Site::with(&["memory"]) else { return };
+    let query = json!({"query": "look at the things", "detail_level": "name_only"});
+    let mut wire = Wire::initialized(&site);
+    let before = call(&mut wire, "search_tools", query.clone());
+    let names: Vec<&str> = before.trim_start_matches("memory: ").split(", ").collect();
+    assert!(names.contains(&"read_graph") && names[0] != "read_graph", "{before}");
+    for _ in 0..3 {
+        call(&mut wire, "search_tools", query.clone());
+        let code = "from servers.memory import read_graph\nawait read_graph()";
+        call(&mut wire, "execute_code", json!({"code": code}));
+    }
+    let after = call(&mut wire, "search_tools", query.clone());
+    assert!(after.starts_with("memory: read_graph"), "{after}");
+    wire.leave();
+    wire.process.ends_within(real::PATIENCE);
+    // It stays, unless it is not wanted.
+    let search = ["tools", "search", "look at the things", "--json"];
+    assert_eq!(site.json(&search)["tools"][0]["name"], "read_graph");
+    let server = site.server("memory");
+    site.configure(&format!("[discovery]\nlearn = false\n{server}"));
+    assert_ne!(site.json(&search)["tools"][0]["name"], "read_graph");
+}
+
+#[test]
+fn tokens_are_counted_both_ways() {
+    let Some(site) = Site::with(&["memory"]) else { return };
+    assert!(real::text(&site.says(&["stats"]).stdout).contains("nothing was counted yet"));
+    let mut wire = Wire::initialized(&site);
+    let code = "from servers.memory import create_entities, read_graph\n\
+                await create_entities(entities=[{'name': f'n{i}', 'entityType': 't', 'observations': ['some words about it']} for i in range(200)])\n\
+                len((await read_graph())['entities'])";
+    call(&mut wire, "execute_code", json!({"code": code}));
+    wire.leave();
+    wire.process.ends_within(real::PATIENCE);
+    let stats = site.json(&["stats", "--json"]);
+    let totals = &stats["totals"];
+    assert_eq!(
+        (&totals["sessions"], &totals["runs"], &totals["tool_calls"]),
+        (&json!(1), &json!(1), &json!(2))
+    );
+    let side = |side: &str, part: &str| totals[side][part].as_u64().unwrap();
+    // Two hundred entities are read twice, and written once.
+    assert!(side("tokens_direct", "results") > 200 * 20, "{stats:#}");
+    assert!(side("tokens_direct", "requests") > 200 * 10, "{stats:#}");
+    assert!(side("tokens_direct", "definitions") > 500, "{stats:#}");
+    assert!(side("tokens_seen", "total") < 1_000, "{stats:#}");
+    assert!(totals["saved_percent"].as_f64().unwrap() > 80.0);
+    assert_eq!(stats["runs"][0]["calls"], 2);
+    let kept = std::fs::read_to_string(site.path("data").join("stats/runs.jsonl")).unwrap();
+    assert!(!kept.contains("entities"), "{kept}");
+    let shown = real::text(&site.says(&["stats"]).stdout);
+    assert!(shown.contains("saved") && shown.contains("once per session"), "{shown}");
+    let mut wire = Wire::initialized(&site);
+    let said = call(&mut wire, "get_execution_stats", json!({}));
+    assert!(
+        said.contains("this gateway: 0 sessions") && said.contains("all: 1 sessions"),
+        "{said}"
+    );
+}

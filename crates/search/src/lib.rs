@@ -1,0 +1,22 @@
+//! Ranks tools by what they do: fielded BM25, together with a small table of word vectors.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `document` | a tool as it is searched for |
+//! | `words` | from text to words and stems |
+//! | `table` | what words mean: vectors, trained by `scripts/train-search` |
+//! | `segment` | the index of one server's tools |
+//! | `parts` | a query that asks for several things |
+//! | `index` | all segments together, and the search |
+
+mod document;
+mod index;
+mod parts;
+mod segment;
+mod table;
+mod words;
+
+pub use document::Document;
+pub use index::{Hit, Index, Method, Selection};
+pub use segment::Segment;
+pub use words::{stems, words};
