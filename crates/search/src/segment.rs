@@ -19,7 +19,7 @@ pub struct Segment {
     /// How many have the field at all.
     pub(crate) filled: [u64; FIELDS],
     /// What each means, one vector after the other.
-    pub(crate) vectors: Vec<f32>,
+    pub(crate) vectors: Vec<i16>,
 }
 
 /// That a stem is in a document, and how often, by field.

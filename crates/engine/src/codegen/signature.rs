@@ -22,16 +22,17 @@ struct Detail {
 }
 
 /// The first that is short enough is used.
-const DETAILS: [Detail; 4] = [
+const DETAILS: [Detail; 5] = [
     Detail { tool: 300, parameter: 160, field: 100, result: 60 },
     Detail { tool: 200, parameter: 120, field: 80, result: 0 },
     Detail { tool: 120, parameter: 80, field: 60, result: 0 },
     Detail { tool: 100, parameter: 50, field: 40, result: 0 },
+    Detail { tool: 80, parameter: 30, field: 25, result: 0 },
 ];
 
 /// What is short enough, in percent of the JSON's bytes. It makes less than 40 % of its
 /// tokens over all real tools, for JSON has more bytes to a token.
-const SHORT: usize = 37;
+const SHORT: usize = 34;
 
 /// The signature of a tool with its types and what they mean. It reads like Python but
 /// is not run: `?` marks keys that may be absent, and names are without their prefix.
@@ -57,11 +58,10 @@ fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: Detail) -> 
         text += &class(definition, id, chars);
     }
     text += &format!(
-        "async def {}({}) -> {}{}\n",
+        "async def {}({}){}\n",
         name.python,
         listed(parameters(definition, detail.parameter)),
-        expression(definition, &definition.returns),
-        definition.observed.map_or(String::new(), |calls| format!(" # {}", observed(calls))),
+        returns(definition),
     );
     let description = notes::sentences(definition.description, detail.tool);
     if !description.is_empty() {
@@ -69,6 +69,17 @@ fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: Detail) -> 
         text.push('\n');
     }
     text
+}
+
+/// Nothing, rather than that it may be anything.
+fn returns(definition: &Definition<'_>) -> String {
+    if definition.returns == Type::Any {
+        return String::new();
+    }
+    let ty = expression(definition, &definition.returns);
+    let source =
+        definition.observed.map_or(String::new(), |calls| format!(" # {}", observed(calls)));
+    format!(" -> {ty}{source}")
 }
 
 /// Something and what is said about it.
@@ -177,7 +188,7 @@ async def move(
 *, path: str,
 to: str, # Where it goes
 mode: Literal["copy", "link"] = None, options: Options = None, **extra: Any,
-) -> Any
+)
 Move a file. It must exist. More about it.
 "#
         );

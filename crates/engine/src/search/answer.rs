@@ -94,8 +94,8 @@ impl Tools {
             Detail::WithDescription => lines(&self.tools),
             Detail::Full => {
                 let parts = self.tools.iter().map(|found| {
-                    let import = found.import_line.as_deref().unwrap_or_default();
-                    format!("{import}\n{}", found.definition.as_deref().unwrap_or_default())
+                    let definition = found.definition.as_deref().unwrap_or_default();
+                    format!("# servers.{}\n{definition}", found.server)
                 });
                 parts.collect::<Vec<_>>().join("\n")
             }
