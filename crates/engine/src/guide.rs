@@ -17,6 +17,9 @@ use crate::{
     search::{Answer, Finder, Habits, SearchRequest},
 };
 
+/// How long servers may take to say what they have now, before a program is refused.
+const RELISTING_TIME: Duration = Duration::from_secs(2);
+
 /// What is learnt and checked, and where it is kept.
 #[derive(Clone, Debug, Default)]
 pub struct GuideSettings {
@@ -127,8 +130,17 @@ impl Guide {
     }
 
     /// What a program comes to that need not be run: it uses tools in a way that cannot work.
-    pub fn refuse(&self, program: &Program) -> Option<Outcome> {
-        let findings = if self.checks { check::check(&program.source, self) } else { Vec::new() };
+    pub async fn refuse(&self, program: &Program) -> Option<Outcome> {
+        if !self.checks || check::check(&program.source, self).is_empty() {
+            return None;
+        }
+        // A tool may be newer than what is known of its server.
+        let catalog = self.broker.catalog();
+        let named = catalog.modules().iter();
+        let named = named.filter(|(_, module)| program.source.contains(module.as_str()));
+        let listing = named.map(|(server, _)| self.broker.fleet().list_again(server));
+        let _ = tokio::time::timeout(RELISTING_TIME, futures::future::join_all(listing)).await;
+        let findings = check::check(&program.source, self);
         let line = findings.first()?.line;
         let said = findings.iter().map(|found| format!("line {}: {}", found.line, found.message));
         let said: Vec<String> = said.collect();

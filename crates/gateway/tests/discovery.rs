@@ -22,15 +22,14 @@ const TIME: &str = "from servers.time import get_current_time\n\
 #[test]
 fn the_three_ways_to_search_find_the_same() {
     let Some(site) = Site::with(&["time", "memory"]) else { return };
-    let in_code =
-        "from tool_discovery import search_tools\nsearch_tools('what time is it in Tokyo')";
+    let in_code = "from tool_discovery import search_tools\nsearch_tools('current time in Tokyo')";
     let found = site.run(in_code);
     assert_eq!(found[0]["name"], "get_current_time", "{found:#}");
     assert_eq!(found[0]["import"], "from servers.time import get_current_time");
-    let by_command = site.json(&["tools", "search", "what time is it in Tokyo", "--json"]);
+    let by_command = site.json(&["tools", "search", "current time in Tokyo", "--json"]);
     assert_eq!(by_command["tools"], found);
     let mut wire = Wire::initialized(&site);
-    let text = call(&mut wire, "search_tools", json!({"query": "what time is it in Tokyo"}));
+    let text = call(&mut wire, "search_tools", json!({"query": "current time in Tokyo"}));
     let first = text.lines().next().unwrap();
     assert!(first.starts_with("from servers.time import get_current_time # "), "{text}");
     assert_eq!(text.lines().count(), found.as_array().unwrap().len(), "{text}");
@@ -88,42 +87,82 @@ fn a_definition_has_types_an_example_and_forgives_names() {
     assert_eq!(raw["inputSchema"]["type"], "object");
 }
 
+/// A site with the git server, whose tools declare no results, and a repository of two commits.
+fn git_site() -> Option<(Site, String)> {
+    let site = Site::with(&["git"])?;
+    let repository = site.path("repository");
+    std::fs::create_dir(&repository).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = site.command("git");
+        let output = command.arg("-C").arg(&repository).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", real::text(&output.stderr));
+    };
+    git(&["init", "--quiet"]);
+    for message in ["first", "second"] {
+        let author = ["-c", "user.name=Someone", "-c", "user.email=someone@example.com"];
+        git(&[&author[..], &["commit", "--quiet", "--allow-empty", "-m", message]].concat());
+    }
+    let code = format!(
+        "from servers.git import git_log\nlog = await git_log(repo_path={:?})\n",
+        repository.to_str().unwrap()
+    );
+    Some((site, code))
+}
+
 #[test]
 fn what_a_tool_returned_is_known_to_the_next_program_and_after_a_restart() {
-    let Some(site) = Site::with(&["time"]) else { return };
-    let before = site.says(&["tools", "show", "get_current_time"]);
-    assert!(!real::text(&before.stdout).contains("observed"), "{}", real::text(&before.stdout));
+    let Some((site, log)) = git_site() else { return };
+    let before = site.says(&["tools", "show", "git_log"]);
+    assert!(!real::text(&before.stdout).contains("->"), "{}", real::text(&before.stdout));
     let mut wire = Wire::initialized(&site);
     for calls in 1..=2 {
-        call(&mut wire, "execute_code", json!({"code": TIME}));
-        let text = call(&mut wire, "get_tool_definition", json!({"name": "get_current_time"}));
+        call(&mut wire, "execute_code", json!({"code": log}));
+        let text = call(&mut wire, "get_tool_definition", json!({"name": "git_log"}));
         let plural = if calls == 1 { "call" } else { "calls" };
         assert!(text.contains(&format!("observed in {calls} {plural}")), "{text}");
-        assert!(text.contains("timezone: str") && text.contains("is_dst: bool"), "{text}");
+        assert!(text.contains("-> list[") && text.contains("Message: str"), "{text}");
     }
     // A program sees it in the function's documentation.
-    let code = "from servers.time import get_current_time\nget_current_time.__doc__";
+    let code = "from servers.git import git_log\ngit_log.__doc__";
     let said = call(&mut wire, "execute_code", json!({"code": code}));
     assert!(said.contains("observed in 2 calls"), "{said}");
     wire.leave();
     wire.process.ends_within(real::PATIENCE);
-    let after = real::text(&site.says(&["tools", "show", "get_current_time"]).stdout);
+    let after = real::text(&site.says(&["tools", "show", "git_log"]).stdout);
     assert!(after.contains("observed in 2 calls"), "{after}");
     // Values of the data are not kept.
-    let kept =
-        std::fs::read_to_string(site.path("data").join("learnt/observed/time.json")).unwrap();
-    assert!(kept.contains("timezone") && !kept.contains("UTC"), "{kept}");
+    let kept = std::fs::read_to_string(site.path("data").join("learnt/observed/git.json")).unwrap();
+    assert!(kept.contains("Message"), "{kept}");
+    for value in ["second", "Someone", "example.com"] {
+        assert!(!kept.contains(value), "{kept}");
+    }
 }
 
 #[test]
 fn nothing_is_observed_when_that_is_switched_off() {
-    let Some(site) = Site::with(&["time"]) else { return };
-    let server = site.server("time");
+    let Some((site, log)) = git_site() else { return };
+    let server = site.server("git");
     site.configure(&format!("[discovery]\nobserve = false\nlearn = false\n{server}"));
-    site.run(TIME);
-    let text = real::text(&site.says(&["tools", "show", "get_current_time"]).stdout);
-    assert!(text.contains("timezone: str") && !text.contains("->"), "{text}");
+    site.run(&log);
+    let text = real::text(&site.says(&["tools", "show", "git_log"]).stdout);
+    assert!(text.contains("repo_path: str") && !text.contains("->"), "{text}");
     assert!(!site.path("data").join("learnt").exists());
+}
+
+#[test]
+fn a_misspelt_field_of_what_was_observed_is_found_before_anything_runs() {
+    let Some((site, log)) = git_site() else { return };
+    let code = format!("print('it runs')\n{log}[commit['Mesage'] for commit in log]");
+    let unknown = site.outcome(&code);
+    assert_eq!(unknown["error"]["type"], "KeyError", "{unknown:#}");
+    let known = site.outcome(&code);
+    assert_eq!(known["error"]["type"], "CheckError", "{known:#}");
+    assert_eq!((&known["error"]["line"], &known["stdout"]), (&json!(4), &json!("")));
+    let message = known["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("did you mean 'Message'") && message.contains("observed"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -191,38 +230,19 @@ fn wrong_tools_and_arguments_are_found_before_anything_runs() {
 
 #[test]
 fn records_in_text_are_values_that_keep_their_text() {
-    let Some(site) = Site::with(&["git"]) else { return };
-    let repository = site.path("repository");
-    let git = |arguments: &[&str]| {
-        let mut command = site.command("git");
-        command.arg("-C").arg(&repository).args(arguments);
-        command.env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z");
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", real::text(&output.stderr));
-    };
-    std::fs::create_dir(&repository).unwrap();
-    git(&["init", "--quiet"]);
-    for message in ["first", "second"] {
-        let author = ["-c", "user.name=Someone", "-c", "user.email=someone@example.com"];
-        git(&[&author[..], &["commit", "--quiet", "--allow-empty", "-m", message]].concat());
-    }
-    let log = format!(
-        "from servers.git import git_log\nlog = await git_log(repo_path={:?})\n",
-        repository.to_str().unwrap()
-    );
+    let Some((site, log)) = git_site() else { return };
     let seen =
-        site.run(&format!("{log}result = [[c['Message'] for c in log], type(log.raw).__name__]"));
-    assert_eq!(seen, json!([["second", "first"], "str"]));
+        site.run(&format!("{log}result = [[c['Message'] for c in log], log.raw.splitlines()[0]]"));
+    assert_eq!(seen, json!([["second", "first"], "Commit history:"]));
     let server = site.server("git");
     site.configure(&format!("{server}recover = false\n"));
-    let seen = site.run(&format!("{log}type(log).__name__"));
-    assert_eq!(seen, "str");
+    assert_eq!(site.run(&format!("{log}type(log).__name__")), "str");
 }
 
 #[test]
 fn what_was_used_after_a_search_comes_first_the_next_time() {
     let Some(site) = Site::with(&["memory"]) else { return };
-    let query = json!({"query": "look at the things", "detail_level": "name_only"});
+    let query = json!({"query": "open nodes of the graph", "detail_level": "name_only"});
     let mut wire = Wire::initialized(&site);
     let before = call(&mut wire, "search_tools", query.clone());
     let names: Vec<&str> = before.trim_start_matches("memory: ").split(", ").collect();
@@ -237,7 +257,7 @@ fn what_was_used_after_a_search_comes_first_the_next_time() {
     wire.leave();
     wire.process.ends_within(real::PATIENCE);
     // It stays, unless it is not wanted.
-    let search = ["tools", "search", "look at the things", "--json"];
+    let search = ["tools", "search", "open nodes of the graph", "--json"];
     assert_eq!(site.json(&search)["tools"][0]["name"], "read_graph");
     let server = site.server("memory");
     site.configure(&format!("[discovery]\nlearn = false\n{server}"));

@@ -25,6 +25,8 @@ const FLOOR_TOP: usize = 5;
 const FLOOR_COVERAGE: f32 = 0.4;
 const FLOOR_MEANING: f32 = 0.65;
 const FLOOR_SUM: f32 = 1.8;
+/// Without a word of the query, what means less of the same is chance.
+const LEAST_MEANING: f32 = 0.3;
 
 /// The tools of all servers, ready to be searched.
 #[derive(Debug, Default)]
@@ -78,6 +80,11 @@ struct Unit {
 }
 
 impl Unit {
+    /// Whether anything at all speaks for a document.
+    fn says_something(&self, document: usize) -> bool {
+        self.words[document] > 0.0 || self.meaning[document] >= LEAST_MEANING
+    }
+
     fn score(&self, document: usize) -> f32 {
         self.words[document] / (self.best_words + DAMPING) + MEANING * self.meaning[document]
     }
@@ -120,7 +127,11 @@ impl Index {
                 gained.insert(at);
             }
         }
-        let hits = self.best(&scores, selection);
+        let mut hits = self.best(&scores, selection);
+        hits.retain(|hit| {
+            let at = self.starts[hit.segment] + hit.document;
+            gained.contains(&at) || units.iter().any(|unit| unit.says_something(at))
+        });
         let fits = hits.iter().take(FLOOR_TOP).any(|hit| {
             let at = self.starts[hit.segment] + hit.document;
             gained.contains(&at) || self.is_enough(&units, at)

@@ -70,6 +70,9 @@ pub enum Era {
     Discover,
 }
 
+/// How long a server that may be of the older protocol is given to answer the newer one's probe.
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Why a connection could not be opened.
 #[derive(Debug, Error)]
 pub(super) enum OpenError {
@@ -167,6 +170,7 @@ impl Connection {
                     raw.clone(),
                     diary.clone(),
                     Arc::clone(handler.notices()),
+                    probe_patience(era, spec.start_timeout),
                     alive,
                 );
                 match handler.serve_with_lifecycle(transport, lifecycle(era)).await {
@@ -428,6 +432,15 @@ impl Drop for CancelOnDrop {
                     peer.notify_cancelled(CancelledNotificationParam::new(Some(id), reason)).await;
             });
         }
+    }
+}
+
+/// A server that is known to speak the newer protocol may be slow to start; one that has changed
+/// still has to leave time for the older.
+fn probe_patience(era: Era, start_timeout: Duration) -> Duration {
+    match era {
+        Era::Discover => PROBE_PATIENCE.max(start_timeout * 2 / 3),
+        Era::Unknown | Era::Initialize => PROBE_PATIENCE,
     }
 }
 

@@ -28,10 +28,6 @@ use super::{diary::Diary, notices::Notices, raw::RawTools};
 const LONGEST_LINE: usize = 32 << 20;
 /// So much of both ends of a line that is too long is kept, to find out what it answers.
 const LINE_ENDS: usize = 256;
-/// A child of the older protocol may ignore `server/discover` instead of refusing it. After so
-/// long it counts as refused, and `initialize` is tried.
-const PROBE_PATIENCE: Duration = Duration::from_secs(5);
-
 /// Messages to and from a child process.
 pub(super) struct StdioTransport {
     stdin: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
@@ -39,6 +35,9 @@ pub(super) struct StdioTransport {
     /// What was read of a line so far: `receive` may be dropped in the middle of one.
     line: Line,
     probe: Arc<Mutex<Probe>>,
+    /// A child of the older protocol may ignore `server/discover` instead of refusing it. After so
+    /// long it counts as refused, and `initialize` is tried.
+    probe_patience: Duration,
     raw: RawTools,
     diary: Diary,
     notices: Arc<Notices>,
@@ -74,6 +73,7 @@ impl StdioTransport {
         raw: RawTools,
         diary: Diary,
         notices: Arc<Notices>,
+        probe_patience: Duration,
         alive: Arc<DropGuard>,
     ) -> Self {
         Self {
@@ -81,6 +81,7 @@ impl StdioTransport {
             stdout: BufReader::with_capacity(64 << 10, stdout),
             line: Line::default(),
             probe: Arc::default(),
+            probe_patience,
             raw,
             diary,
             notices,
@@ -169,7 +170,7 @@ impl StdioTransport {
     /// When the probe counts as refused.
     fn patience(&self) -> Option<Instant> {
         match &*self.probe.lock().unwrap_or_else(PoisonError::into_inner) {
-            Probe::Asked(_, since) => Some(*since + PROBE_PATIENCE),
+            Probe::Asked(_, since) => Some(*since + self.probe_patience),
             _ => None,
         }
     }

@@ -93,7 +93,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let output = move |stream, text: &str| terminal.output(stream, text);
     let background = Background::default();
     let guide = setting.guide(broker.clone(), &background);
-    let executed = match guide.refuse(&request.program) {
+    let executed = match guide.refuse(&request.program).await {
         Some(outcome) => Ok(outcome),
         None => {
             let host = ProgramHost::new(Arc::clone(&guide), Arc::new(Nobody), media, output);

@@ -178,7 +178,7 @@ pub(super) async fn execute(
         output: OutputUse::Kept,
         workspace: gateway.workspace.clone(),
     };
-    let outcome = match gateway.guide.refuse(&run.program) {
+    let outcome = match gateway.guide.refuse(&run.program).await {
         Some(outcome) => Ok(outcome),
         None => {
             let executor = gateway.executor().map_err(|error| internal(&error))?;
