@@ -7,7 +7,7 @@ use crate::catalog::ServerTools;
 
 /// The categories, each with words that tell of it. A word counts once for each tool that has it in
 /// its name, and for the server's own name five times.
-pub const CATEGORIES: [(&str, &[&str]); 16] = [
+pub const CATEGORIES: [(&str, &[&str]); 17] = [
     (
         "ai",
         &[
@@ -301,6 +301,20 @@ pub const CATEGORIES: [(&str, &[&str]); 16] = [
         &[
             "search", "web", "news", "crawl", "scrape", "extract", "url", "fetch", "results",
             "website",
+        ],
+    ),
+    (
+        "time",
+        &[
+            "time",
+            "timezone",
+            "calendar",
+            "calendars",
+            "event",
+            "events",
+            "schedule",
+            "date",
+            "meeting",
         ],
     ),
 ];

@@ -29,7 +29,7 @@ const MOST_RECENT: usize = 16;
 /// Queries that have less in common are not alike.
 const ALIKE: f32 = 0.5;
 /// The most that habits add to a score. What fits best by its words has about 1.
-const MOST_BONUS: f32 = 0.35;
+const MOST_BONUS: f32 = 0.5;
 /// So many uses make a habit as strong as it can be.
 const STRONG: f32 = 5.0;
 /// A habit of this age counts half.
