@@ -77,13 +77,15 @@ impl Tools {
     }
 }
 
+/// Where the tools of real servers are.
+pub fn catalog_directory() -> Option<PathBuf> {
+    present("the catalog of real tools", shared("catalog"))
+}
+
 /// The tools of real servers, by server.
 pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
-    let directory = shared("catalog");
-    let Ok(entries) = std::fs::read_dir(&directory) else {
-        absent("the catalog of real tools", &directory);
-        return None;
-    };
+    let directory = catalog_directory()?;
+    let entries = std::fs::read_dir(&directory).unwrap();
     let mut servers: Vec<(String, Vec<Value>)> = entries
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
@@ -101,14 +103,20 @@ pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
 
 /// Tools and labelled queries, as `{"tools": […], "queries": […]}`.
 pub fn labelled_queries() -> Option<Value> {
-    let file = shared("search").join("dev.json");
-    match std::fs::read(&file) {
-        Ok(text) => Some(serde_json::from_slice(&text).unwrap()),
-        Err(_) => {
-            absent("labelled queries", &file);
-            None
-        }
+    Some(serde_json::from_slice(&std::fs::read(labelled_queries_file()?).unwrap()).unwrap())
+}
+
+/// Where they are.
+pub fn labelled_queries_file() -> Option<PathBuf> {
+    present("labelled queries", shared("search").join("dev.json"))
+}
+
+fn present(what: &str, path: PathBuf) -> Option<PathBuf> {
+    if !path.exists() {
+        absent(what, &path);
+        return None;
     }
+    Some(path)
 }
 
 /// A directory of the data that lies beside the repository, or beside the one it was cloned from.

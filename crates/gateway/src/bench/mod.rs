@@ -2,6 +2,8 @@
 //! something to compare with.
 
 mod calls;
+mod catalog;
+mod check;
 mod gateway;
 mod python;
 mod sandbox;
@@ -31,6 +33,10 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
         }
         Benchmark::Search(args) => {
             let report = search::measure(&args.tools, args.queries.as_deref())?;
+            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+        Benchmark::Check(args) => {
+            let report = check::measure(&args.catalog)?;
             if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
         Benchmark::Tokens(args) => {

@@ -3,22 +3,14 @@
 
 use std::{fmt, path::Path};
 
-use anyhow::{Context, ensure};
 use narrows_engine::{
-    Background, Guide, GuideSettings,
-    catalog::{About, Listing},
     ledger::{definition_text, tokens},
     search::{Detail, SearchRequest},
 };
-use narrows_model::{Connection, ServerSpec, StdioSpec};
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::{
-    app,
-    config::Places,
-    mcp::{Surface, surface_text},
-};
+use super::catalog::{self, Loaded};
+use crate::mcp::{Surface, surface_text};
 
 /// So many tools are shown at each level.
 const SHOWN: usize = 100;
@@ -48,18 +40,8 @@ impl Budget {
 }
 
 pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
-    let listings = read(dir)?;
-    ensure!(!listings.is_empty(), "there is no tools/list result in {}", dir.display());
-    let home = tempfile::tempdir().context("there is no place for temporary files")?;
-    let places = Places::below(home.path());
-    let spec = |name: &str| ServerSpec::new(name, Connection::Stdio(StdioSpec::default()));
-    let specs: Vec<ServerSpec> = listings.iter().map(|(name, _)| spec(name)).collect();
-    let broker = app::broker(&places, specs.clone())?;
-    for (spec, (_, listing)) in specs.iter().zip(&listings) {
-        broker.catalog().replace(spec, listing.clone());
-    }
-    let snapshot = broker.catalog().snapshot();
-    let guide = Guide::new(broker, GuideSettings::default(), Background::default());
+    let Loaded { guide, home: _home } = catalog::load(dir)?;
+    let snapshot = guide.broker().catalog().snapshot();
     let tools: Vec<_> = snapshot.tools().collect();
     let definitions =
         tools.iter().map(|tool| tokens(&definition_text(&tool.id.to_string(), &tool.raw)));
@@ -101,7 +83,7 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
     let full = tokens(&surface_text(Surface::Full)) as f64;
     budgets.push(Budget::new("the core surface (tools/list)", core, 500.0));
     budgets.push(Budget::new("the full surface (tools/list)", full, 1_500.0));
-    Ok(Report { servers: listings.len(), tools: tools.len(), direct, budgets })
+    Ok(Report { servers: snapshot.servers().count(), tools: tools.len(), direct, budgets })
 }
 
 /// What is searched for: words that many tools have, so that there are a hundred.
@@ -115,27 +97,6 @@ const QUERIES: [&str; 8] = [
     "send message to user",
     "manage cluster deployment",
 ];
-
-fn read(dir: &Path) -> anyhow::Result<Vec<(String, Listing)>> {
-    let mut listings = Vec::new();
-    let entries =
-        std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        let text =
-            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let value: Value = serde_json::from_slice(&text)
-            .with_context(|| format!("{} is not JSON", path.display()))?;
-        let Some(tools) = value.get("tools").and_then(Value::as_array) else { continue };
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        listings.push((name, Listing { about: About::default(), tools: tools.clone() }));
-    }
-    listings.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(listings)
-}
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -82,7 +82,9 @@ pub(crate) enum Benchmark {
     /// How well and how fast tools are found, on labelled queries
     Search(SearchBenchArgs),
     /// What tool definitions and answers cost in tokens, on a catalog of real tools
-    Tokens(TokensBenchArgs),
+    Tokens(CatalogBenchArgs),
+    /// How long a program is looked at before it runs, with a catalog of real tools
+    Check(CatalogBenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -109,7 +111,7 @@ pub(crate) struct SearchBenchArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct TokensBenchArgs {
+pub(crate) struct CatalogBenchArgs {
     /// A directory of tools/list results, one JSON file for each server
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: PathBuf,

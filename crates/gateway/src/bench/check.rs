@@ -1,0 +1,60 @@
+//! How long a program is looked at before it runs.
+
+use std::{fmt, fmt::Write, path::Path, time::Instant};
+
+use anyhow::ensure;
+use narrows_engine::{check, codegen};
+use serde::Serialize;
+
+use super::{
+    catalog::{self, Loaded},
+    statistics::Summary,
+};
+
+const LINES: usize = 200;
+const SAMPLES: usize = 200;
+/// The budget, in milliseconds.
+const BUDGET: f64 = 5.0;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    lines: usize,
+    time: Summary,
+    budget_ms: f64,
+}
+
+pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
+    let Loaded { guide, home: _home } = catalog::load(dir)?;
+    let program = program(&guide);
+    let mut times = Vec::with_capacity(SAMPLES);
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        let findings = check::check(&program, &guide);
+        times.push(start.elapsed());
+        ensure!(findings.is_empty(), "a right program has a finding: {:?}", findings.first());
+    }
+    Ok(Report { lines: program.lines().count(), time: Summary::of(times), budget_ms: BUDGET })
+}
+
+/// A program that uses tools of many servers, one of each, in the way of agents.
+fn program(guide: &narrows_engine::Guide) -> String {
+    let mut program = String::new();
+    let snapshot = guide.broker().catalog().snapshot();
+    let tools = snapshot.servers().filter_map(|server| server.tools.first());
+    for (number, tool) in tools.take(LINES / 4).enumerate() {
+        let name = &tool.name.python;
+        let call = codegen::example(&tool.name, &tool.raw);
+        let _ = write!(
+            program,
+            "from servers.{} import {name}\nr{number} = {call}\nif r{number}:\n    print('{name}', r{number})\n",
+            tool.module,
+        );
+    }
+    program
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a program of {} lines: {} (budget {} ms)", self.lines, self.time, self.budget_ms)
+    }
+}
