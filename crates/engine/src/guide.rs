@@ -12,7 +12,6 @@ use crate::{
     catalog::Tool,
     check,
     codegen::{self, Observation, ToolCode},
-    fingerprint::fingerprint,
     observed::Observed,
     search::{Answer, Finder, Habits, SearchRequest},
 };
@@ -112,7 +111,7 @@ impl Guide {
         if tool.output_schema().is_some() {
             return None;
         }
-        let seen = self.observed.as_ref()?.get(&tool.id, version(tool))?;
+        let seen = self.observed.as_ref()?.get(&tool.id, tool.version())?;
         Some((seen.schema.clone(), seen.calls))
     }
 
@@ -124,7 +123,7 @@ impl Guide {
         if let Some(observed) = self.observed.clone()
             && tool.output_schema().is_none()
         {
-            observed.learn(&tool.id, version(tool), value);
+            observed.learn(&tool.id, tool.version(), value);
             self.background.run(move || observed.save_due());
         }
     }
@@ -163,9 +162,4 @@ impl Guide {
     pub fn broker(&self) -> &Broker {
         &self.broker
     }
-}
-
-/// A tool whose definition changes is another one.
-fn version(tool: &Tool) -> u64 {
-    fingerprint([tool.raw.to_string().as_str()])
 }

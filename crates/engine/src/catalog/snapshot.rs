@@ -13,6 +13,7 @@ use super::{About, Cache, Listing};
 use crate::{
     arguments::Checker,
     codegen::{ToolName, ToolNames, module_names},
+    fingerprint::fingerprint,
 };
 
 /// Tools that belong to all servers of a gateway. Readers take a [`Snapshot`], which does not
@@ -55,6 +56,7 @@ pub struct Tool {
     /// The definition as the server wrote it.
     pub raw: Value,
     checker: OnceLock<Checker>,
+    version: OnceLock<u64>,
 }
 
 impl Catalog {
@@ -189,6 +191,7 @@ impl ServerTools {
                 name: name.clone(),
                 raw,
                 checker: OnceLock::new(),
+                version: OnceLock::new(),
             }));
         }
         Self { server: server.to_owned(), module, about: listing.about, tools, by_name, names }
@@ -233,6 +236,11 @@ impl Tool {
     /// Whether arguments can be refused before they are sent.
     pub(crate) fn is_checked(&self) -> bool {
         self.checker().checks()
+    }
+
+    /// Of the definition: a tool whose definition changes is another one.
+    pub(crate) fn version(&self) -> u64 {
+        *self.version.get_or_init(|| fingerprint([self.raw.to_string().as_str()]))
     }
 
     fn checker(&self) -> &Checker {
