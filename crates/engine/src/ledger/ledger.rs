@@ -23,6 +23,8 @@ use crate::{
     catalog::{ServerTools, Snapshot},
 };
 
+/// Keys of sessions that are remembered. Past them a client may be counted again.
+const MOST_SESSIONS: usize = 10_000;
 /// What may wait to be counted. A program that reads faster than we count is estimated.
 const MOST_HELD: usize = 32 << 20;
 
@@ -68,8 +70,14 @@ impl Ledger {
     /// A client's session began to work; `surface` are the definitions that its model reads. Of
     /// each key only the first counts.
     pub fn session(self: &Arc<Self>, key: String, snapshot: Arc<Snapshot>, surface: String) {
-        if !self.state().sessions.insert(key) {
-            return;
+        {
+            let mut state = self.state();
+            if state.sessions.len() == MOST_SESSIONS {
+                state.sessions.clear();
+            }
+            if !state.sessions.insert(key) {
+                return;
+            }
         }
         let ledger = Arc::clone(self);
         self.background.run(move || {
