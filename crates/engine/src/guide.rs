@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     background::Background,
-    broker::{Broker, CallError},
+    broker::Broker,
     catalog::Tool,
     check,
     codegen::{self, Observation, ToolCode},
@@ -71,11 +71,6 @@ impl Guide {
         self.finder.search(self.broker.catalog(), request, |tool| self.signature(tool))
     }
 
-    /// How to call a tool, with an example.
-    pub async fn define(&self, name: &str, server: Option<&str>) -> Result<String, CallError> {
-        Ok(self.definition(&*self.broker.find(name, server).await?))
-    }
-
     /// The import line, the signature with its types, what the parameters mean, and a call.
     pub fn definition(&self, tool: &Tool) -> String {
         format!(
@@ -116,7 +111,7 @@ impl Guide {
     }
 
     /// A program called a tool, and got this.
-    pub(crate) fn used(&self, tool: &Arc<Tool>, value: &Value) {
+    pub(crate) fn used(&self, tool: &Tool, value: &Value) {
         if let Some(habits) = &self.habits {
             habits.used(&tool.id);
         }

@@ -31,3 +31,4 @@ pub use guide::{Guide, GuideSettings};
 pub use nearest::{Nearest, nearest};
 pub use overflow::keep_text;
 pub use program::ProgramHost;
+pub use value::text as result_text;

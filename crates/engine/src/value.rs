@@ -1,9 +1,11 @@
 //! From a tool's result to the value that a program gets.
 
+use std::borrow::Cow;
+
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use crate::{catalog::Tool, media::Media, recover};
+use crate::{catalog::Tool, codegen::is_wrapped, media::Media, recover};
 
 /// Longer texts are read beside other work.
 const LONG_TEXT: usize = 128 << 10;
@@ -94,10 +96,7 @@ pub(crate) fn of(result: CallToolResult, tool: &Tool, media: &Media) -> Result<V
 
 /// FastMCP wraps what is no object into one, and says so in the schema.
 fn unwrap(mut value: Value, tool: &Tool) -> Value {
-    let wrapped = tool
-        .output_schema()
-        .and_then(|schema| schema.get("x-fastmcp-wrap-result"))
-        .is_some_and(|mark| mark == &Value::Bool(true));
+    let wrapped = tool.output_schema().is_some_and(is_wrapped);
     match value.get_mut("result") {
         Some(result) if wrapped => result.take(),
         _ => value,
@@ -149,34 +148,30 @@ fn of_text(text: String) -> Value {
     }
 }
 
-/// What a client would hand to a model: the texts, or else the structure.
-pub(crate) fn text(result: &CallToolResult) -> String {
-    let texts = texts(result);
-    match (texts.is_empty(), &result.structured_content) {
-        (false, _) => texts.join("\n"),
-        (true, Some(value)) => value.to_string(),
-        (true, None) => String::new(),
-    }
-}
-
-fn texts(result: &CallToolResult) -> Vec<&str> {
+/// What a client hands to a model: the texts, or else the structure.
+pub fn text(result: &CallToolResult) -> Cow<'_, str> {
     let texts = result.content.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
         _ => None,
     });
-    texts.collect()
+    let texts: Vec<&str> = texts.collect();
+    match (texts.as_slice(), &result.structured_content) {
+        ([only], _) => Cow::Borrowed(only),
+        ([], Some(value)) => value.to_string().into(),
+        (several, _) => several.join("\n").into(),
+    }
 }
 
 fn message(result: &CallToolResult) -> String {
     let mut text = text(result);
     if text.is_empty() {
-        text = "the tool failed without saying why".to_owned();
+        text = "the tool failed without saying why".into();
     }
     let end = text.floor_char_boundary(LONGEST_MESSAGE);
     if end < text.len() {
         format!("{}… ({} bytes in all)", &text[..end], text.len())
     } else {
-        text
+        text.into_owned()
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use narrows_engine::codegen::{
     PREAMBLE, StubTool, ToolCode, ToolNames, module_names, parameter_names, signature, stub,
 };
-use narrows_testkit::Tools;
+use narrows_testkit::{Chance, Tools};
 use serde_json::{Value, json};
 
 /// A server of the catalog and its tools.
@@ -408,18 +408,6 @@ async def right() -> int:
     check_consumer(&python, folder.path(), &consumer);
 }
 
-/// Enough chance for a test, and the same every time.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % u64::try_from(limit).unwrap()).unwrap()
-    }
-}
-
 /// Puts something that does not belong there in one place of a value.
 fn damage(value: &mut Value, chance: &mut Chance) {
     let children = match value {
@@ -466,7 +454,7 @@ fn damage(value: &mut Value, chance: &mut Chance) {
 
 #[test]
 fn damaged_definitions_still_give_python_that_runs_and_type_checks() {
-    let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
+    let mut chance = Chance::new(0x9e37_79b9_7f4a_7c15);
     let mut sound = tricky().tools;
     for server in catalog().unwrap_or_default().iter_mut().step_by(9) {
         sound.extend(server.tools.drain(..).take(3));

@@ -12,6 +12,10 @@ use std::{
 
 use serde_json::Value;
 
+mod chance;
+
+pub use chance::Chance;
+
 /// The top of the repository.
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

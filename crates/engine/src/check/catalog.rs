@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::known::{ByFullName, Known, KnownParameter, KnownTool};
 use crate::{
     catalog::{Catalog, Tool, Unresolved},
-    codegen::Calling,
+    codegen::{Calling, unwrapped},
     guide::Guide,
 };
 
@@ -81,7 +81,7 @@ fn known(tool: &Tool, observed: Option<(Value, u64)>) -> KnownTool {
         raw: parameter.raw.to_owned(),
         required: parameter.is_required,
     });
-    let declared = tool.output_schema().map(unwrapped);
+    let declared = tool.output_schema().map(whole);
     KnownTool {
         name: tool.name.python.clone(),
         parameters: parameters.collect(),
@@ -97,11 +97,9 @@ fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     schema.get("properties")?.get(name)
 }
 
-/// FastMCP puts results that are no objects in one, and says so. The program gets what is inside.
-fn unwrapped(output: &Value) -> Value {
-    let is_wrapped = output.get("x-fastmcp-wrap-result") == Some(&Value::Bool(true));
-    let inner = output.pointer("/properties/result").filter(|_| is_wrapped);
-    let mut schema = inner.unwrap_or(output).clone();
+/// The schema of what a program gets, by itself.
+fn whole(output: &Value) -> Value {
+    let mut schema = unwrapped(output).clone();
     // What its references lead to.
     if let Value::Object(schema) = &mut schema {
         for key in ["$defs", "definitions"] {

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use ruff_python_ast::{
-    CmpOp, Comprehension, ExceptHandler, Expr, ExprContext, ExprLambda, Parameters, Pattern, Stmt,
-    StmtClassDef, StmtFunctionDef, StmtWith,
+    CmpOp, ExceptHandler, Expr, ExprContext, ExprLambda, Parameters, Pattern, Stmt, StmtClassDef,
+    StmtFunctionDef, StmtWith,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextRange};
 
 use super::{
+    comprehension::Comprehended,
     facts::{Facts, root, string},
     handled::{self, Use},
     scope::{Kind, MODULE, Place, ScopeId, Source},
@@ -151,12 +152,9 @@ impl<'a> Collector<'a> {
         });
     }
 
-    fn comprehension(
-        &mut self,
-        node: TextRange,
-        generators: &'a [Comprehension],
-        elements: &[&'a Expr],
-    ) {
+    fn comprehension(&mut self, comprehended: &Comprehended<'a>) {
+        let Comprehended { range: node, generators, elements } = comprehended;
+        let node = *node;
         let outer = self.scope;
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
@@ -282,22 +280,11 @@ impl<'a> Visitor<'a> for Collector<'a> {
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Some(comprehended) = Comprehended::of(expr) {
+            return self.comprehension(&comprehended);
+        }
         match expr {
             Expr::Lambda(lambda) => return self.lambda(lambda),
-            Expr::ListComp(comp) => {
-                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
-            }
-            Expr::SetComp(comp) => {
-                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
-            }
-            Expr::Generator(comp) => {
-                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
-            }
-            Expr::DictComp(comp) => {
-                let key = comp.key.as_deref();
-                let elements: Vec<&Expr> = key.into_iter().chain([&*comp.value]).collect();
-                return self.comprehension(comp.range, &comp.generators, &elements);
-            }
             Expr::Named(named) => self.walrus(&named.target, &named.value, named.end()),
             Expr::Call(call) => return self.call(call),
             Expr::Await(awaited) => self.facts.handling.note_await(&awaited.value),

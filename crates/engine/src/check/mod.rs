@@ -10,6 +10,7 @@
 //! | `depth` | whether a program is too deeply nested to look at |
 //! | `scope` | where names are bound, and to what |
 //! | `collect`, `binding`, `effects`, `facts` | what is collected of a program: its names, and what it does to values |
+//! | `comprehension` | comprehensions of all four kinds as one |
 //! | `handled` | which parts of a program handle their own errors |
 //! | `value`, `results`, `tools` | what an expression is for certain: a tool, its call, a result |
 //! | `shape` | what is known of a result, from its JSON schema |
@@ -21,6 +22,7 @@ mod binding;
 mod calls;
 mod catalog;
 mod collect;
+mod comprehension;
 mod depth;
 mod effects;
 mod facts;

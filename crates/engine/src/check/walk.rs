@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use ruff_python_ast::{
-    BoolOp, Comprehension, Expr, ExprCall, ExprContext, Stmt,
+    BoolOp, Expr, ExprCall, ExprContext, Stmt,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextRange};
 
 use super::{
-    calls, fields,
+    calls,
+    comprehension::Comprehended,
+    fields,
     fields::Reading,
     finding::{Finding, Findings},
     handled, names,
@@ -67,12 +69,9 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
         self.handled -= usize::from(is_handled);
     }
 
-    fn comprehension(
-        &mut self,
-        node: TextRange,
-        generators: &'a [Comprehension],
-        elements: &[&'a Expr],
-    ) {
+    fn comprehension(&mut self, comprehended: &Comprehended<'a>) {
+        let Comprehended { range: node, generators, elements } = comprehended;
+        let node = *node;
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
             self.iterated(&first.iter);
@@ -207,6 +206,9 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
         if self.findings.are_enough() {
             return;
         }
+        if let Some(comprehended) = Comprehended::of(expr) {
+            return self.comprehension(&comprehended);
+        }
         match expr {
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
@@ -216,20 +218,6 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
                 return self.handled(is_handled, |inner| {
                     inner.within(lambda.range, |inner| inner.visit_expr(&lambda.body));
                 });
-            }
-            Expr::ListComp(comp) => {
-                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
-            }
-            Expr::SetComp(comp) => {
-                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
-            }
-            Expr::Generator(comp) => {
-                return self.comprehension(comp.range, &comp.generators, &[&comp.elt]);
-            }
-            Expr::DictComp(comp) => {
-                let key = comp.key.as_deref();
-                let elements: Vec<&Expr> = key.into_iter().chain([&*comp.value]).collect();
-                return self.comprehension(comp.range, &comp.generators, &elements);
             }
             Expr::If(_) => return self.with_alternative(expr),
             Expr::BoolOp(any) if any.op == BoolOp::Or => return self.with_alternative(expr),

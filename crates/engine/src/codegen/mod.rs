@@ -38,6 +38,7 @@ mod wrapper;
 
 pub use calling::{CallParameter, Calling};
 pub use definition::Observation;
+pub(crate) use definition::{is_wrapped, unwrapped};
 pub use example::example;
 pub use names::{ToolName, ToolNames, module_names, parameter_names};
 pub use notes::summary_line;

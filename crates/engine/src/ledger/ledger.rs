@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     background::Background,
-    catalog::{ServerTools, Snapshot},
+    catalog::{Catalog, ServerTools},
 };
 
 /// Keys of sessions that are remembered. Past them a client may be counted again.
@@ -67,9 +67,14 @@ impl Ledger {
         Arc::new(Tab::new(Arc::clone(self), kind, request))
     }
 
-    /// A client's session began to work; `surface` are the definitions that its model reads. Of
+    /// A client's session began to work; `surface` gives the definitions that its model reads. Of
     /// each key only the first counts.
-    pub fn session(self: &Arc<Self>, key: String, snapshot: Arc<Snapshot>, surface: String) {
+    pub fn session(
+        self: &Arc<Self>,
+        key: String,
+        catalog: &Catalog,
+        surface: impl FnOnce() -> String,
+    ) {
         {
             let mut state = self.state();
             if state.sessions.len() == MOST_SESSIONS {
@@ -79,6 +84,7 @@ impl Ledger {
                 return;
             }
         }
+        let (snapshot, surface) = (catalog.snapshot(), surface());
         let ledger = Arc::clone(self);
         self.background.run(move || {
             let direct = snapshot.servers().map(|server| ledger.definitions(server)).sum();
@@ -169,8 +175,10 @@ mod tests {
         tab.called("tool {}", &"many rows of data\n".repeat(100));
         tab.called("tool {}", "few");
         tab.close("two rows", true);
-        ledger.session("client".into(), Arc::default(), "our own tools".into());
-        ledger.session("client".into(), Arc::default(), "our own tools".into());
+        let catalog = Catalog::new(&[], None);
+        for _ in 0..2 {
+            ledger.session("client".into(), &catalog, || "our own tools".into());
+        }
         background.flush(Duration::from_secs(10));
     }
 

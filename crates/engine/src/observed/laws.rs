@@ -2,58 +2,48 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use narrows_testkit::Chance;
 use serde_json::{Map, Value, json};
 
 use super::shape::Shape;
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
+/// Values and shapes by chance.
+struct Dice(Chance);
 
 impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-
-    fn one_of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-
     fn key(&mut self) -> String {
-        match self.below(40) {
+        match self.0.below(40) {
             0 => "a@example.com".to_owned(),
             1 => "2026-11-16".to_owned(),
             // Enough different ones to make maps.
             2..10 => {
-                format!("f{}", char::from(b'a' + self.below(26) as u8))
-                    + self.one_of(&["a", "b", "c"])
+                format!("f{}", char::from(b'a' + self.0.below(26) as u8))
+                    + self.0.one_of(&["a", "b", "c"])
             }
-            _ => self.one_of(&["id", "name", "state", "kind", "items", "tags"]).to_owned(),
+            _ => self.0.one_of(&["id", "name", "state", "kind", "items", "tags"]).to_owned(),
         }
     }
 
     fn value(&mut self, depth: usize) -> Value {
-        match self.below(if depth == 0 { 7 } else { 12 }) {
+        match self.0.below(if depth == 0 { 7 } else { 12 }) {
             0 => Value::Null,
-            1 => json!(self.below(2) == 0),
-            2 => json!(self.below(1000)),
+            1 => json!(self.0.below(2) == 0),
+            2 => json!(self.0.below(1000)),
             3 => json!(0.5),
             4 | 5 => {
-                json!(self.one_of(&["open", "closed", "a", "b", "c", "d", "e", "f", "g", "h"]))
+                json!(self.0.one_of(&["open", "closed", "a", "b", "c", "d", "e", "f", "g", "h"]))
             }
-            6 => json!(self.one_of(&[
+            6 => json!(self.0.one_of(&[
                 "",
                 "Ada",
                 "2026-11-16",
                 "2026-11-16T10:00:00Z",
                 "https://x.example"
             ])),
-            7 | 8 => (0..self.below(5)).map(|_| self.value(depth - 1)).collect(),
+            7 | 8 => (0..self.0.below(5)).map(|_| self.value(depth - 1)).collect(),
             _ => {
-                let many = if self.below(30) == 0 { 80 } else { 6 };
-                let fields = (0..self.below(many)).map(|_| (self.key(), self.value(depth - 1)));
+                let many = if self.0.below(30) == 0 { 80 } else { 6 };
+                let fields = (0..self.0.below(many)).map(|_| (self.key(), self.value(depth - 1)));
                 fields.collect::<Map<_, _>>().into()
             }
         }
@@ -62,10 +52,10 @@ impl Dice {
     /// The shape of some values, as it is learnt.
     fn shape(&mut self) -> Shape {
         let mut shape = Shape::default();
-        for _ in 0..self.below(6) {
-            let depth = self.below(10);
+        for _ in 0..self.0.below(6) {
+            let depth = self.0.below(10);
             shape.merge(Shape::of(&self.value(depth)));
-            if self.below(3) == 0 {
+            if self.0.below(3) == 0 {
                 shape.settle();
             }
         }
@@ -98,7 +88,7 @@ fn type_of(shape: &Shape) -> Value {
 
 #[test]
 fn the_order_of_merging_does_not_matter() {
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut dice = Dice(Chance::new(0x9e37_79b9_7f4a_7c15));
     let mut maps = 0;
     for _ in 0..3_000 {
         let (a, b, c) = (dice.shape(), dice.shape(), dice.shape());
@@ -114,12 +104,12 @@ fn the_order_of_merging_does_not_matter() {
 
 #[test]
 fn every_value_fits_what_was_learnt_from_it() {
-    let mut dice = Dice(0x2545_f491_4f6c_dd1d);
+    let mut dice = Dice(Chance::new(0x2545_f491_4f6c_dd1d));
     for _ in 0..500 {
         let mut values = Vec::new();
         let mut shape = Shape::default();
-        for _ in 0..1 + dice.below(12) {
-            let depth = dice.below(10);
+        for _ in 0..1 + dice.0.below(12) {
+            let depth = dice.0.below(10);
             let value = dice.value(depth);
             shape.merge(Shape::of(&value));
             shape.settle();
@@ -135,7 +125,7 @@ fn every_value_fits_what_was_learnt_from_it() {
 
 #[test]
 fn settling_is_done_once_and_survives_writing() {
-    let mut dice = Dice(0x1234_5678_9abc_def1);
+    let mut dice = Dice(Chance::new(0x1234_5678_9abc_def1));
     for _ in 0..1_000 {
         let mut shape = dice.shape();
         shape.settle();

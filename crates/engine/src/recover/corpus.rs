@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use narrows_testkit::Chance;
 use serde_json::{Value, json};
 
 use super::recovery::{Kind, recover};
@@ -322,18 +323,6 @@ fn what_is_written_for_people_stays_text() {
     }
 }
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % limit as u64) as usize
-    }
-}
-
 #[test]
 fn no_text_is_too_strange() {
     const PIECES: [&str; 40] = [
@@ -378,10 +367,10 @@ fn no_text_is_too_strange() {
         "===",
         " ",
     ];
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut chance = Chance::new(0x9e37_79b9_7f4a_7c15);
     for _ in 0..100_000 {
-        let pieces = 1 + dice.below(24);
-        let text: String = (0..pieces).map(|_| PIECES[dice.below(PIECES.len())]).collect();
+        let pieces = 1 + chance.below(24);
+        let text: String = (0..pieces).map(|_| chance.one_of(&PIECES)).collect();
         if let Some(recovered) = recover(&text) {
             assert!(recovered.value.is_object() || recovered.value.is_array(), "{text:?}");
         }

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use narrows_search::words;
+
 use crate::catalog::ServerTools;
 
 /// The categories, each with words that tell of it. A word counts once for each tool that has it in
@@ -96,8 +98,4 @@ pub fn category_of(server: &ServerTools) -> Option<&'static str> {
     let scored = CATEGORIES.iter().map(|(category, words)| (score(words), *category));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(a.1)))?;
     (best.0 > 0.0).then_some(best.1)
-}
-
-fn words(name: &str) -> Vec<String> {
-    narrows_search::words(name)
 }

@@ -5,13 +5,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_model::{
-    Connection as ConnectionSpec, HttpSpec, HttpTransport, ServerSpec, StdioSpec, Template,
-};
-use reqwest::{
-    Url,
-    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
-};
+use narrows_model::ServerSpec;
 use rmcp::{
     RoleClient,
     model::{
@@ -23,28 +17,24 @@ use rmcp::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
         RunningService, ServiceError, Subscription,
     },
-    transport::{
-        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
-    },
 };
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::broadcast;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    bearer::Bearer,
     caller::Caller,
     child::{Child, CommandLine, Reading},
     diary::Diary,
-    error::{UpstreamError, asks_for_login, chain, is_older_transport, needed_scope, root},
+    error::{UpstreamError, asks_for_login, chain, needed_scope, root},
     guard::Guard,
     handler::{Change, Deadline, Handler, ServerChange},
-    http::{self, RecordingClient},
-    login::{LoginError, LoginStore},
+    http_way::HttpWay,
+    login::LoginStore,
     raw::RawTools,
     redact::Redactor,
-    sse::{SseTransport, SseTransportError},
+    settings::{Settings, Target},
     stdio::StdioTransport,
 };
 
@@ -55,7 +45,7 @@ const CHILD_CHECK: Duration = Duration::from_millis(500);
 /// How long a connection may take to finish what it is sending.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
-type Service = RunningService<RoleClient, Handler>;
+pub(super) type Service = RunningService<RoleClient, Handler>;
 
 /// Which generation of the protocol a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -444,7 +434,7 @@ fn probe_patience(era: Era, start_timeout: Duration) -> Duration {
     }
 }
 
-fn lifecycle(era: Era) -> ClientLifecycleMode {
+pub(super) fn lifecycle(era: Era) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match era {
         Era::Unknown => ClientLifecycleMode::Auto {
@@ -456,7 +446,7 @@ fn lifecycle(era: Era) -> ClientLifecycleMode {
     }
 }
 
-fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> OpenError {
+pub(super) fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> OpenError {
     if error.is_authorization_required() || asks_for_login(root(error)) {
         return OpenError::LoginNeeded;
     }
@@ -466,171 +456,4 @@ fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> OpenError {
     let reason = chain(root(error));
     let said = diary.and_then(|diary| diary.last_problem().or_else(|| diary.last_words()));
     OpenError::Handshake(said.map_or(reason.clone(), |said| format!("{reason}; {said}")))
-}
-
-/// How an HTTP server is reached.
-struct HttpWay<'a> {
-    spec: &'a ServerSpec,
-    http: &'a HttpSpec,
-    url: &'a Url,
-    headers: &'a HeaderMap,
-    raw: &'a RawTools,
-    alive: Arc<DropGuard>,
-}
-
-impl HttpWay<'_> {
-    async fn connect(
-        &self,
-        handler: Handler,
-        era: Era,
-        means: &Means,
-    ) -> Result<Service, OpenError> {
-        let client = http::client().map_err(|error| OpenError::Handshake(chain(&error)))?;
-        let bearer = Bearer::new(means.logins.clone(), self.spec, self.url).await;
-        let bearer = Arc::new(bearer.map_err(|error| match error {
-            LoginError::Setting(reason) => OpenError::Setting(reason),
-            error => OpenError::Handshake(chain(&error)),
-        })?);
-        let connected = match self.http.transport {
-            HttpTransport::Sse => self.connect_sse(handler, client, bearer, None).await,
-            HttpTransport::Http => {
-                let connected = self.connect_streamable(handler, client, bearer, era).await;
-                connected.map_err(|error| refused(&error, None))
-            }
-            HttpTransport::Auto => {
-                let streamable = self.connect_streamable(
-                    handler.clone(),
-                    client.clone(),
-                    Arc::clone(&bearer),
-                    era,
-                );
-                match streamable.await {
-                    // The specification's way to find an older server: whoever refuses the newer
-                    // transport may still offer an event stream at the same address.
-                    Err(error) if is_older_transport(&error) => {
-                        let reason = Some(refused(&error, None).to_string());
-                        self.connect_sse(handler, client, bearer, reason).await
-                    }
-                    connected => connected.map_err(|error| refused(&error, None)),
-                }
-            }
-        };
-        match connected {
-            Err(OpenError::LoginNeeded) if self.headers.contains_key(AUTHORIZATION) => {
-                let reason = "it refuses the header Authorization; check its value under headers";
-                Err(OpenError::Setting(reason.to_owned()))
-            }
-            connected => connected,
-        }
-    }
-
-    async fn connect_streamable(
-        &self,
-        handler: Handler,
-        client: reqwest::Client,
-        bearer: Arc<Bearer>,
-        era: Era,
-    ) -> Result<Service, ClientInitializeError> {
-        let mut config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str());
-        config.custom_headers =
-            self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        let alive = Arc::clone(&self.alive);
-        let client = RecordingClient::new(client, bearer, self.raw.clone(), alive);
-        let transport = StreamableHttpClientTransport::with_client(client, config);
-        handler.serve_with_lifecycle(transport, lifecycle(era)).await
-    }
-
-    /// `first_reason` is why the newer transport was refused; it explains more than a second
-    /// refusal would.
-    async fn connect_sse(
-        &self,
-        handler: Handler,
-        client: reqwest::Client,
-        bearer: Arc<Bearer>,
-        first_reason: Option<String>,
-    ) -> Result<Service, OpenError> {
-        let transport = SseTransport::connect(
-            client,
-            self.url.clone(),
-            self.headers.clone(),
-            bearer,
-            self.raw.clone(),
-            Arc::clone(&self.alive),
-        );
-        let transport = transport.await.map_err(|error| match (error, first_reason) {
-            (SseTransportError::AuthRequired(_), _) => OpenError::LoginNeeded,
-            (_, Some(reason)) => OpenError::Handshake(reason),
-            (error, None) => OpenError::Handshake(chain(&error)),
-        })?;
-        let served = handler.serve_with_lifecycle(transport, ClientLifecycleMode::Initialize).await;
-        served.map_err(|error| refused(&error, None))
-    }
-}
-
-/// The specification with all variables filled in. Holds secrets; is never shown.
-struct Settings<'a> {
-    target: Target<'a>,
-    /// What must not be told: values of variables, of the environment and of headers, and where
-    /// an address leads to on its host.
-    secrets: Vec<String>,
-}
-
-enum Target<'a> {
-    Stdio { program: String, args: Vec<String>, env: Vec<(String, String)>, spec: &'a StdioSpec },
-    Http { url: Url, headers: HeaderMap, spec: &'a HttpSpec },
-}
-
-impl<'a> Settings<'a> {
-    fn expand(spec: &'a ServerSpec) -> Result<Self, OpenError> {
-        let mut secrets = Vec::new();
-        let target = match &spec.connection {
-            ConnectionSpec::Stdio(stdio) => {
-                let program = expand(&stdio.command, &mut secrets)?;
-                let mut args = Vec::new();
-                for arg in &stdio.args {
-                    args.push(expand(arg, &mut secrets)?);
-                }
-                let mut env = Vec::new();
-                for (name, value) in &stdio.env {
-                    env.push((name.clone(), expand(value, &mut secrets)?));
-                }
-                secrets.extend(env.iter().map(|(_, value)| value.clone()));
-                Target::Stdio { program, args, env, spec: stdio }
-            }
-            ConnectionSpec::Http(http) => {
-                let url = Url::parse(&expand(&http.url, &mut secrets)?).map_err(|error| {
-                    OpenError::Setting(format!("its url is not a valid address: {error}"))
-                })?;
-                secrets.extend([url.as_str(), url.path()].map(str::to_owned));
-                secrets.extend(url.query().map(str::to_owned));
-                let mut headers = HeaderMap::new();
-                for (name, value) in &http.headers {
-                    let value = expand(value, &mut secrets)?;
-                    secrets.push(value.clone());
-                    let header = HeaderName::try_from(name.as_str()).ok();
-                    let value = HeaderValue::try_from(value).ok();
-                    let (Some(header), Some(mut value)) = (header, value) else {
-                        let reason = format!("the header {name:?} is not a valid HTTP header");
-                        return Err(OpenError::Setting(reason));
-                    };
-                    value.set_sensitive(true);
-                    headers.insert(header, value);
-                }
-                Target::Http { url, headers, spec: http }
-            }
-        };
-        Ok(Self { target, secrets })
-    }
-}
-
-/// What a setting stands for. The values of its variables are secrets from now on.
-fn expand(template: &Template, secrets: &mut Vec<String>) -> Result<String, OpenError> {
-    let values = std::cell::RefCell::new(secrets);
-    template
-        .expand(|name| {
-            let value = std::env::var(name).ok();
-            values.borrow_mut().extend(value.clone());
-            value
-        })
-        .map_err(|missing| OpenError::Setting(format!("{missing}; set it, or change the setting")))
 }

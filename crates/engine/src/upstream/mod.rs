@@ -13,11 +13,13 @@ mod fleet;
 mod guard;
 mod handler;
 mod http;
+mod http_way;
 mod login;
 mod notices;
 mod raw;
 mod redact;
 mod server;
+mod settings;
 mod sse;
 mod stdio;
 

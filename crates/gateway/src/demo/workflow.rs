@@ -2,10 +2,13 @@
 //! model that writes a program.
 
 use anyhow::{Context, ensure};
-use narrows_engine::ledger::{definition_text, tokens};
+use narrows_engine::{
+    ledger::{definition_text, tokens},
+    result_text,
+};
 use rmcp::{
     RoleClient,
-    model::{CallToolRequestParams, CallToolResult, ContentBlock},
+    model::{CallToolRequestParams, CallToolResult},
     service::RunningService,
 };
 use serde::Serialize;
@@ -69,12 +72,13 @@ impl Workflow {
         let calls = (self.calls)();
         for (tool, arguments) in &calls {
             let result = call(direct, tool, arguments.clone()).await?;
-            tokens_direct += tokens(tool) + tokens(&arguments.to_string()) + tokens(&text(&result));
+            tokens_direct +=
+                tokens(tool) + tokens(&arguments.to_string()) + tokens(&result_text(&result));
         }
         let start = std::time::Instant::now();
         let result = call(narrows, "execute_code", json!({ "code": self.program })).await?;
         let milliseconds = start.elapsed().as_secs_f64() * 1e3;
-        let answer = text(&result);
+        let answer = result_text(&result).into_owned();
         ensure!(result.is_error != Some(true), "the demo's program failed: {answer}");
         let tokens_narrows =
             definition_tokens(narrows).await? + tokens(self.program) + tokens(&answer);
@@ -95,15 +99,6 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> anyhow::Result<C
         serde_json::from_value(arguments).context("arguments are an object")?;
     let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
     Ok(client.call_tool(params).await?)
-}
-
-/// What a model is shown of a result.
-fn text(result: &CallToolResult) -> String {
-    let texts = result.content.iter().filter_map(|block| match block {
-        ContentBlock::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// What the definitions of a server's tools cost, which a model is shown with every request.

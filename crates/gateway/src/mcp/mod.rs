@@ -4,6 +4,8 @@
 //! works, a `conversation` carries its output, progress and questions to the client; `parked`
 //! keeps work whose client has to come back with an answer first.
 
+mod answers;
+mod changes;
 mod client;
 mod code;
 mod conversation;

@@ -6,27 +6,64 @@ use serde_json::{Value, json};
 
 use super::Surface;
 
-/// Those that run a program.
-pub(super) const EXECUTE: [&str; 2] = ["execute_code", "execute_python"];
+/// A tool of the gateway itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnTool {
+    ExecuteCode,
+    SearchTools,
+    GetToolDefinition,
+    ExecutePython,
+    GetExecutionStats,
+}
 
-/// All that there are, whatever the surface: who knows a name may use it.
-pub(super) const NAMES: [&str; 5] = [
-    "execute_code",
-    "execute_python",
-    "search_tools",
-    "get_tool_definition",
-    "get_execution_stats",
-];
+impl OwnTool {
+    /// In the order in which they are listed; those of the core come first.
+    const ALL: [Self; 5] = [
+        Self::ExecuteCode,
+        Self::SearchTools,
+        Self::GetToolDefinition,
+        Self::ExecutePython,
+        Self::GetExecutionStats,
+    ];
+    const CORE: usize = 3;
+
+    /// By its name, whatever the surface: who knows a name may use it.
+    pub(super) fn called(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ExecuteCode => "execute_code",
+            Self::SearchTools => "search_tools",
+            Self::GetToolDefinition => "get_tool_definition",
+            Self::ExecutePython => "execute_python",
+            Self::GetExecutionStats => "get_execution_stats",
+        }
+    }
+
+    pub(super) fn runs_code(self) -> bool {
+        matches!(self, Self::ExecuteCode | Self::ExecutePython)
+    }
+
+    fn definition(self) -> Value {
+        match self {
+            Self::ExecuteCode | Self::ExecutePython => execute(self.name()),
+            Self::SearchTools => search_tools(),
+            Self::GetToolDefinition => get_tool_definition(),
+            Self::GetExecutionStats => get_execution_stats(),
+        }
+    }
+}
 
 /// The tools of a surface.
 pub(super) fn tools(surface: Surface) -> Vec<Tool> {
-    let mut definitions = vec![execute("execute_code"), search_tools(), get_tool_definition()];
-    if surface == Surface::Full {
-        definitions.push(execute("execute_python"));
-        definitions.push(get_execution_stats());
-    }
+    let shown = match surface {
+        Surface::Core => &OwnTool::ALL[..OwnTool::CORE],
+        Surface::Full => &OwnTool::ALL,
+    };
     // They are constants of ours, and a test reads each of them.
-    definitions.into_iter().filter_map(|tool| serde_json::from_value(tool).ok()).collect()
+    shown.iter().filter_map(|tool| serde_json::from_value(tool.definition()).ok()).collect()
 }
 
 /// What a surface says to a client that lists it, as JSON.
@@ -131,8 +168,8 @@ mod tests {
     #[test]
     fn every_tool_is_well_formed_and_has_annotations() {
         let tools = tools(Surface::Full);
-        assert_eq!(tools.len(), NAMES.len());
-        assert!(tools.iter().all(|tool| NAMES.contains(&tool.name.as_ref())));
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
+        assert_eq!(names, OwnTool::ALL.map(OwnTool::name));
         assert!(tools.iter().all(|tool| tool.annotations.is_some() && tool.title.is_some()));
     }
 }

@@ -10,38 +10,37 @@ use std::{
 
 use narrows_engine::{
     catalog::Tool as CatalogTool,
-    ledger::{Kind, definition_text},
+    ledger::definition_text,
     nearest,
-    search::SearchRequest,
-    upstream::{Caller, Change, Era, ServerChange},
+    upstream::{Caller, Change, Era},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest,
-        CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock, GetPromptRequest,
+        CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
         GetPromptRequestParams, GetPromptResponse, Implementation, InputRequiredResult,
         InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
         ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequest,
-        ReadResourceRequestParams, ReadResourceResponse, Reference, ResultType, ServerCapabilities,
-        ServerConfig, ServerResult, SetLevelRequestParams, SubscribeRequestParams,
-        SubscriptionFilter, Tool, ToolsCapability, UnsubscribeRequestParams,
+        ReadResourceRequestParams, ReadResourceResponse, Reference,
+        ResourceUpdatedNotificationParam, ResultType, ServerCapabilities, ServerConfig,
+        ServerResult, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        ToolsCapability, UnsubscribeRequestParams,
     },
     service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
-use serde_json::{Map, Value, json};
-use tokio::sync::broadcast::error::RecvError;
+use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    code::{self, CodeRequest},
+    answers,
+    changes::Changes,
     conversation::{Turn, Work},
     gateway::Gateway,
-    own_tools,
+    own_tools::{self, OwnTool},
     parked::ClientWork,
     passthrough::{Item, of_upstream},
 };
-use crate::stats;
 
 const INSTRUCTIONS: &str = "Write Python with execute_code to use the tools of all connected \
     servers: search_tools finds them, `from servers.NAME import tool` imports them, every tool call is \
@@ -109,40 +108,19 @@ impl Session {
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<ClientWork, ErrorData> {
-        let gateway = Arc::clone(&self.gateway);
-        let name = params.name.to_string();
-        if !own_tools::NAMES.contains(&name.as_str()) {
+        let Some(own) = OwnTool::called(&params.name) else {
             return self.begin_passed(params, context).await;
-        }
+        };
+        let session = self.clone();
+        let key = self.ledger_key(context);
         let arguments = params.arguments.unwrap_or_default();
-        let counted = self.counted(context);
-        let work = Work::start(context, self.number, |client| async move {
-            let kind = match own_tools::EXECUTE.contains(&name.as_str()) {
-                true => Kind::Run,
-                false => Kind::Lookup,
-            };
-            let written = format!("{name}{}", Value::Object(arguments.clone()));
-            let tab = gateway.ledger.open(kind, &written);
-            let result = match name.as_str() {
-                "search_tools" => search_tools(&gateway, arguments).await,
-                "get_tool_definition" => get_tool_definition(&gateway, arguments).await,
-                "get_execution_stats" => execution_stats(&gateway),
-                _ => match CodeRequest::read(arguments) {
-                    Ok(request) => {
-                        code::execute(Arc::clone(&gateway), request, client, Arc::clone(&tab))
-                            .await?
-                    }
-                    Err(mistake) => failed(mistake),
-                },
-            };
-            tab.close(&read_by_model(&result), result.is_error != Some(true));
-            counted.count(&gateway);
+        let work = Work::start(context, self.number, move |client| async move {
+            let gateway = &session.gateway;
+            let result = answers::answer(gateway, own, arguments, client).await?;
+            gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
             Ok(of_result(result))
         });
-        Ok(match own_tools::EXECUTE.contains(&params.name.as_ref()) {
-            true => work.counting_progress(),
-            false => work,
-        })
+        Ok(if own.runs_code() { work.counting_progress() } else { work })
     }
 
     /// Starts a call of a server that the client sees as it is.
@@ -160,17 +138,21 @@ impl Session {
 
     /// Whose session this is, for the ledger. Requests of the newer protocol have no session, so
     /// all of one client count as one.
-    fn counted(&self, context: &RequestContext<RoleServer>) -> CountedSession {
+    fn ledger_key(&self, context: &RequestContext<RoleServer>) -> String {
         let client = context.meta.get("io.modelcontextprotocol/clientInfo");
-        let key = match client.filter(|_| is_modern(context)) {
+        match client.filter(|_| is_modern(context)) {
             Some(client) => client.to_string(),
             None => format!("session {}", self.number),
-        };
+        }
+    }
+
+    /// What this client's model reads of all tools that it is shown.
+    fn definitions(&self) -> String {
         let definitions = self.tools().into_iter().filter_map(|tool| {
             let raw = serde_json::to_value(&tool).ok()?;
             Some(definition_text(&tool.name, &raw))
         });
-        CountedSession { key, surface: definitions.collect::<Vec<_>>().join("\n") }
+        definitions.collect::<Vec<_>>().join("\n")
     }
 
     /// The tool of a server that the client sees by this name.
@@ -260,41 +242,26 @@ impl Session {
         if std::mem::replace(&mut self.state().follows, true) {
             return;
         }
-        let mut tools = self.gateway.broker.catalog().version();
-        let mut changes = self.gateway.broker.fleet().changes();
+        let mut changes = Changes::from_now(&self.gateway.broker);
         let state = Arc::clone(&self.state);
-        tools.mark_unchanged();
         tokio::spawn(async move {
-            loop {
-                let told = tokio::select! {
-                    changed = tools.changed() => {
-                        if changed.is_err() {
-                            return;
+            while let Some(change) = changes.next().await {
+                let told = match change {
+                    Change::Tools => peer.notify_tool_list_changed().await,
+                    Change::Prompts => peer.notify_prompt_list_changed().await,
+                    Change::Resources => peer.notify_resource_list_changed().await,
+                    Change::Resource(uri) => {
+                        let wanted = state
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .subscribed
+                            .contains(&uri);
+                        if !wanted {
+                            continue;
                         }
-                        peer.notify_tool_list_changed().await
+                        let param = ResourceUpdatedNotificationParam::new(uri);
+                        peer.notify_resource_updated(param).await
                     }
-                    change = changes.recv() => match change {
-                        Ok(ServerChange { change: Change::Prompts, .. }) => {
-                            peer.notify_prompt_list_changed().await
-                        }
-                        Ok(ServerChange { change: Change::Resources, .. }) => {
-                            peer.notify_resource_list_changed().await
-                        }
-                        Ok(ServerChange { change: Change::Resource(uri), .. }) => {
-                            let wanted = state
-                                .lock()
-                                .unwrap_or_else(PoisonError::into_inner)
-                                .subscribed
-                                .contains(&uri);
-                            if !wanted {
-                                continue;
-                            }
-                            let param = rmcp::model::ResourceUpdatedNotificationParam::new(uri);
-                            peer.notify_resource_updated(param).await
-                        }
-                        Ok(_) | Err(RecvError::Lagged(_)) => Ok(()),
-                        Err(RecvError::Closed) => return,
-                    },
                 };
                 if told.is_err() {
                     return;
@@ -306,64 +273,6 @@ impl Session {
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
-}
-
-fn failed(message: impl Into<String>) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(message)])
-}
-
-/// A session whose definitions count once.
-struct CountedSession {
-    key: String,
-    surface: String,
-}
-
-impl CountedSession {
-    fn count(self, gateway: &Gateway) {
-        gateway.ledger.session(self.key, gateway.broker.catalog().snapshot(), self.surface);
-    }
-}
-
-/// The text of a result, which is what clients hand to a model.
-fn read_by_model(result: &CallToolResult) -> String {
-    let texts = result.content.iter().filter_map(|block| match block {
-        ContentBlock::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-fn execution_stats(gateway: &Gateway) -> CallToolResult {
-    let (here, all) = (gateway.ledger.here(), gateway.ledger.all());
-    let text = format!("{}\n\n{}", stats::table("this gateway", &here), stats::table("all", &all));
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(json!({"here": stats::json(&here), "all": stats::json(&all)}));
-    result
-}
-
-async fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
-    match serde_json::from_value::<SearchRequest>(Value::Object(arguments)) {
-        Ok(request) => {
-            let answer = gateway.guide.search(&request).await;
-            CallToolResult::success(vec![ContentBlock::text(answer.text())])
-        }
-        Err(error) => failed(format!("the arguments do not fit: {error}")),
-    }
-}
-
-async fn get_tool_definition(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    let Some(name) = text("name") else {
-        return failed("\"name\" is missing; say which tool, as in github.create_issue");
-    };
-    match gateway.broker.find(name, text("server")).await {
-        Ok(tool) => {
-            let raw = arguments.get("raw") == Some(&json!(true));
-            let text = if raw { tool.raw.to_string() } else { gateway.guide.definition(&tool) };
-            CallToolResult::success(vec![ContentBlock::text(text)])
-        }
-        Err(error) => failed(error.to_string()),
-    }
 }
 
 impl ServerHandler for Session {
@@ -552,35 +461,24 @@ impl ServerHandler for Session {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut tools = self.gateway.broker.catalog().version();
-        let mut changes = self.gateway.broker.fleet().changes();
-        tools.mark_unchanged();
+        let mut changes = Changes::from_now(&self.gateway.broker);
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
             let _ = self.gateway.passthrough.subscribe(uri).await;
         }
         let sink = context.sink();
         loop {
-            // What the client did not ask for is refused by the sink, and no harm.
-            let _ = tokio::select! {
+            let change = tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = self.left.cancelled() => return Ok(()),
-                changed = tools.changed() => match changed {
-                    Ok(()) => sink.notify_tool_list_changed().await,
-                    Err(_) => return Ok(()),
-                },
-                change = changes.recv() => match change {
-                    Ok(ServerChange { change: Change::Prompts, .. }) => {
-                        sink.notify_prompt_list_changed().await
-                    }
-                    Ok(ServerChange { change: Change::Resources, .. }) => {
-                        sink.notify_resource_list_changed().await
-                    }
-                    Ok(ServerChange { change: Change::Resource(uri), .. }) => {
-                        sink.notify_resource_updated(uri).await
-                    }
-                    Ok(_) | Err(RecvError::Lagged(_)) => Ok(()),
-                    Err(RecvError::Closed) => return Ok(()),
-                },
+                change = changes.next() => change,
+            };
+            // What the client did not ask for is refused by the sink, and no harm.
+            let _ = match change {
+                Some(Change::Tools) => sink.notify_tool_list_changed().await,
+                Some(Change::Prompts) => sink.notify_prompt_list_changed().await,
+                Some(Change::Resources) => sink.notify_resource_list_changed().await,
+                Some(Change::Resource(uri)) => sink.notify_resource_updated(uri).await,
+                None => return Ok(()),
             };
         }
     }

@@ -465,3 +465,35 @@ pub(crate) fn peak_memory(process: u32) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
 }
+
+// A server `bad` beside a server `good`.
+
+pub(crate) const ECHO: &str = "from servers.good import echo\nprint(await echo(text='hello'))";
+
+/// Calls a tool of the server `bad` and prints why it fails.
+pub(crate) fn failing_call(tool: &str) -> String {
+    format!("from servers import bad\nawait bad.{tool}")
+}
+
+/// The server that works answers.
+pub(crate) fn assert_good_works(gateway: &mut Gateway) {
+    assert_eq!(gateway.run(ECHO), "hello");
+}
+
+/// A failing call of `bad`, during which `good` answers. Says why it failed.
+pub(crate) fn failure_beside_good(gateway: &mut Gateway, call: &str) -> String {
+    let bad = gateway.start_code(&failing_call(call));
+    assert_good_works(gateway);
+    let answer = gateway.answer(bad);
+    let outcome = &answer["result"]["structuredContent"];
+    assert_eq!(outcome["success"], false, "{answer}");
+    let message = outcome["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("\"bad\""), "the server is not named: {message}");
+    message
+}
+
+pub(crate) fn assert_has(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in: {text}");
+    }
+}

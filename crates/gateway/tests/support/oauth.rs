@@ -1,5 +1,7 @@
 //! A user with a browser, a configuration of their own, and a server that wants a login.
 
+#![allow(dead_code)]
+
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -465,3 +467,18 @@ fn new_server() -> Option<u16> {
     servers.stdout.read_line(&mut line).unwrap();
     Some(line.trim().parse().unwrap_or_else(|_| panic!("the server did not start: {line:?}")))
 }
+
+pub(crate) const LOGIN_COMMAND: &str = "narrows servers login guarded";
+/// What a person does not call a stall.
+pub(crate) const FAST: Duration = Duration::from_secs(5);
+
+/// Ends the test early where the test tools are not installed.
+macro_rules! world {
+    ($($setting:literal)?) => {
+        match oauth::World::new(concat!($($setting)?)) {
+            Some(world) => world,
+            None => return,
+        }
+    };
+}
+pub(crate) use world;

@@ -4,7 +4,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{Shutdown, TcpListener, TcpStream},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, Output, Stdio},
     sync::{Mutex, mpsc},
     time::{Duration, Instant},
@@ -467,4 +467,23 @@ impl Wire {
     pub(crate) fn leave(&mut self) {
         self.stdin = None;
     }
+}
+
+/// The sentence must say all of this.
+#[track_caller]
+pub(crate) fn says(sentence: &Value, parts: &[&str]) {
+    let sentence = sentence.as_str().unwrap_or_else(|| panic!("{sentence} is no sentence"));
+    for part in parts {
+        assert!(sentence.contains(part), "{sentence:?} does not say {part:?}");
+    }
+}
+
+/// What git says of a repository.
+pub(crate) fn git(repository: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(repository).args(["-c", "user.name=Tester"]);
+    command.args(["-c", "user.email=tester@example.invalid", "-c", "commit.gpgsign=false"]);
+    let output = command.args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout).trim().to_owned()
 }

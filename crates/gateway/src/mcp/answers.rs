@@ -1,0 +1,78 @@
+//! The answers of our own tools, and what they cost a model.
+
+use std::sync::Arc;
+
+use narrows_engine::{ledger::Kind, result_text, search::SearchRequest};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock},
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    client::Client,
+    code::{self, CodeRequest},
+    gateway::Gateway,
+    own_tools::OwnTool,
+};
+use crate::stats;
+
+/// Does what a tool of ours is asked for.
+pub(super) async fn answer(
+    gateway: &Arc<Gateway>,
+    tool: OwnTool,
+    arguments: Map<String, Value>,
+    client: Arc<Client>,
+) -> Result<CallToolResult, ErrorData> {
+    let kind = if tool.runs_code() { Kind::Run } else { Kind::Lookup };
+    let written = format!("{}{}", tool.name(), Value::Object(arguments.clone()));
+    let tab = gateway.ledger.open(kind, &written);
+    let result = match tool {
+        OwnTool::SearchTools => search_tools(gateway, arguments).await,
+        OwnTool::GetToolDefinition => get_tool_definition(gateway, arguments).await,
+        OwnTool::GetExecutionStats => execution_stats(gateway),
+        OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
+            Ok(request) => {
+                code::execute(Arc::clone(gateway), request, client, Arc::clone(&tab)).await?
+            }
+            Err(mistake) => failed(mistake),
+        },
+    };
+    tab.close(&result_text(&result), result.is_error != Some(true));
+    Ok(result)
+}
+
+async fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+    match serde_json::from_value::<SearchRequest>(Value::Object(arguments)) {
+        Ok(request) => said(gateway.guide.search(&request).await.text()),
+        Err(error) => failed(format!("the arguments do not fit: {error}")),
+    }
+}
+
+async fn get_tool_definition(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let Some(name) = text("name") else {
+        return failed("\"name\" is missing; say which tool, as in github.create_issue");
+    };
+    match gateway.broker.find(name, text("server")).await {
+        Ok(tool) if arguments.get("raw") == Some(&json!(true)) => said(tool.raw.to_string()),
+        Ok(tool) => said(gateway.guide.definition(&tool)),
+        Err(error) => failed(error.to_string()),
+    }
+}
+
+fn execution_stats(gateway: &Gateway) -> CallToolResult {
+    let (here, all) = (gateway.ledger.here(), gateway.ledger.all());
+    let text = format!("{}\n\n{}", stats::table("this gateway", &here), stats::table("all", &all));
+    let mut result = said(text);
+    result.structured_content = Some(json!({"here": stats::json(&here), "all": stats::json(&all)}));
+    result
+}
+
+fn said(text: String) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+fn failed(message: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(message)])
+}
