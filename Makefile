@@ -8,9 +8,9 @@ endif
 # One profile for everything, see Cargo.toml.
 CARGO_FLAGS := --release --locked --workspace
 
-.PHONY: test tools format lint boundaries units
+.PHONY: test tools format lint boundaries guest units
 
-test: tools format lint boundaries units
+test: tools format lint boundaries guest units
 
 # What the tests need beside Rust and a C compiler.
 tools:
@@ -25,6 +25,10 @@ lint:
 # What crates must not know, checked where it is cheap; see ARCHITECTURE.md.
 boundaries:
 	scripts/check-boundaries
+
+# The guest's Python, as far as it can be tested without the sandbox.
+guest:
+	python3 -m unittest discover -q -s crates/sandbox/guest/tests
 
 units:
 	cargo test $(CARGO_FLAGS)

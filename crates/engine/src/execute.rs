@@ -4,7 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use narrows_model::{Limits, Outcome, Program};
-use narrows_sandbox::{RunOptions, Sandbox, SandboxConfig, SandboxError, ToolHost, Workspace};
+use narrows_sandbox::{
+    RunOptions, Sandbox, SandboxConfig, SandboxError, Session, ToolHost, Workspace,
+};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
@@ -62,9 +64,10 @@ impl Executor {
         Ok(Self { sandbox: Sandbox::new(config)? })
     }
 
-    /// Runs one program to its end.
+    /// Runs one program to its end, with the variables of its session if it has one.
     pub async fn execute(
         &self,
+        session: Option<&mut Session>,
         request: ExecuteRequest,
         host: &dyn ToolHost,
         cancel: CancellationToken,
@@ -73,7 +76,7 @@ impl Executor {
         check(&limits)?;
         let overflow = Overflow::new(host, &limits, output, workspace.clone());
         let options = RunOptions { limits, workspace };
-        let outcome = self.sandbox.run(program, &overflow, options, cancel).await?;
+        let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         Ok(overflow.finish(outcome))
     }
 }

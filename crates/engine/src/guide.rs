@@ -14,10 +14,15 @@ use crate::{
     codegen::{self, Observation, ToolCode},
     observed::Observed,
     search::{Answer, Finder, Habits, SearchRequest},
+    skills::ListedSkill,
+    state::{Agent, StateError},
 };
 
 /// How long servers may take to say what they have now, before a program is refused.
 const RELISTING_TIME: Duration = Duration::from_secs(2);
+
+/// How many skills stand among the tools that were found.
+const MOST_SKILLS: usize = 3;
 
 /// What is learnt and checked, and where it is kept.
 #[derive(Clone, Debug, Default)]
@@ -60,10 +65,23 @@ impl Guide {
         }
     }
 
-    /// The tools that fit best, or what there is.
-    pub async fn search(&self, request: &SearchRequest) -> Answer {
+    /// The tools that fit best, or what there is; with the skills of an agent among them.
+    pub async fn search(&self, request: &SearchRequest, agent: Option<&Agent>) -> Answer {
         self.broker.learn().await;
-        self.search_known(request)
+        let Some(agent) = agent else { return self.search_known(request) };
+        if request.is_of_skills() {
+            let named = matches!(request.query.trim(), "skills" | "skill");
+            let query = Some(request.query.as_str()).filter(|_| !named);
+            let skills = agent.list_skills(&self.broker, query, None, request.limit).await;
+            return Answer::of_skills(&told(skills), request.detail_level);
+        }
+        let mut answer = self.search_known(request);
+        if request.is_everywhere() {
+            let query = Some(request.query.as_str());
+            let skills = agent.list_skills(&self.broker, query, None, Some(MOST_SKILLS)).await;
+            answer.add_skills(&told(skills));
+        }
+        answer
     }
 
     /// As [`Self::search`], without waiting for servers that have not said what they have.
@@ -157,4 +175,12 @@ impl Guide {
     pub fn broker(&self) -> &Broker {
         &self.broker
     }
+}
+
+/// Tools are found without skills too.
+fn told(skills: Result<Vec<ListedSkill>, StateError>) -> Vec<ListedSkill> {
+    skills.unwrap_or_else(|error| {
+        tracing::warn!(%error, "skills are not searched");
+        Vec::new()
+    })
 }

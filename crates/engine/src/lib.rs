@@ -22,6 +22,8 @@ mod private_file;
 mod program;
 mod recover;
 pub mod search;
+pub mod skills;
+pub mod state;
 pub mod upstream;
 mod value;
 

@@ -115,7 +115,7 @@ impl Media {
 }
 
 /// The kinds that clients show; any other is a file of bytes.
-const KINDS: [(&str, &str); 12] = [
+const KINDS: [(&str, &str); 18] = [
     ("image/png", "png"),
     ("image/jpeg", "jpg"),
     ("image/gif", "gif"),
@@ -128,10 +128,43 @@ const KINDS: [(&str, &str); 12] = [
     ("application/json", "json"),
     ("text/csv", "csv"),
     ("text/plain", "txt"),
+    ("text/markdown", "md"),
+    ("text/html", "html"),
+    ("text/x-python", "py"),
+    ("application/x-ndjson", "jsonl"),
+    ("application/vnd.apache.parquet", "parquet"),
+    ("application/yaml", "yaml"),
 ];
 
 fn extension(mime_type: &str) -> &'static str {
     KINDS.iter().find(|(kind, _)| *kind == mime_type).map_or("bin", |(_, extension)| extension)
+}
+
+/// What a file is, by its name or by how it begins.
+pub(crate) fn type_of(path: &str, begins: &[u8]) -> &'static str {
+    const MAGIC: [(&[u8], &str); 6] = [
+        (b"\x89PNG\r\n", "image/png"),
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"GIF8", "image/gif"),
+        (b"%PDF-", "application/pdf"),
+        (b"SQLite format 3\0", "application/vnd.sqlite3"),
+        (b"PK\x03\x04", "application/zip"),
+    ];
+    let by_content = || MAGIC.iter().find(|(magic, _)| begins.starts_with(magic));
+    let by_text = || match std::str::from_utf8(begins) {
+        Ok(_) => "text/plain",
+        // A character that the end of the piece went through.
+        Err(error) if error.error_len().is_none() => "text/plain",
+        Err(_) => "application/octet-stream",
+    };
+    let named = mime_type_of(path);
+    named.or_else(|| by_content().map(|(_, kind)| *kind)).unwrap_or_else(by_text)
+}
+
+/// Whether clients show it as it is.
+pub(crate) fn is_shown(media_type: &str) -> bool {
+    media_type != "image/svg+xml"
+        && (media_type.starts_with("image/") || media_type.starts_with("audio/"))
 }
 
 fn mime_type_of(path: &str) -> Option<&'static str> {

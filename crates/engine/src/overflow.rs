@@ -12,8 +12,8 @@ use serde_json::{Value, value::RawValue};
 
 /// How much of a large result the caller sees.
 const PREVIEW_BYTES: usize = 1_000;
-/// How many names are tried before giving up on a free one.
-const MOST_NAMES: u32 = 10_000;
+/// How many names are tried before giving up on a free one: others may be taking them too.
+const MOST_TRIES: usize = 1_000;
 
 /// Stands between a program and its host, and keeps what the sandbox drops.
 pub(crate) struct Overflow<'a> {
@@ -145,8 +145,14 @@ pub(crate) fn create(
     stem: &str,
     extension: &str,
 ) -> std::io::Result<(String, WorkspaceFile)> {
+    // Names count on, so that an answer does not name what a later program made.
+    let begins = format!("{stem}-");
+    let number_of = |name: &String| {
+        name.strip_prefix(&begins)?.strip_suffix(extension)?.strip_suffix('.')?.parse::<u32>().ok()
+    };
+    let highest = workspace.names()?.iter().filter_map(number_of).max().unwrap_or(0);
     let mut last = None;
-    for number in 1..=MOST_NAMES {
+    for number in (highest + 1..).take(MOST_TRIES) {
         let name = format!("{stem}-{number}.{extension}");
         match workspace.create(&name) {
             Ok(file) => return Ok((name, file)),
@@ -166,7 +172,7 @@ impl ToolHost for Overflow<'_> {
         self.host.query(query)
     }
 
-    fn module(&self, name: &str) -> Option<ModuleSource> {
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
         self.host.module(name)
     }
 

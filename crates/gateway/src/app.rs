@@ -1,25 +1,33 @@
 //! The composition root: reads the command line, puts the parts together, and runs a command.
 
-use std::{path::Path, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Parser;
 use narrows_engine::{
     Background, Executor, Guide, GuideSettings,
     broker::Broker,
     catalog::{Cache, Catalog},
     ledger::Ledger,
+    state::{Agent, SessionSettings, State, StateSettings},
     upstream::{Fleet, Guard, LoginStore},
 };
-use narrows_model::ServerSpec;
-use narrows_sandbox::{SandboxConfig, Workspace};
+use narrows_model::{Principal, ServerSpec};
+use narrows_sandbox::SandboxConfig;
+use narrows_store::Place;
 
 use crate::{
     bench,
     cli::{self, Cli, Command},
-    config::{Config, ConfigSource, Discovery, Environment, Os, Places},
+    config::{Config, ConfigSource, Discovery, Environment, Os, Places, create_private},
     demo,
     printer::Printer,
+    secret,
 };
 
 /// The exit codes that scripts can rely on.
@@ -44,11 +52,22 @@ pub(crate) fn main() -> ExitCode {
     let exit = match start(cli, printer) {
         Ok(exit) => exit,
         Err(error) => {
-            printer.error(format!("{error:#}"));
+            printer.error(told(&error));
             Exit::Failure
         }
     };
     ExitCode::from(exit as u8)
+}
+
+/// An error with its causes, each said once: many name their cause themselves.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
@@ -63,18 +82,25 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let config = cli.config.as_deref();
+    let at = At { config: cli.config, data: cli.data_dir };
     let exit = runtime.block_on(async {
         match cli.command {
-            Command::Run(args) => cli::run::run(args, Setting::load(config)?, printer).await,
+            Command::Run(args) => cli::run::run(args, Setting::load(&at)?, printer).await,
             Command::Bench(args) => bench::run(args, printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::DemoServer => demo::server::serve().await,
-            Command::Serve(args) => cli::serve::run(args, Setting::load(config)?, printer).await,
-            Command::Servers(args) => cli::servers::run(args, config, printer).await,
-            Command::Tools(args) => cli::tools::run(args, Setting::load(config)?, printer).await,
-            Command::Stats(args) => cli::stats::run(args, Setting::load(config)?, printer),
-            Command::Doctor(args) => cli::doctor::run(args, config, printer).await,
+            Command::Serve(args) => cli::serve::run(args, Setting::load(&at)?, printer).await,
+            Command::Servers(args) => cli::servers::run(args, &at, printer).await,
+            Command::Tools(args) => cli::tools::run(args, Setting::load(&at)?, printer).await,
+            Command::Skills(args) => cli::skills::run(args, Setting::load(&at)?, printer).await,
+            Command::Workspace(args) => {
+                cli::workspace::run(args, Setting::load(&at)?, printer).await
+            }
+            Command::Sessions(args) => cli::sessions::run(args, Setting::load(&at)?, printer).await,
+            Command::Boards(args) => cli::boards::run(args, Setting::load(&at)?, printer).await,
+            Command::Audit(args) => cli::audit::run(args, Setting::load(&at)?, printer).await,
+            Command::Stats(args) => cli::stats::run(args, Setting::load(&at)?, printer),
+            Command::Doctor(args) => cli::doctor::run(args, &at, printer).await,
             Command::Guard | Command::Completions(_) | Command::Import(_) => Ok(Exit::Success),
         }
     });
@@ -92,6 +118,13 @@ pub(crate) fn single_executor() -> anyhow::Result<Executor> {
     Ok(Executor::new(config)?)
 }
 
+/// Where the command line says that things are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct At {
+    pub(crate) config: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
+}
+
 /// The user's directories and configuration.
 #[derive(Debug)]
 pub(crate) struct Setting {
@@ -100,17 +133,20 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    pub(crate) fn load(named: Option<&Path>) -> anyhow::Result<Self> {
-        let (places, source) = Self::find(named)?;
+    pub(crate) fn load(at: &At) -> anyhow::Result<Self> {
+        let (places, source) = Self::find(at)?;
         let config = Config::load(&source)?;
         Ok(Self { places, config })
     }
 
     /// Where everything is, without reading it.
-    pub(crate) fn find(named: Option<&Path>) -> anyhow::Result<(Places, ConfigSource)> {
-        let places = Places::find(Os::current(), &Environment::Process)?;
+    pub(crate) fn find(at: &At) -> anyhow::Result<(Places, ConfigSource)> {
+        let mut places = Places::find(Os::current(), &Environment::Process)?;
         let here = std::env::current_dir().context("the working directory is not there")?;
-        let source = ConfigSource::find(named, &here, &places);
+        if let Some(data) = &at.data {
+            places.data = here.join(data);
+        }
+        let source = ConfigSource::find(at.config.as_deref(), &here, &places);
         Ok((places, source))
     }
 
@@ -140,12 +176,83 @@ impl Setting {
         LoginStore::new(self.places.data.join("logins"))
     }
 
-    /// The directory that programs of clients see as `/workspace`.
-    pub(crate) fn workspace(&self) -> anyhow::Result<Arc<Workspace>> {
-        let path = self.places.data.join("workspace");
-        std::fs::create_dir_all(&self.places.data)
-            .with_context(|| format!("cannot make {}", self.places.data.display()))?;
-        Ok(Workspace::open(path, &self.config.limits)?)
+    /// All that lasts.
+    pub(crate) fn state(&self) -> anyhow::Result<Arc<State>> {
+        state(&self.places, &self.config)
+    }
+
+    /// The agent of this name; whoever uses this machine, if none is named.
+    pub(crate) fn principal(&self, name: Option<&str>) -> anyhow::Result<Principal> {
+        let local = Principal::local();
+        let Some(name) = name.filter(|name| *name != local.name) else { return Ok(local) };
+        let agents = &self.config.keeping.agents;
+        match agents.iter().find(|agent| agent.principal.name == name) {
+            Some(agent) => Ok(agent.principal.clone()),
+            None => {
+                let known = agents.iter().map(|agent| agent.principal.name.as_str());
+                let near = narrows_engine::nearest(name, known);
+                bail!("there is no agent {name:?}{near}; add [agents.{name}] to narrows.toml")
+            }
+        }
+    }
+
+    /// What lasts, as the agent of this name may see it.
+    pub(crate) fn agent(&self, name: Option<&str>) -> anyhow::Result<Agent> {
+        Ok(self.state()?.agent(Arc::new(self.principal(name)?)))
+    }
+}
+
+/// All that lasts, in the places and for the times of a configuration.
+pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<State>> {
+    let keeping = &config.keeping;
+    let named = match std::env::var("NARROWS_STORE") {
+        Ok(url) if !url.is_empty() => Some(url),
+        _ => {
+            let expanded =
+                keeping.store.as_ref().map(|url| url.expand(|name| std::env::var(name).ok()));
+            expanded.transpose().context("store.url")?
+        }
+    };
+    std::fs::create_dir_all(&places.data)
+        .with_context(|| format!("cannot make {}", places.data.display()))?;
+    let store = match named {
+        Some(url) => url.parse().context("the URL of the store")?,
+        None => Place::Sqlite(places.data.join("narrows.db")),
+    };
+    let sessions = SessionSettings {
+        most_live: keeping.most_live,
+        idle: keeping.idle,
+        age: keeping.age,
+        ..SessionSettings::default()
+    };
+    Ok(State::new(StateSettings {
+        store,
+        workspaces: places.data.join("workspaces"),
+        place: place_of(&places.data)?,
+        limits: config.limits.clone(),
+        output_age: keeping.output_age,
+        output_bytes: keeping.output_bytes,
+        sessions,
+    }))
+}
+
+/// What tells the files of this data directory from those of others that share a store.
+fn place_of(data: &Path) -> anyhow::Result<String> {
+    let path = data.join("place");
+    let read = || std::fs::read_to_string(&path).map(|text| text.trim().to_owned());
+    match read() {
+        Ok(place) if !place.is_empty() => Ok(place),
+        _ => {
+            let place = secret::random_hex()?[..12].to_owned();
+            match create_private(&path, &format!("{place}\n"), None) {
+                Ok(()) => Ok(place),
+                // Another process was faster.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(read()?),
+                Err(error) => {
+                    Err(error).with_context(|| format!("cannot write {}", path.display()))
+                }
+            }
+        }
     }
 }
 

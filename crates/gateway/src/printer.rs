@@ -32,6 +32,13 @@ impl Printer {
         }
     }
 
+    /// A file as it is. Unlike with text, it matters whether all of it arrived.
+    pub(crate) fn bytes(self, bytes: &[u8]) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()
+    }
+
     /// Something beside the result that the user should know.
     pub(crate) fn note(self, text: impl AsRef<str>) {
         self.aside("note", "2", text.as_ref());

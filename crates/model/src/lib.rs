@@ -5,12 +5,14 @@
 
 mod limits;
 mod outcome;
+mod principal;
 mod program;
 mod server;
 mod tool;
 
 pub use limits::{LimitHit, LimitKind, Limits};
 pub use outcome::{DroppedBytes, Ending, Failure, Outcome};
+pub use principal::{Access, Principal};
 pub use program::{OutputStream, Program};
 pub use server::{
     Connection, Expose, HttpSpec, HttpTransport, MissingVariable, OAuthSpec, ServerSpec, StdioSpec,

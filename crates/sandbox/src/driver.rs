@@ -20,7 +20,7 @@ use tokio::sync::{
 
 use crate::{
     host::{ModuleSource, Query, ToolCall, ToolFailure, ToolHost},
-    isolate::Report,
+    isolate::{Isolate, Report},
 };
 
 /// The number of a call, whether it succeeded, and the JSON of its value or its failure.
@@ -29,12 +29,27 @@ pub(crate) type Completion = (u64, bool, String);
 /// What a guest tells or asks.
 #[derive(Debug)]
 pub(crate) enum Event {
-    Output { stream: OutputStream, bytes: Bytes },
-    Call { number: u64, tool: String, arguments: String },
+    Output {
+        stream: OutputStream,
+        bytes: Bytes,
+    },
+    Call {
+        number: u64,
+        tool: String,
+        arguments: String,
+    },
     Abandon(u64),
-    Query { name: String, arguments: String, reply: oneshot::Sender<Result<String, String>> },
-    Module { name: String, reply: oneshot::Sender<Option<ModuleSource>> },
-    Finished(Box<Report>),
+    Query {
+        name: String,
+        arguments: String,
+        reply: oneshot::Sender<Result<String, String>>,
+    },
+    Module {
+        name: String,
+        reply: oneshot::Sender<Option<ModuleSource>>,
+    },
+    /// What came of the run, and the interpreter if a session keeps it.
+    Finished(Box<Report>, Option<Box<Isolate>>),
 }
 
 /// What was printed.
@@ -53,13 +68,13 @@ pub(crate) struct Kept {
     partial: Vec<u8>,
 }
 
-/// Answers events until the run is finished; `None` if it ended without a report.
+/// Answers events until the run is finished; no report if it ended without one.
 pub(crate) async fn drive(
     host: &dyn ToolHost,
     limits: &Limits,
     mut events: UnboundedReceiver<Event>,
     completions: UnboundedSender<Completion>,
-) -> (Option<Report>, Printed) {
+) -> (Option<(Report, Option<Box<Isolate>>)>, Printed) {
     let mut printed = Printed::default();
     let mut work = Work::new(host, limits, completions);
     let report = loop {
@@ -67,7 +82,7 @@ pub(crate) async fn drive(
             biased;
             event = events.recv() => match event {
                 Some(Event::Output { stream, bytes }) => printed.add(host, limits, stream, &bytes),
-                Some(Event::Finished(report)) => break Some(*report),
+                Some(Event::Finished(report, kept)) => break Some((*report, kept)),
                 Some(event) => work.begin(event),
                 None => break None,
             },
@@ -135,9 +150,13 @@ impl<'a> Work<'a> {
                 }));
             }
             Event::Module { name, reply } => {
-                let _ = reply.send(self.host.module(&name));
+                let host = self.host;
+                self.running.push(Box::pin(async move {
+                    let _ = reply.send(host.module(name).await);
+                    None
+                }));
             }
-            Event::Output { .. } | Event::Finished(_) => {}
+            Event::Output { .. } | Event::Finished(..) => {}
         }
     }
 

@@ -21,8 +21,8 @@ pub trait ToolHost: Send + Sync {
     }
 
     /// The source of a module that is imported for the first time.
-    fn module(&self, _name: &str) -> Option<ModuleSource> {
-        None
+    fn module(&self, _name: String) -> BoxFuture<'_, Option<ModuleSource>> {
+        Box::pin(std::future::ready(None))
     }
 
     /// The program printed something. Called as it happens, in order.

@@ -26,6 +26,7 @@ use crate::{
     guest::{Guest, SandboxPre, interface},
     meter::{MemoryMeter, thread_cpu_time},
     output::Output,
+    session::{self, Lost},
 };
 
 /// The most that a program can hand to the host in one piece; the guest keeps below it.
@@ -38,7 +39,7 @@ const MOST_UNANSWERED_BYTES: usize = 64 << 20;
 const ENVIRONMENT: [(&str, &str); 4] =
     [("HOME", "/tmp"), ("LANG", "C.UTF-8"), ("TMPDIR", "/tmp"), ("TZ", "UTC")];
 
-/// An instance of the guest that no program has run in yet.
+/// An instance of the guest, in which no program has run yet, or those of one session.
 pub(crate) struct Isolate {
     store: Store<IsolateState>,
     guest: Guest,
@@ -70,9 +71,27 @@ pub(crate) struct Job {
     pub(crate) program: Program,
     pub(crate) limits: Limits,
     pub(crate) workspace: Option<Arc<Workspace>>,
+    pub(crate) session: Option<SessionJob>,
     pub(crate) cancel: CancellationToken,
     pub(crate) events: UnboundedSender<Event>,
     pub(crate) completions: UnboundedReceiver<Completion>,
+}
+
+/// What a session needs on this side.
+#[derive(Debug)]
+pub(crate) struct SessionJob {
+    /// What earlier programs left, for an isolate in which none has run.
+    pub(crate) restore: Option<Arc<[u8]>>,
+}
+
+/// What a session's program left behind. An isolate that could not tell is of no use any more.
+#[derive(Debug)]
+pub(crate) struct SessionReport {
+    pub(crate) state: Result<Arc<[u8]>, String>,
+    /// What cannot be kept in a state, though the isolate has it.
+    pub(crate) fleeting: Lost,
+    /// What earlier programs left and could not be brought back.
+    pub(crate) lost: Lost,
 }
 
 /// What was measured of a run and how it ended.
@@ -87,6 +106,8 @@ pub(crate) struct Report {
     pub(crate) memory_refused: bool,
     /// A quota of the file system was reached at some point.
     pub(crate) files_refused: Option<LimitKind>,
+    /// Of a session's program that came to its end by itself.
+    pub(crate) session: Option<SessionReport>,
 }
 
 #[derive(Debug)]
@@ -99,6 +120,8 @@ pub(crate) enum Ended {
     Cancelled,
     /// `os.abort`, or a fatal error of the interpreter.
     Aborted,
+    /// What earlier programs of the session left cannot be brought back at all.
+    NotRestored(String),
     /// Code that no program can write by accident.
     Trapped(String),
 }
@@ -151,13 +174,17 @@ impl Isolate {
         self.guest.call_warm(&mut self.store).await
     }
 
-    /// Runs the one program of this isolate.
+    /// Runs the one program of this isolate, or the next one of its session.
     pub(crate) async fn run(&mut self, job: Job) -> Report {
-        let Job { program, limits, workspace, cancel, events, completions } = job;
+        let Job { program, limits, workspace, session, cancel, events, completions } = job;
         let started = Instant::now();
         let state = self.store.data_mut();
         let has_workspace = workspace.is_some();
-        state.files = FileSystem::new(workspace, &limits);
+        if session.is_none() || !state.files.is_of(workspace.as_ref()) {
+            state.files = FileSystem::new(workspace, &limits);
+        }
+        // What an earlier program ran into is told already.
+        state.files.refusal();
         state.memory.set_limit(&limits);
         state.stdout.begin(events.clone(), &limits);
         state.stderr.begin(events.clone(), &limits);
@@ -166,19 +193,33 @@ impl Isolate {
             Some(Link { events, completions, calls: 0, unanswered, limits: limits.clone() });
 
         let mut cpu_time = Duration::ZERO;
-        let context = Value::Object(program.context).to_string();
-        let call = self.guest.call_run(
-            &mut self.store,
-            &program.name,
-            &program.source,
-            &context,
-            has_workspace,
-        );
+        let mut lost = Lost::new();
+        let (guest, store) = (&self.guest, &mut self.store);
+        let call = async {
+            if let Some(state) = session.as_ref().and_then(|session| session.restore.as_ref()) {
+                match guest.call_restore(&mut *store, state, has_workspace).await? {
+                    Ok(names) => lost = session::names(&names),
+                    Err(reason) => return Ok(Ended::NotRestored(reason)),
+                }
+            }
+            let context = Value::Object(program.context).to_string();
+            let (name, source) = (&program.name, &program.source);
+            let outcome = guest
+                .call_run(store, name, source, &context, has_workspace, session.is_some())
+                .await?;
+            Ok(Ended::Returned(outcome))
+        };
         let ended = within(call, &limits, started, cancel, &mut cpu_time).await;
+        let wall_time = started.elapsed();
+        let session = match (&ended, session) {
+            (Ended::Returned(_), Some(_)) => Some(self.saved(lost).await),
+            _ => None,
+        };
         let state = self.store.data_mut();
         Report {
+            session,
             ended,
-            wall_time: started.elapsed(),
+            wall_time,
             cpu_time,
             peak_memory_bytes: state.memory.peak,
             tool_calls: state.link.as_ref().map_or(0, |link| link.calls),
@@ -188,10 +229,43 @@ impl Isolate {
     }
 }
 
+/// How long the variables of a session may take to be written down.
+const SAVING_TIME: Duration = Duration::from_secs(10);
+
+impl Isolate {
+    /// The variables that a session's program left, as bytes.
+    async fn saved(&mut self, lost: Lost) -> SessionReport {
+        let limits = Limits { wall_time: SAVING_TIME, cpu_time: SAVING_TIME, ..Limits::default() };
+        let mut given = None;
+        let saving = async {
+            given = Some(self.guest.call_save(&mut self.store).await?);
+            Ok(Ended::Returned(String::new()))
+        };
+        let never = CancellationToken::new();
+        let mut cpu_time = Duration::ZERO;
+        let ended = within(saving, &limits, Instant::now(), never, &mut cpu_time).await;
+        match (given, ended) {
+            (Some((state, names)), _) => {
+                SessionReport { state: Ok(state.into()), fleeting: session::names(&names), lost }
+            }
+            (None, ended) => SessionReport {
+                state: Err(match ended {
+                    Ended::Limit(_) => {
+                        format!("writing them down took over {} s", SAVING_TIME.as_secs())
+                    }
+                    ended => format!("writing them down failed ({ended:?})"),
+                }),
+                fleeting: Lost::new(),
+                lost,
+            },
+        }
+    }
+}
+
 /// Drives the guest until it is done, out of time, or no longer wanted. The guest gives control
 /// back at every tick of the epoch and whenever it waits.
 async fn within(
-    call: impl Future<Output = wasmtime::Result<String>>,
+    call: impl Future<Output = wasmtime::Result<Ended>>,
     limits: &Limits,
     started: Instant,
     cancel: CancellationToken,
@@ -223,10 +297,10 @@ async fn within(
     .await
 }
 
-impl From<wasmtime::Result<String>> for Ended {
-    fn from(returned: wasmtime::Result<String>) -> Self {
+impl From<wasmtime::Result<Ended>> for Ended {
+    fn from(returned: wasmtime::Result<Ended>) -> Self {
         let error = match returned {
-            Ok(outcome) => return Self::Returned(outcome),
+            Ok(ended) => return ended,
             Err(error) => error,
         };
         if let Some(Exceeded(kind)) = error.downcast_ref() {

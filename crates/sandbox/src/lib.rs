@@ -20,8 +20,10 @@ mod report;
 mod runners;
 mod runtime_config;
 mod sandbox;
+mod session;
 mod ticker;
 
-pub use fs::{Workspace, WorkspaceError, WorkspaceFile};
+pub use fs::{FilePart, FoundFile, Workspace, WorkspaceError, WorkspaceFile};
 pub use host::{ModuleSource, NoTools, Query, ToolCall, ToolFailure, ToolHost};
 pub use sandbox::{RunOptions, Sandbox, SandboxConfig, SandboxError};
+pub use session::{Lost, Session};

@@ -85,6 +85,12 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
             Ending::stopped_by(LimitHit::of(LimitKind::Memory, limits))
         }
         Ended::Aborted => failed("Aborted", ABORTED.into()),
+        Ended::NotRestored(reason) => failed(
+            "SessionError",
+            format!(
+                "nothing was run: the session's variables cannot be brought back: {reason}; use another session_id to begin anew"
+            ),
+        ),
         Ended::Trapped(reason) => {
             failed("Crashed", format!("the program crashed the interpreter: {reason}"))
         }

@@ -23,6 +23,7 @@ use crate::{
     pool::Pool,
     report,
     runners::Runners,
+    session::Session,
     ticker::Ticker,
 };
 
@@ -35,12 +36,19 @@ pub struct SandboxConfig {
     pub most_queued: usize,
     /// Isolates that are kept ready.
     pub warm_isolates: usize,
+    /// Sessions whose isolate may be kept between their programs; see [`Session`].
+    pub live_sessions: usize,
 }
 
 impl Default for SandboxConfig {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(2, usize::from);
-        Self { most_runs: cores * 4, most_queued: cores * 64, warm_isolates: cores * 2 }
+        Self {
+            most_runs: cores * 4,
+            most_queued: cores * 64,
+            warm_isolates: cores * 2,
+            live_sessions: 16,
+        }
     }
 }
 
@@ -64,7 +72,7 @@ pub enum SandboxError {
     Lost,
 }
 
-/// Runs programs, each in a fresh isolate.
+/// Runs programs, each in a fresh isolate or in that of its session.
 #[derive(Debug)]
 pub struct Sandbox {
     pool: Arc<Pool>,
@@ -78,7 +86,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// Loads the interpreter. Warm isolates are made in the background.
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
-        let isolates = config.most_runs + config.warm_isolates + 1;
+        let isolates = config.most_runs + config.warm_isolates + config.live_sessions + 1;
         let isolates = u32::try_from(isolates).unwrap_or(u32::MAX / 64);
         let engine = guest::engine(isolates).map_err(SandboxError::Start)?;
         let pool = Arc::new(Pool::new(&engine, config.warm_isolates).map_err(SandboxError::Start)?);
@@ -114,6 +122,19 @@ impl Sandbox {
         options: RunOptions,
         cancel: CancellationToken,
     ) -> Result<Outcome, SandboxError> {
+        self.run_in(None, program, host, options, cancel).await
+    }
+
+    /// As [`Self::run`], with the variables that earlier programs of a session left, which are
+    /// changed only if the program comes to its end by itself.
+    pub async fn run_in(
+        &self,
+        mut session: Option<&mut Session>,
+        program: Program,
+        host: &dyn ToolHost,
+        options: RunOptions,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, SandboxError> {
         let RunOptions { limits, workspace } = options;
         let Some(_place) = self.place(&cancel).await? else {
             return Ok(never_started());
@@ -122,10 +143,15 @@ impl Sandbox {
         let _stop_when_dropped = stop.clone().drop_guard();
         let (events, incoming) = mpsc::unbounded_channel();
         let (completed, completions) = mpsc::unbounded_channel();
+        let (kept, session_job) = match &mut session {
+            Some(session) => session.begin(),
+            None => (None, None),
+        };
         let job = Job {
             program,
             limits: limits.clone(),
             workspace,
+            session: session_job,
             cancel: stop,
             events: events.clone(),
             completions,
@@ -135,13 +161,23 @@ impl Sandbox {
         self.runners.submit(move |runtime| {
             let _ticking = ticker.tick();
             runtime.block_on(async {
-                match pool.take().await {
+                let isolate = match kept {
+                    Some(isolate) => Ok(isolate),
+                    None => pool.take().await.map(Box::new),
+                };
+                match isolate {
                     Ok(mut isolate) => {
                         let report = isolate.run(job).await;
+                        let (mut kept, mut done) = (None, None);
+                        match &report.session {
+                            Some(session) if session.state.is_ok() => kept = Some(isolate),
+                            _ => done = Some(isolate),
+                        }
                         // Before the isolate is taken apart. The caller may be gone.
-                        let _ = events.send(Event::Finished(Box::new(report)));
+                        let _ = events.send(Event::Finished(Box::new(report), kept));
                         // The system may have put the caller behind us on this processor.
                         thread::yield_now();
+                        drop(done.take());
                     }
                     Err(error) => {
                         let _ = failed.send(error);
@@ -151,7 +187,14 @@ impl Sandbox {
         })?;
         let (report, printed) = driver::drive(host, &limits, incoming, completed).await;
         match report {
-            Some(report) => Ok(report::outcome(report, printed, &limits)),
+            Some((mut report, kept)) => {
+                let left = report.session.take();
+                let mut outcome = report::outcome(report, printed, &limits);
+                if let Some(session) = session {
+                    outcome.notes.extend(session.end(left, kept));
+                }
+                Ok(outcome)
+            }
             None => Err(failure.try_recv().map_or(SandboxError::Lost, SandboxError::Start)),
         }
     }

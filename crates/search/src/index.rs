@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use crate::{
     document::FIELDS,
     parts::parts,
-    segment::Segment,
+    segment::{Posting, Segment},
     table::{Table, cosine},
     words::Stems,
 };
@@ -27,6 +27,13 @@ const FLOOR_MEANING: f32 = 0.65;
 const FLOOR_SUM: f32 = 1.8;
 /// Without a word of the query, what means less of the same is chance.
 const LEAST_MEANING: f32 = 0.3;
+
+/// With more documents than this, only those are looked at closely that have the most of the
+/// query's words: this many of them.
+const ALL_LOOKED_AT: usize = 20_000;
+const LOOKED_AT: usize = 1_000;
+/// And words count only that less than one in so many documents has.
+const TELLING_SHARE: usize = 5;
 
 /// The tools of all servers, ready to be searched.
 #[derive(Debug, Default)]
@@ -115,9 +122,11 @@ impl Index {
         if selection.method == Method::Bm25 {
             return self.best(&self.by_words(query, &mut stems).0, selection);
         }
-        let units = self.units(query, &mut stems);
-        let mut scores: Vec<f32> =
-            (0..self.documents).map(|document| Self::fused(&units, document)).collect();
+        let (units, looked_at) = self.units(query, &mut stems);
+        let mut scores = vec![0.0; self.documents];
+        for document in looked_at {
+            scores[document] = Self::fused(&units, document);
+        }
         let mut gained = HashSet::new();
         for (segment, document, gain) in &selection.bonus {
             let start = self.starts.get(*segment as usize).copied().unwrap_or(usize::MAX);
@@ -139,25 +148,31 @@ impl Index {
         if fits { hits } else { Vec::new() }
     }
 
-    /// The whole query, and its parts if there are several.
-    fn units(&self, query: &str, stems: &mut Stems) -> Vec<Unit> {
-        let mut texts = parts(query, stems);
-        if texts.len() > 1 {
-            texts.insert(0, query.to_owned());
-        } else {
-            texts = vec![query.to_owned()];
+    /// The whole query, and its parts if there are several; and the documents to look at.
+    fn units(&self, query: &str, stems: &mut Stems) -> (Vec<Unit>, Vec<usize>) {
+        let mut texts = vec![query.to_owned()];
+        let is_large = self.documents > ALL_LOOKED_AT;
+        let parts = if is_large { Vec::new() } else { parts(query, stems) };
+        if parts.len() > 1 {
+            texts.extend(parts);
         }
         let mut units: Vec<Unit> = texts.iter().map(|text| self.unit(text, stems)).collect();
+        let looked_at: Vec<usize> = match is_large {
+            true => most(&units[0].words, LOOKED_AT),
+            false => (0..self.documents).collect(),
+        };
         let table = Table::shared();
         let wanted: Vec<Vec<i16>> = texts.iter().map(|text| table.vector(text)).collect();
         // All at once for each document: reading its vector from memory is half of the work.
-        let vectors = self.segments.iter().flat_map(|one| one.vectors.chunks(table.columns));
-        for vector in vectors {
+        for document in &looked_at {
+            let segment = self.starts.partition_point(|start| start <= document) - 1;
+            let at = (document - self.starts[segment]) * table.columns;
+            let vector = &self.segments[segment].vectors[at..at + table.columns];
             for (unit, wanted) in units.iter_mut().zip(&wanted) {
-                unit.meaning.push(cosine(wanted, vector));
+                unit.meaning[*document] = cosine(wanted, vector);
             }
         }
-        units
+        (units, looked_at)
     }
 
     /// Half by the whole query, half by the part that fits best.
@@ -186,7 +201,7 @@ impl Index {
             best_words: words.iter().copied().fold(0.0, f32::max),
             words,
             coverage,
-            meaning: Vec::with_capacity(self.documents),
+            meaning: vec![0.0; self.documents],
             // Without a word that the table knows whole, the direction of a text is chance.
             is_meaningful: Table::shared().knows(text, stems),
         }
@@ -197,10 +212,20 @@ impl Index {
         let mut scores = vec![0.0; self.documents];
         let mut coverage = vec![0.0; self.documents];
         let mut total = 0.0;
+        let mut all: Vec<(usize, Vec<Option<&Vec<Posting>>>)> = Vec::new();
         for stem in stems.distinct(text) {
             let lists = self.segments.iter().map(|segment| segment.postings.get(stem.as_str()));
             let lists: Vec<_> = lists.collect();
-            let rarity = self.rarity(lists.iter().flatten().map(|list| list.len()).sum());
+            all.push((lists.iter().flatten().map(|list| list.len()).sum(), lists));
+        }
+        if self.documents > ALL_LOOKED_AT {
+            // What nearly all have tells nothing, and takes the most time.
+            let fewest = all.iter().map(|(having, _)| *having).filter(|having| *having > 0).min();
+            let most = fewest.unwrap_or(0).max(self.documents / TELLING_SHARE);
+            all.retain(|(having, _)| *having <= most);
+        }
+        for (having, lists) in all {
+            let rarity = self.rarity(having);
             total += rarity;
             for ((list, segment), start) in lists.iter().zip(&self.segments).zip(&self.starts) {
                 for posting in list.iter().flat_map(|list| list.iter()) {
@@ -261,4 +286,15 @@ impl Index {
         hits.sort_unstable_by(order);
         hits
     }
+}
+
+/// The documents with the largest scores above zero, in the order of the documents.
+fn most(scores: &[f32], count: usize) -> Vec<usize> {
+    let mut having: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
+    if having.len() > count {
+        having.select_nth_unstable_by(count, |a, b| scores[*b].total_cmp(&scores[*a]));
+        having.truncate(count);
+        having.sort_unstable();
+    }
+    having
 }

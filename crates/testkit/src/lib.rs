@@ -13,8 +13,10 @@ use std::{
 use serde_json::Value;
 
 mod chance;
+mod postgres;
 
 pub use chance::Chance;
+pub use postgres::Postgres;
 
 /// The top of the repository.
 pub fn repository() -> PathBuf {

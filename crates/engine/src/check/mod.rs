@@ -44,6 +44,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use depth::is_too_deep;
 pub use finding::Finding;
 pub use known::{ByFullName, Known, KnownParameter, KnownTool};
 pub use program::check;

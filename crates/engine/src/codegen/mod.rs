@@ -42,6 +42,7 @@ pub(crate) use definition::{is_wrapped, unwrapped};
 pub use example::example;
 pub use names::{ToolName, ToolNames, module_names, parameter_names};
 pub use notes::summary_line;
+pub(crate) use reserved::is_identifier;
 pub use signature::signature;
 pub use stub::{StubTool, stub};
 pub use wrapper::{PREAMBLE, ToolCode};

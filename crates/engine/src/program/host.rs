@@ -15,6 +15,7 @@ use crate::{
     ledger::Tab,
     media::Media,
     search::{Answer, SearchRequest},
+    state::Agent,
     upstream::Caller,
     value::{self, Given},
 };
@@ -28,6 +29,7 @@ pub struct ProgramHost {
     tab: Option<Arc<Tab>>,
     caller: Arc<dyn Caller>,
     media: Arc<Media>,
+    agent: Option<Agent>,
     output: Output,
 }
 
@@ -38,7 +40,7 @@ impl ProgramHost {
         media: Arc<Media>,
         output: impl Fn(OutputStream, &str) + Send + Sync + 'static,
     ) -> Self {
-        Self { guide, tab: None, caller, media, output: Box::new(output) }
+        Self { guide, tab: None, caller, media, agent: None, output: Box::new(output) }
     }
 
     /// What the program's calls would have cost a model is written on this.
@@ -46,11 +48,25 @@ impl ProgramHost {
         Self { tab: Some(tab), ..self }
     }
 
-    fn broker(&self) -> &Broker {
+    /// Files, skills, boards and shared values are those that this agent may see.
+    pub fn for_agent(self, agent: Agent) -> Self {
+        Self { agent: Some(agent), ..self }
+    }
+
+    pub(super) fn agent(&self) -> Result<&Agent, ToolFailure> {
+        self.agent.as_ref().ok_or_else(|| {
+            ToolFailure::new("nothing is kept here: no store is configured for this program")
+        })
+    }
+
+    pub(super) fn broker(&self) -> &Broker {
         self.guide.broker()
     }
 
     async fn call_tool(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
+        if let Some(own) = name.strip_prefix("narrows:") {
+            return self.call_own(own, arguments).await;
+        }
         let tool = self.broker().find(name, None).await.map_err(|error| failure(&error, None))?;
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
         let request = arguments.get();
@@ -84,7 +100,7 @@ impl ProgramHost {
             }
             "search_tools" => {
                 let request: SearchRequest = parse(arguments)?;
-                Ok(match self.guide.search(&request).await {
+                Ok(match self.guide.search(&request, self.agent.as_ref()).await {
                     Answer::Tools(found) => json!(found.tools),
                     Answer::Overview(servers) => json!(servers),
                 })
@@ -92,18 +108,24 @@ impl ProgramHost {
             "get_tool_definition" => {
                 let wanted: DefinitionRequest = parse(arguments)?;
                 let tool = self.broker().find(&wanted.name, wanted.server.as_deref()).await;
-                let tool = tool.map_err(|error| failure(&error, None))?;
-                Ok(match wanted.raw {
-                    true => tool.raw.clone(),
-                    false => json!(self.guide.definition(&tool)),
-                })
+                let error = match tool {
+                    Ok(tool) if wanted.raw => return Ok(tool.raw.clone()),
+                    Ok(tool) => return Ok(json!(self.guide.definition(&tool))),
+                    Err(error) => error,
+                };
+                // Searches find skills too.
+                let skill = match &self.agent {
+                    Some(agent) => agent.skill_definition(&wanted.name).await,
+                    None => None,
+                };
+                skill.map(Value::String).ok_or_else(|| failure(&error, None))
             }
             "list_servers" => Ok(json!(self.servers())),
             "display" => {
                 let shown = self.media.display(parse(arguments)?);
                 shown.map_err(|error| ToolFailure::new(error.to_string()))
             }
-            other => Err(ToolFailure::new(format!("{other:?} is not available here"))),
+            other => self.answer_state(other, arguments).await,
         }
     }
 
@@ -159,7 +181,7 @@ struct DefinitionRequest {
     raw: bool,
 }
 
-fn parse<T: DeserializeOwned>(arguments: &RawValue) -> Result<T, ToolFailure> {
+pub(super) fn parse<T: DeserializeOwned>(arguments: &RawValue) -> Result<T, ToolFailure> {
     serde_json::from_str(arguments.get())
         .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
 }
@@ -191,8 +213,13 @@ impl ToolHost for ProgramHost {
         Box::pin(async move { raw(self.answer(&query.name, &query.arguments).await?) })
     }
 
-    fn module(&self, name: &str) -> Option<ModuleSource> {
-        modules::source(self.broker().catalog(), name)
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
+        Box::pin(async move {
+            match (&self.agent, name.strip_prefix("skills.")) {
+                (Some(agent), Some(skill)) => agent.skill_module(self.broker(), skill).await,
+                _ => modules::source(self.broker().catalog(), &name),
+            }
+        })
     }
 
     fn output(&self, stream: OutputStream, text: &str) {

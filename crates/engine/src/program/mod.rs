@@ -2,5 +2,6 @@
 
 mod host;
 mod modules;
+mod state;
 
 pub use host::ProgramHost;

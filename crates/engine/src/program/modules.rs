@@ -1,5 +1,5 @@
 //! The Python modules that programs import: `servers` and its parts, `client`,
-//! `tool_discovery`. Their work is done by `_narrows.tools` in the guest; what is written here is
+//! `tool_discovery`, `skills`. Their work is done by `_narrows.tools` in the guest; what is written here is
 //! only what differs from one gateway to another.
 
 use narrows_sandbox::ModuleSource;
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{catalog::Catalog, codegen::PREAMBLE};
 
+const SKILLS: &str = include_str!("skills.py");
 const CLIENT: &str = include_str!("client.py");
 const TOOL_DISCOVERY: &str = include_str!("tool_discovery.py");
 
@@ -21,6 +22,10 @@ pub(super) fn source(catalog: &Catalog, name: &str) -> Option<ModuleSource> {
                  from _narrows.tools import package as _package\n\
                  __all__, __getattr__, __dir__ = _package(__name__, {list})\n"
             );
+            return Some(ModuleSource { source, is_package: true });
+        }
+        "skills" => {
+            let source = SKILLS.to_owned();
             return Some(ModuleSource { source, is_package: true });
         }
         "client" => CLIENT.to_owned(),

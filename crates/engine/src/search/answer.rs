@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::Detail;
-use crate::{catalog::Tool, codegen};
+use crate::{catalog::Tool, codegen, skills::ListedSkill};
 
 /// What a search gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,9 +31,12 @@ pub struct Tools {
     pub(super) detail: Detail,
 }
 
-/// A tool that was found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A tool or a skill that was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
+    /// Only of skills, so that tools cost no more tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
     pub server: String,
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +46,9 @@ pub struct Found {
     pub import_line: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
+    /// How well it fits.
+    #[serde(skip)]
+    pub(super) score: f32,
 }
 
 /// A server in the overview.
@@ -59,6 +65,8 @@ impl Found {
     pub fn new(tool: &Tool, detail: Detail, definition: impl FnOnce() -> String) -> Self {
         let described = detail == Detail::WithDescription;
         Self {
+            kind: None,
+            score: 0.0,
             server: tool.module.clone(),
             name: tool.name.python.clone(),
             description: described.then(|| codegen::summary_line(tool.description())),
@@ -69,7 +77,47 @@ impl Found {
     }
 }
 
+impl Found {
+    fn skill(skill: &ListedSkill, detail: Detail) -> Self {
+        let mut description = format!("skill: {}", codegen::summary_line(&skill.description));
+        if !skill.changed.is_empty() {
+            description += &format!(" (tools changed: {})", skill.changed.join("; "));
+        }
+        let import = format!("from skills import {}", skill.name);
+        Self {
+            kind: Some("skill"),
+            score: skill.score,
+            server: "skills".to_owned(),
+            name: skill.name.clone(),
+            definition: (detail == Detail::Full)
+                .then(|| format!("{import}\n{}\n    {description}\n", skill.signature)),
+            description: (detail == Detail::WithDescription).then_some(description),
+            import_line: (detail != Detail::NameOnly).then_some(import),
+        }
+    }
+}
+
 impl Answer {
+    /// Puts skills among the tools, each where it fits.
+    pub(crate) fn add_skills(&mut self, skills: &[ListedSkill]) {
+        let Self::Tools(found) = self else { return };
+        for skill in skills {
+            let at = found.tools.iter().position(|tool| tool.score < skill.score);
+            let at = at.unwrap_or(found.tools.len());
+            found.tools.insert(at, Found::skill(skill, found.detail));
+        }
+        if !skills.is_empty() && found.total.is_none() {
+            found.hint = None;
+        }
+    }
+
+    /// Nothing but skills.
+    pub(crate) fn of_skills(skills: &[ListedSkill], detail: Detail) -> Self {
+        let tools = skills.iter().map(|skill| Found::skill(skill, detail)).collect();
+        let hint = skills.is_empty().then(|| "no skill fits; save one with save_skill".to_owned());
+        Self::Tools(Tools { tools, total: None, hint, detail })
+    }
+
     /// The tools, if it is about tools.
     pub fn tools(&self) -> &[Found] {
         match self {
@@ -95,7 +143,10 @@ impl Tools {
             Detail::Full => {
                 let parts = self.tools.iter().map(|found| {
                     let definition = found.definition.as_deref().unwrap_or_default();
-                    format!("# servers.{}\n{definition}", found.server)
+                    match found.kind {
+                        Some(kind) => format!("# {kind}\n{definition}"),
+                        None => format!("# servers.{}\n{definition}", found.server),
+                    }
                 });
                 parts.collect::<Vec<_>>().join("\n")
             }

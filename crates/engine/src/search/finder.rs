@@ -56,7 +56,7 @@ impl Finder {
         let indexed = self.indexed(&catalog.snapshot());
         let scope = Scope::of(&indexed, request);
         let query = request.query.trim();
-        let mut tools: Vec<&Arc<Tool>>;
+        let mut tools: Vec<(&Arc<Tool>, f32)>;
         let mut total = None;
         let mut hint = None;
         if query.is_empty() && scope.is_all() {
@@ -70,7 +70,7 @@ impl Finder {
         let listed = named.or_else(|| query.is_empty().then(|| scope.clone()));
         match listed {
             Some(listed) => {
-                tools = listed.tools(&indexed).collect();
+                tools = listed.tools(&indexed).map(|tool| (tool, 0.0)).collect();
                 let limit = request.limit.unwrap_or(LISTED);
                 if tools.len() > limit {
                     let more = tools.len() - limit;
@@ -88,7 +88,10 @@ impl Finder {
             }
         }
         let detail = request.detail_level;
-        let tools = tools.into_iter().map(|tool| Found::new(tool, detail, || define(tool)));
+        let tools = tools.into_iter().map(|(tool, score)| {
+            let found = Found::new(tool, detail, || define(tool));
+            Found { score, ..found }
+        });
         Answer::Tools(Tools { tools: tools.collect(), total, hint, detail })
     }
 
@@ -98,7 +101,7 @@ impl Finder {
         scope: &Scope,
         query: &str,
         limit: usize,
-    ) -> Vec<&'a Arc<Tool>> {
+    ) -> Vec<(&'a Arc<Tool>, f32)> {
         let stems = narrows_search::stems(query);
         let bonuses = self.habits.as_ref().map(|habits| habits.bonuses(&stems)).unwrap_or_default();
         let mut bonus: Vec<(u32, u32, f32)> = Vec::new();
@@ -114,12 +117,15 @@ impl Finder {
         let segments = scope.segments.clone();
         let selection = Selection { limit, segments, bonus, ..Selection::default() };
         let hits = indexed.index.search(query, &selection);
-        let tools: Vec<&Arc<Tool>> = hits
+        let tools: Vec<(&Arc<Tool>, f32)> = hits
             .iter()
-            .filter_map(|hit| indexed.servers.get(hit.segment)?.tools.tools.get(hit.document))
+            .filter_map(|hit| {
+                let server = indexed.servers.get(hit.segment)?;
+                Some((server.tools.tools.get(hit.document)?, hit.score))
+            })
             .collect();
         if let Some(habits) = &self.habits {
-            habits.searched(&stems, tools.iter().map(|tool| tool.id.clone()).collect());
+            habits.searched(&stems, tools.iter().map(|(tool, _)| tool.id.clone()).collect());
         }
         tools
     }

@@ -34,6 +34,20 @@ pub struct SearchRequest {
     pub category: Option<String>,
 }
 
+impl SearchRequest {
+    /// Whether it is about skills alone.
+    pub(crate) fn is_of_skills(&self) -> bool {
+        let names = [&self.server, &self.category];
+        names.into_iter().flatten().any(|name| matches!(name.as_str(), "skills" | "skill"))
+            || matches!(self.query.trim(), "skills" | "skill")
+    }
+
+    /// Whether anything may fit, wherever it is.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        self.server.is_none() && self.category.is_none() && !self.query.trim().is_empty()
+    }
+}
+
 /// Models write `"10"` and `10.0` too.
 fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     let value = Value::deserialize(deserializer)?;

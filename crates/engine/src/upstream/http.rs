@@ -31,14 +31,17 @@ pub(super) fn prepare_tls() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// A client for all servers. Redirects are not followed: they would carry our headers along.
-pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
+/// How we speak HTTP to anybody.
+pub fn client_builder() -> reqwest::ClientBuilder {
     prepare_tls();
     reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("narrows/", env!("CARGO_PKG_VERSION")))
-        .build()
+}
+
+/// A client for all servers. Redirects are not followed: they would carry our headers along.
+pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
+    client_builder().redirect(reqwest::redirect::Policy::none()).build()
 }
 
 /// A client that keeps tool definitions as they came.

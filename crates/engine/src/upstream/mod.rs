@@ -29,5 +29,6 @@ pub use error::UpstreamError;
 pub use fleet::Fleet;
 pub use guard::Guard;
 pub use handler::{Change, ServerChange};
+pub use http::client_builder;
 pub use login::{Login, LoginError, LoginStore};
 pub use server::{Health, Status};

@@ -87,11 +87,12 @@ impl ToolHost for Echo {
         Box::pin(std::future::ready(Ok(call.arguments)))
     }
 
-    fn module(&self, name: &str) -> Option<ModuleSource> {
-        (name == "client").then(|| ModuleSource {
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
+        let source = (name == "client").then(|| ModuleSource {
             source: "from _narrows.calls import call as call_mcp_tool".into(),
             is_package: false,
-        })
+        });
+        Box::pin(std::future::ready(source))
     }
 }
 

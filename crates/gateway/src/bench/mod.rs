@@ -9,6 +9,7 @@ mod python;
 mod sandbox;
 mod search;
 mod statistics;
+mod store;
 mod tokens;
 
 use crate::{
@@ -34,6 +35,11 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
         Benchmark::Search(args) => {
             let report = search::measure(&args.tools, args.queries.as_deref())?;
             if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+        Benchmark::Store(args) => {
+            let json = args.json;
+            let report = store::measure(args, printer).await?;
+            if json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
         Benchmark::Check(args) => {
             let report = check::measure(&args.catalog)?;

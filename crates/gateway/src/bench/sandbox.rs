@@ -147,7 +147,12 @@ async fn throughput(sandbox: &Sandbox, samples: u32) -> anyhow::Result<(f64, usi
 
 /// What a warm isolate adds to the memory of the process.
 async fn idle_isolate_bytes() -> anyhow::Result<u64> {
-    let config = |warm_isolates| SandboxConfig { most_runs: 1, most_queued: 1, warm_isolates };
+    let config = |warm_isolates| SandboxConfig {
+        most_runs: 1,
+        most_queued: 1,
+        warm_isolates,
+        live_sessions: 0,
+    };
     let few = Sandbox::new(config(1))?;
     few.warmed().await;
     let before = resident_bytes()?;

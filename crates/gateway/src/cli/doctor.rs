@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::servers::probe;
 use crate::{
-    app::{self, Exit, Setting},
+    app::{self, At, Exit, Setting},
     config::{Config, Places},
     printer::Printer,
 };
@@ -52,12 +52,8 @@ impl Check {
     }
 }
 
-pub(crate) async fn run(
-    args: DoctorArgs,
-    config: Option<&Path>,
-    printer: Printer,
-) -> anyhow::Result<Exit> {
-    let (places, source) = Setting::find(config)?;
+pub(crate) async fn run(args: DoctorArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
+    let (places, source) = Setting::find(at)?;
     let mut checks = vec![sandbox().await];
     checks.extend(directories(&places));
     match Config::load(&source) {
@@ -101,7 +97,8 @@ async fn sandbox() -> Check {
         let executor = app::single_executor()?;
         let program = Program::new("import sys; result = sys.version.split()[0]");
         let request = ExecuteRequest { program, ..ExecuteRequest::default() };
-        Ok::<_, anyhow::Error>(executor.execute(request, &NoTools, CancellationToken::new()).await?)
+        let cancel = CancellationToken::new();
+        Ok::<_, anyhow::Error>(executor.execute(None, request, &NoTools, cancel).await?)
     };
     match ran.await {
         Ok(outcome) if outcome.is_success() => Check::good(

@@ -1,5 +1,7 @@
 //! What the user can write on the command line.
 
+pub(crate) mod audit;
+pub(crate) mod boards;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod import;
@@ -7,8 +9,12 @@ pub(crate) mod login;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod servers;
+pub(crate) mod sessions;
+mod skill_exchange;
+pub(crate) mod skills;
 pub(crate) mod stats;
 pub(crate) mod tools;
+pub(crate) mod workspace;
 
 use std::path::PathBuf;
 
@@ -21,6 +27,9 @@ pub(crate) struct Cli {
     /// The configuration: narrows.toml, or any client's JSON with mcpServers
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Where what lasts is kept: the store, workspaces, logins
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -42,6 +51,18 @@ pub(crate) enum Command {
     /// Run a Python program in the sandbox
     #[command(after_help = run::AFTER_HELP)]
     Run(run::RunArgs),
+    /// Skills: Python that agents saved, shared and tested
+    #[command(after_help = skills::AFTER_HELP)]
+    Skills(skills::SkillsArgs),
+    /// Files that agents keep
+    #[command(after_help = workspace::AFTER_HELP)]
+    Workspace(workspace::WorkspaceArgs),
+    /// Sessions: variables that are kept between programs
+    Sessions(sessions::SessionsArgs),
+    /// Messages and values that agents share
+    Boards(boards::BoardsArgs),
+    /// Who did what
+    Audit(audit::AuditArgs),
     /// Tokens that models saw, and what direct calls would have cost
     Stats(stats::StatsArgs),
     /// Check that everything works, and say how to mend what does not
@@ -83,12 +104,33 @@ pub(crate) enum Benchmark {
     Search(SearchBenchArgs),
     /// What tool definitions and answers cost in tokens, on a catalog of real tools
     Tokens(CatalogBenchArgs),
+    /// Listing, search and insertion in a store that holds much
+    Store(StoreBenchArgs),
     /// How long a program is looked at before it runs, with a catalog of real tools
     Check(CatalogBenchArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchOptions {
+    /// How many times each thing is measured
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) samples: u32,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreBenchArgs {
+    /// How many skills it holds
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) skills: usize,
+    /// An empty database, such as postgres://…; a file that goes away again if none is named
+    #[arg(long)]
+    pub(crate) url: Option<String>,
+    /// How many audit entries it holds
+    #[arg(long, default_value_t = 1_000_000)]
+    pub(crate) audit: usize,
     /// How many times each thing is measured
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) samples: u32,

@@ -13,7 +13,8 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use narrows_engine::{
-    Background, ExecuteRequest, OutputUse, ProgramHost, media::Media, upstream::Nobody,
+    Background, ExecuteRequest, OutputUse, ProgramHost, media::Media, state::SessionRun,
+    upstream::Nobody,
 };
 use narrows_model::{Ending, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::Workspace;
@@ -64,6 +65,12 @@ pub(crate) struct RunArgs {
     /// A directory that the program sees as /workspace
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
+    /// Run it as this agent, in its workspace: one of [agents] in narrows.toml, or `local`
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Keep its variables for the next program of this session, as a notebook does
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
     /// Print the outcome as one JSON document when the program has ended
     #[arg(long)]
     json: bool,
@@ -71,13 +78,19 @@ pub(crate) struct RunArgs {
 
 pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> anyhow::Result<Exit> {
     let json = args.json;
-    let request = match request(args) {
+    let agent = setting.agent(args.agent.as_deref())?;
+    let session = args.session.clone();
+    let own_workspace = args.agent.is_some() || session.is_some();
+    let mut request = match request(args) {
         Ok(request) => request,
         Err(error) => {
             printer.error(format!("{error:#}"));
             return Ok(Exit::WrongUse);
         }
     };
+    if own_workspace && request.workspace.is_none() {
+        request.workspace = Some(agent.workspace()?);
+    }
     let executor = app::single_executor()?;
     let cancel = CancellationToken::new();
     let interrupt = cancel.clone();
@@ -96,8 +109,11 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let executed = match guide.refuse(&request.program).await {
         Some(outcome) => Ok(outcome),
         None => {
-            let host = ProgramHost::new(Arc::clone(&guide), Arc::new(Nobody), media, output);
-            executor.execute(request, &host, cancel).await
+            let host = ProgramHost::new(Arc::clone(&guide), Arc::new(Nobody), media, output)
+                .for_agent(agent.clone());
+            let executor = &executor;
+            let run = SessionRun { executor, request, session: session.as_deref(), cancel };
+            agent.run(run, &host).await
         }
     };
     broker.fleet().shut_down().await;

@@ -4,18 +4,20 @@ use std::{
     io::IsTerminal,
     net::SocketAddr,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context, bail};
 use clap::Args;
 use narrows_engine::Background;
+use narrows_model::{Principal, Template};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{Exit, FLUSH_TIME, Setting},
-    config::{HttpSettings, create_private},
+    config::create_private,
     mcp::{self, Gateway, Surface},
     printer::Printer,
     secret,
@@ -45,6 +47,9 @@ pub(crate) struct ServeArgs {
     /// Which of Narrows' own tools clients see
     #[arg(long, value_enum, default_value_t)]
     surface: Surface,
+    /// The agent that clients are who do not say otherwise: one of [agents] in narrows.toml
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
 }
 
 pub(crate) async fn run(
@@ -54,12 +59,13 @@ pub(crate) async fn run(
 ) -> anyhow::Result<Exit> {
     start_logging();
     let broker = setting.broker()?;
-    let workspace = setting.workspace()?;
+    let state = setting.state()?;
+    let principal = setting.principal(args.agent.as_deref())?;
     let limits = setting.config.limits.clone();
     let background = Background::default();
     let guide = setting.guide(broker.clone(), &background);
     let ledger = setting.ledger(&background);
-    let gateway = Gateway::new(guide, ledger, limits, Some(workspace), args.surface);
+    let gateway = Gateway::new(guide, ledger, limits, state, principal, args.surface);
     let stop = CancellationToken::new();
     tokio::spawn(wait_for_signal(stop.clone()));
     let status = StatusFile::new(&setting.places);
@@ -77,7 +83,7 @@ pub(crate) async fn run(
             let listener = TcpListener::bind(listen)
                 .await
                 .with_context(|| format!("cannot listen on {listen}"))?;
-            let (door, shown) = door(&settings, listener.local_addr()?, &setting.places.data)?;
+            let (door, shown) = door(&setting, listener.local_addr()?)?;
             printer.note(format!("listening on http://{}/mcp", listener.local_addr()?));
             if let Some((key, path)) = shown {
                 printer.note(format!("key: {key}   (kept in {})", path.display()));
@@ -100,19 +106,21 @@ pub(crate) async fn run(
 
 /// Who may come in, and the key that was made for them, if one was.
 fn door(
-    settings: &HttpSettings,
+    setting: &Setting,
     address: SocketAddr,
-    data: &Path,
 ) -> anyhow::Result<(mcp::http::Door, Option<(String, PathBuf)>)> {
-    let mut keys = Vec::new();
+    let settings = &setting.config.http;
+    let mut keys: Vec<(String, Option<Arc<Principal>>)> = Vec::new();
     for (number, key) in settings.keys.iter().enumerate() {
-        let key = key
-            .expand(|name| std::env::var(name).ok())
-            .with_context(|| format!("http.keys[{number}]"))?;
-        if key.len() < 16 {
-            bail!("http.keys[{number}] has less than 16 characters; use a longer one");
+        keys.push((expanded(key, &format!("http.keys[{number}]"))?, None));
+    }
+    for agent in &setting.config.keeping.agents {
+        let Some(key) = &agent.key else { continue };
+        let key = expanded(key, &format!("agents.{}.key", agent.principal.name))?;
+        if keys.iter().any(|(known, _)| *known == key) {
+            bail!("agents.{}.key is another one's too; give each its own", agent.principal.name);
         }
-        keys.push(key);
+        keys.push((key, Some(Arc::new(agent.principal.clone()))));
     }
     let mut shown = None;
     if settings.no_key {
@@ -121,9 +129,9 @@ fn door(
         }
         keys.clear();
     } else if keys.is_empty() {
-        let path = data.join("http-key");
+        let path = setting.places.data.join("http-key");
         let key = kept_key(&path)?;
-        keys.push(key.clone());
+        keys.push((key.clone(), None));
         shown = Some((key, path));
     }
     let door = mcp::http::Door {
@@ -132,6 +140,14 @@ fn door(
         allowed_origins: settings.allowed_origins.clone(),
     };
     Ok((door, shown))
+}
+
+fn expanded(key: &Template, name: &str) -> anyhow::Result<String> {
+    let key = key.expand(|name| std::env::var(name).ok()).with_context(|| name.to_owned())?;
+    if key.len() < 16 {
+        bail!("{name} has less than 16 characters; use a longer one");
+    }
+    Ok(key)
 }
 
 /// The key that was made the first time.

@@ -1,6 +1,6 @@
 //! `narrows servers`: the servers behind the gateway.
 
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::login::{self, LoginArgs};
 use crate::{
-    app::{Exit, Setting},
+    app::{At, Exit, Setting},
     config::{ConfigEdit, Existing, ServerEntry, valid_name},
     printer::Printer,
     status,
@@ -107,17 +107,13 @@ fn expose(text: &str) -> Result<Expose, String> {
         .map_err(|_| "it must be code, direct, both or auto".to_owned())
 }
 
-pub(crate) async fn run(
-    args: ServersArgs,
-    config: Option<&Path>,
-    printer: Printer,
-) -> anyhow::Result<Exit> {
+pub(crate) async fn run(args: ServersArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
     match args.what {
-        ServersCommand::List(output) => Ok(list(&Setting::load(config)?, &output, printer)),
-        ServersCommand::Status(args) => show_status(Setting::load(config)?, args, printer).await,
-        ServersCommand::Add(args) => add(args, config, printer),
+        ServersCommand::List(output) => Ok(list(&Setting::load(at)?, &output, printer)),
+        ServersCommand::Status(args) => show_status(Setting::load(at)?, args, printer).await,
+        ServersCommand::Add(args) => add(args, at, printer),
         ServersCommand::Remove(args) => {
-            let (_, source) = Setting::find(config)?;
+            let (_, source) = Setting::find(at)?;
             let mut edit = ConfigEdit::open(source.path())?;
             edit.remove(&args.name)?;
             edit.save()?;
@@ -126,7 +122,7 @@ pub(crate) async fn run(
             Ok(Exit::Success)
         }
         ServersCommand::Login(args) => {
-            let setting = Setting::load(config)?;
+            let setting = Setting::load(at)?;
             let spec = find(&setting, &args.name)?.clone();
             login::run(args, spec, &setting, printer).await
         }
@@ -193,7 +189,7 @@ fn target(spec: &ServerSpec) -> String {
     }
 }
 
-fn add(args: AddArgs, config: Option<&Path>, printer: Printer) -> anyhow::Result<Exit> {
+fn add(args: AddArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
     let name = args.name;
     if valid_name(&name) != name {
         bail!("{name:?} is not a name for a server; use {:?}", valid_name(&name));
@@ -218,7 +214,7 @@ fn add(args: AddArgs, config: Option<&Path>, printer: Printer) -> anyhow::Result
     };
     let entry = ServerEntry { expose: args.expose, ..ServerEntry::new(name.clone(), connection) };
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let (_, source) = Setting::find(config)?;
+    let (_, source) = Setting::find(at)?;
     let mut edit = ConfigEdit::open(source.path())?;
     edit.add(&entry, existing)?;
     edit.save()?;

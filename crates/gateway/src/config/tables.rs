@@ -1,5 +1,5 @@
 //! Reads the tables of a configuration: `[servers]`, `[defaults]`, `[limits]`, `[http]`,
-//! `[discovery]`.
+//! `[discovery]`; those of what lasts are in `keeping`.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -10,8 +10,8 @@ use std::{
 use narrows_model::Limits;
 
 use super::{
-    Config, Defaults, Discovery, Field, HttpSettings, Manner, Node, Position, Problem, Section,
-    ServerEntry,
+    AgentEntry, Config, Defaults, Discovery, Field, HttpSettings, Keeping, Manner, Node, Position,
+    Problem, Section, ServerEntry,
     entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS},
     name::valid_name,
     problem::key_path,
@@ -29,13 +29,17 @@ pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
         config.limits = limits(&mut file);
         config.http = http(&mut file);
         config.discovery = discovery(&mut file);
-        // Known, and a table; its entries are read below.
+        config.keeping = Keeping::read(&mut file);
+        // Known, and tables; their entries are read below.
         file.section("servers");
+        file.section("agents");
         file.finish();
     }
     for field in fields_of(root, "servers") {
         entries.extend(ServerEntry::read(field, directory, problems));
     }
+    let agents = fields_of(root, "agents").iter();
+    config.keeping.agents = agents.filter_map(|field| AgentEntry::read(field, problems)).collect();
     config.with(entries)
 }
 
@@ -109,6 +113,12 @@ fn limits(file: &mut Section<'_>) -> Limits {
         memory_bytes: section
             .count("memory_mb", 64..=4096)
             .map_or(standard.memory_bytes, |megabytes| u64::from(megabytes) << 20),
+        workspace_bytes: section
+            .count("workspace_mb", 1..=1_000_000)
+            .map_or(standard.workspace_bytes, |megabytes| u64::from(megabytes) << 20),
+        workspace_files: section
+            .count("workspace_files", 1..=10_000_000)
+            .map_or(standard.workspace_files, u64::from),
         tool_calls: section.count("tool_calls", 0..=1_000_000).unwrap_or(standard.tool_calls),
         calls_in_flight: section
             .count("calls_in_flight", 1..=1_000)

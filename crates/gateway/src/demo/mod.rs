@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use narrows_engine::{Background, Guide, GuideSettings, ledger::Ledger};
-use narrows_model::{Connection, Limits, ServerSpec, StdioSpec, Template};
+use narrows_model::{Connection, Limits, Principal, ServerSpec, StdioSpec, Template};
 use rmcp::ServiceExt;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     app::{self, Exit},
     cli::DemoArgs,
-    config::Places,
+    config::{Config, Places},
     mcp::{Gateway, Session, Surface},
     printer::Printer,
 };
@@ -34,7 +34,14 @@ pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit
     let background = Background::default();
     let guide = Guide::new(broker.clone(), GuideSettings::default(), background.clone());
     let ledger = Ledger::new(None, background);
-    let gateway = Gateway::new(Arc::new(guide), ledger, Limits::default(), None, Surface::Core);
+    let gateway = Gateway::new(
+        Arc::new(guide),
+        ledger,
+        Limits::default(),
+        app::state(&places, &Config::default())?,
+        Principal::local(),
+        Surface::Core,
+    );
     if !args.json {
         printer.line("A server with 10,000 expenses, trips, parks and issues is started over MCP.");
     }

@@ -55,7 +55,7 @@ pub(super) async fn run(first: usize, quiet: bool, printer: Printer) -> anyhow::
             limits: Limits { wall_time: Duration::from_secs(1), ..Limits::default() },
             ..ExecuteRequest::default()
         };
-        let outcome = executor.execute(request, &NoTools, CancellationToken::new()).await?;
+        let outcome = executor.execute(None, request, &NoTools, CancellationToken::new()).await?;
         anyhow::ensure!(
             outcome.is_success() == stop.succeeds,
             "the demo's {} did not end as it should: {:?}",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use narrows_engine::{ledger::Kind, result_text, search::SearchRequest};
+use narrows_engine::{ledger::Kind, result_text, search::SearchRequest, state::Agent};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock},
@@ -13,6 +13,7 @@ use super::{
     client::Client,
     code::{self, CodeRequest},
     gateway::Gateway,
+    keeping,
     own_tools::OwnTool,
 };
 use crate::stats;
@@ -20,6 +21,7 @@ use crate::stats;
 /// Does what a tool of ours is asked for.
 pub(super) async fn answer(
     gateway: &Arc<Gateway>,
+    agent: Agent,
     tool: OwnTool,
     arguments: Map<String, Value>,
     client: Arc<Client>,
@@ -28,12 +30,18 @@ pub(super) async fn answer(
     let written = format!("{}{}", tool.name(), Value::Object(arguments.clone()));
     let tab = gateway.ledger.open(kind, &written);
     let result = match tool {
-        OwnTool::SearchTools => search_tools(gateway, arguments).await,
-        OwnTool::GetToolDefinition => get_tool_definition(gateway, arguments).await,
+        OwnTool::SearchTools => search_tools(gateway, &agent, arguments).await,
+        OwnTool::GetToolDefinition => get_tool_definition(gateway, &agent, arguments).await,
         OwnTool::GetExecutionStats => execution_stats(gateway),
+        OwnTool::SaveSkill => keeping::save_skill(gateway, &agent, arguments).await,
+        OwnTool::LoadSkill => keeping::load_skill(&agent, arguments).await,
+        OwnTool::ListSkills => keeping::list_skills(gateway, &agent, arguments).await,
+        OwnTool::WriteWorkspaceFile => keeping::write_file(&agent, arguments).await,
+        OwnTool::ReadWorkspaceFile => keeping::read_file(&agent, arguments),
+        OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
         OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
             Ok(request) => {
-                code::execute(Arc::clone(gateway), request, client, Arc::clone(&tab)).await?
+                code::execute(Arc::clone(gateway), agent, request, client, Arc::clone(&tab)).await?
             }
             Err(mistake) => failed(mistake),
         },
@@ -42,14 +50,22 @@ pub(super) async fn answer(
     Ok(result)
 }
 
-async fn search_tools(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+async fn search_tools(
+    gateway: &Gateway,
+    agent: &Agent,
+    arguments: Map<String, Value>,
+) -> CallToolResult {
     match serde_json::from_value::<SearchRequest>(Value::Object(arguments)) {
-        Ok(request) => said(gateway.guide.search(&request).await.text()),
+        Ok(request) => said(gateway.guide.search(&request, Some(agent)).await.text()),
         Err(error) => failed(format!("the arguments do not fit: {error}")),
     }
 }
 
-async fn get_tool_definition(gateway: &Gateway, arguments: Map<String, Value>) -> CallToolResult {
+async fn get_tool_definition(
+    gateway: &Gateway,
+    agent: &Agent,
+    arguments: Map<String, Value>,
+) -> CallToolResult {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let Some(name) = text("name") else {
         return failed("\"name\" is missing; say which tool, as in github.create_issue");
@@ -57,7 +73,11 @@ async fn get_tool_definition(gateway: &Gateway, arguments: Map<String, Value>) -
     match gateway.broker.find(name, text("server")).await {
         Ok(tool) if arguments.get("raw") == Some(&json!(true)) => said(tool.raw.to_string()),
         Ok(tool) => said(gateway.guide.definition(&tool)),
-        Err(error) => failed(error.to_string()),
+        // Searches find skills too.
+        Err(error) => match agent.skill_definition(name).await {
+            Some(definition) => said(definition),
+            None => failed(error.to_string()),
+        },
     }
 }
 
@@ -69,10 +89,10 @@ fn execution_stats(gateway: &Gateway) -> CallToolResult {
     result
 }
 
-fn said(text: String) -> CallToolResult {
+pub(super) fn said(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-fn failed(message: impl Into<String>) -> CallToolResult {
+pub(super) fn failed(message: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(message)])
 }

@@ -6,6 +6,7 @@ use narrows_engine::{
     ExecuteRequest, OutputUse, ProgramHost,
     ledger::Tab,
     media::{Media, Shown},
+    state::{Agent, SessionRun, StateError},
 };
 use narrows_model::{Limits, Outcome, Program};
 use narrows_sandbox::Workspace;
@@ -41,6 +42,8 @@ pub(super) struct CodeRequest {
     pub(super) code: String,
     pub(super) context: Map<String, Value>,
     pub(super) timeout: Option<Duration>,
+    /// The session whose variables the program sees.
+    pub(super) session: Option<String>,
     pub(super) corrections: Vec<String>,
 }
 
@@ -68,10 +71,16 @@ impl CodeRequest {
             None | Some(Value::Null) => None,
             Some(value) => Some(read_timeout(&value, &mut corrections)?),
         };
+        let session = match arguments.remove("session_id") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(id)) => Some(id).filter(|id| !id.is_empty()),
+            Some(Value::Number(id)) => Some(id.to_string()),
+            Some(_) => return Err("\"session_id\" is not a string".into()),
+        };
         for unknown in arguments.keys() {
             corrections.push(format!("{unknown:?} is no parameter, and was ignored"));
         }
-        Ok(Self { code, context, timeout, corrections })
+        Ok(Self { code, context, timeout, session, corrections })
     }
 }
 
@@ -157,17 +166,22 @@ fn is_prose(line: &str) -> bool {
 /// Runs code for a client.
 pub(super) async fn execute(
     gateway: Arc<Gateway>,
+    agent: Agent,
     request: CodeRequest,
     client: Arc<Client>,
     tab: Arc<Tab>,
 ) -> Result<CallToolResult, ErrorData> {
-    let media = Arc::new(Media::new(gateway.workspace.clone()));
+    let workspace = match agent.workspace() {
+        Ok(workspace) => workspace,
+        Err(error) => return Ok(refused(&error)),
+    };
+    let media = Arc::new(Media::new(Some(Arc::clone(&workspace))));
     let printer = Arc::clone(&client);
     let guide = Arc::clone(&gateway.guide);
     let host = ProgramHost::new(guide, client, Arc::clone(&media), move |stream, text| {
         printer.output(stream, text);
     });
-    let host = host.counting(tab);
+    let host = host.counting(tab).for_agent(agent.clone());
     let limits = match request.timeout {
         Some(wall_time) => Limits { wall_time, cpu_time: wall_time, ..gateway.limits.clone() },
         None => gateway.limits.clone(),
@@ -176,24 +190,32 @@ pub(super) async fn execute(
         program: Program { context: request.context, ..Program::new(request.code) },
         limits,
         output: OutputUse::Kept,
-        workspace: gateway.workspace.clone(),
+        workspace: Some(Arc::clone(&workspace)),
     };
     let outcome = match gateway.guide.refuse(&run.program).await {
         Some(outcome) => Ok(outcome),
         None => {
             let executor = gateway.executor().map_err(|error| internal(&error))?;
-            executor.execute(run, &host, CancellationToken::new()).await
+            let session = request.session.as_deref();
+            let cancel = CancellationToken::new();
+            let run = SessionRun { executor: &executor, request: run, session, cancel };
+            agent.run(run, &host).await
         }
     };
     let mut outcome = match outcome {
         Ok(outcome) => outcome,
         // Busy, or asked for something impossible: the model can mend that.
-        Err(error) => {
-            return Ok(CallToolResult::error(vec![ContentBlock::text(error.to_string())]));
-        }
+        Err(error) => return Ok(refused(&error)),
     };
     outcome.notes.splice(0..0, request.corrections);
-    Ok(answer(outcome, media.take_shown(), gateway.workspace.as_ref()))
+    let answer = answer(outcome, media.take_shown(), &workspace);
+    // What was cut went into the workspace just now.
+    agent.note_files().await;
+    Ok(answer)
+}
+
+fn refused(error: &StateError) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
 }
 
 fn internal(error: &dyn std::error::Error) -> ErrorData {
@@ -201,11 +223,7 @@ fn internal(error: &dyn std::error::Error) -> ErrorData {
 }
 
 /// An outcome as a client reads it: text for a model, structure for a program.
-fn answer(
-    mut outcome: Outcome,
-    shown: Vec<Shown>,
-    workspace: Option<&Arc<Workspace>>,
-) -> CallToolResult {
+fn answer(mut outcome: Outcome, shown: Vec<Shown>, workspace: &Arc<Workspace>) -> CallToolResult {
     for stream in ["stdout", "stderr"] {
         let text = if stream == "stdout" { &mut outcome.stdout } else { &mut outcome.stderr };
         if let Some(note) = cut(text, stream, workspace) {
@@ -236,13 +254,12 @@ fn answer(
 }
 
 /// Keeps all of a long stream in the workspace, and the beginning in the answer.
-fn cut(text: &mut String, stream: &str, workspace: Option<&Arc<Workspace>>) -> Option<String> {
+fn cut(text: &mut String, stream: &str, workspace: &Arc<Workspace>) -> Option<String> {
     if text.len() <= SHOWN_BYTES {
         return None;
     }
     let size = text.len();
-    let kept = workspace
-        .and_then(|workspace| narrows_engine::keep_text(workspace, stream, text.as_str()).ok());
+    let kept = narrows_engine::keep_text(workspace, stream, text.as_str()).ok();
     text.truncate(text.floor_char_boundary(SHOWN_BYTES));
     Some(match kept {
         Some(name) => format!(

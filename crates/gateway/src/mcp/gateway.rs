@@ -2,9 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use narrows_engine::{Executor, Guide, broker::Broker, ledger::Ledger};
-use narrows_model::Limits;
-use narrows_sandbox::Workspace;
+use narrows_engine::{
+    Executor, Guide,
+    broker::Broker,
+    ledger::Ledger,
+    state::{Agent, State},
+};
+use narrows_model::{Limits, Principal};
+use narrows_sandbox::SandboxConfig;
 
 use super::{parked::Parked, passthrough::Passthrough};
 
@@ -26,7 +31,10 @@ pub(crate) struct Gateway {
     pub(super) passthrough: Passthrough,
     pub(super) executor: Mutex<Option<Arc<Executor>>>,
     pub(super) limits: Limits,
-    pub(super) workspace: Option<Arc<Workspace>>,
+    state: Arc<State>,
+    /// Whoever asks without saying who it is.
+    principal: Arc<Principal>,
+    live_sessions: usize,
     pub(super) surface: Surface,
     pub(super) parked: Parked,
 }
@@ -36,7 +44,8 @@ impl Gateway {
         guide: Arc<Guide>,
         ledger: Arc<Ledger>,
         limits: Limits,
-        workspace: Option<Arc<Workspace>>,
+        state: Arc<State>,
+        principal: Principal,
         surface: Surface,
     ) -> Arc<Self> {
         let broker = guide.broker().clone();
@@ -47,7 +56,9 @@ impl Gateway {
             ledger,
             executor: Mutex::new(None),
             limits,
-            workspace,
+            live_sessions: state.live_sessions(),
+            state,
+            principal: Arc::new(principal),
             surface,
             parked: Parked::default(),
         })
@@ -59,7 +70,9 @@ impl Gateway {
         if let Some(executor) = &*executor {
             return Ok(Arc::clone(executor));
         }
-        let made = Arc::new(Executor::new(narrows_sandbox::SandboxConfig::default())?);
+        let config =
+            SandboxConfig { live_sessions: self.live_sessions, ..SandboxConfig::default() };
+        let made = Arc::new(Executor::new(config)?);
         *executor = Some(Arc::clone(&made));
         Ok(made)
     }
@@ -79,9 +92,15 @@ impl Gateway {
         &self.guide
     }
 
-    /// Ends all servers.
+    /// What lasts, as whoever asks may see it.
+    pub(super) fn agent(&self, principal: Option<Arc<Principal>>) -> Agent {
+        self.state.agent(principal.unwrap_or_else(|| Arc::clone(&self.principal)))
+    }
+
+    /// Ends all servers, and lets be written what is under way.
     pub(crate) async fn shut_down(&self) {
         self.broker.fleet().shut_down().await;
+        self.state.close().await;
     }
 }
 

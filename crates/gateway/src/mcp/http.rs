@@ -10,8 +10,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+use narrows_model::Principal;
+use rmcp::{
+    RoleServer,
+    service::RequestContext,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+    },
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -24,8 +29,9 @@ const MOST_BODY_BYTES: usize = 16 << 20;
 /// Who may come in.
 #[derive(Clone)]
 pub(crate) struct Door {
-    /// Any of these opens. None at all: everybody on this machine may come in.
-    pub(crate) keys: Vec<String>,
+    /// Any of these opens, for the one whose it is. None at all: everybody on this machine may
+    /// come in.
+    pub(crate) keys: Vec<(String, Option<Arc<Principal>>)>,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) allowed_origins: Vec<String>,
 }
@@ -77,7 +83,7 @@ fn origins(door: &Door, address: SocketAddr) -> Vec<String> {
     own.into_iter().chain(door.allowed_origins.iter().cloned()).collect()
 }
 
-async fn admit(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+async fn admit(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
     let given = request
         .headers()
         .get(header::AUTHORIZATION)
@@ -85,9 +91,17 @@ async fn admit(State(door): State<Arc<Door>>, request: Request, next: Next) -> R
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, key)| key.trim());
-    let admitted = door.keys.is_empty()
-        || given.is_some_and(|given| door.keys.iter().any(|key| same(given, key)));
-    if admitted {
+    // All of them are compared, so that the time does not tell which one it was.
+    let mut opened = door.keys.is_empty().then_some(&None);
+    for (key, principal) in &door.keys {
+        if given.is_some_and(|given| same(given, key)) {
+            opened = Some(principal);
+        }
+    }
+    if let Some(principal) = opened {
+        if let Some(principal) = principal {
+            request.extensions_mut().insert(Arc::clone(principal));
+        }
         return next.run(request).await;
     }
     let why = match given {
@@ -96,6 +110,12 @@ async fn admit(State(door): State<Arc<Door>>, request: Request, next: Next) -> R
     };
     let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
     (StatusCode::UNAUTHORIZED, challenge, format!("{why}\n")).into_response()
+}
+
+/// Whose key a request came with, if it is somebody's own.
+pub(super) fn principal(context: &RequestContext<RoleServer>) -> Option<Arc<Principal>> {
+    let parts = context.extensions.get::<axum::http::request::Parts>()?;
+    parts.extensions.get::<Arc<Principal>>().cloned()
 }
 
 /// Compares in a time that does not tell where the difference is.

@@ -10,6 +10,7 @@ mod client;
 mod code;
 mod conversation;
 mod gateway;
+mod keeping;
 mod own_tools;
 mod parked;
 mod passthrough;
@@ -19,5 +20,6 @@ pub(crate) mod http;
 pub(crate) mod stdio;
 
 pub(crate) use gateway::{Gateway, Surface};
+pub(crate) use keeping::skill_line;
 pub(crate) use own_tools::surface_text;
 pub(crate) use session::Session;

@@ -13,16 +13,28 @@ pub(super) enum OwnTool {
     SearchTools,
     GetToolDefinition,
     ExecutePython,
+    SaveSkill,
+    LoadSkill,
+    ListSkills,
+    WriteWorkspaceFile,
+    ReadWorkspaceFile,
+    ListWorkspaceFiles,
     GetExecutionStats,
 }
 
 impl OwnTool {
     /// In the order in which they are listed; those of the core come first.
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 11] = [
         Self::ExecuteCode,
         Self::SearchTools,
         Self::GetToolDefinition,
         Self::ExecutePython,
+        Self::SaveSkill,
+        Self::LoadSkill,
+        Self::ListSkills,
+        Self::WriteWorkspaceFile,
+        Self::ReadWorkspaceFile,
+        Self::ListWorkspaceFiles,
         Self::GetExecutionStats,
     ];
     const CORE: usize = 3;
@@ -38,6 +50,12 @@ impl OwnTool {
             Self::SearchTools => "search_tools",
             Self::GetToolDefinition => "get_tool_definition",
             Self::ExecutePython => "execute_python",
+            Self::SaveSkill => "save_skill",
+            Self::LoadSkill => "load_skill",
+            Self::ListSkills => "list_skills",
+            Self::WriteWorkspaceFile => "write_workspace_file",
+            Self::ReadWorkspaceFile => "read_workspace_file",
+            Self::ListWorkspaceFiles => "list_workspace_files",
             Self::GetExecutionStats => "get_execution_stats",
         }
     }
@@ -51,6 +69,12 @@ impl OwnTool {
             Self::ExecuteCode | Self::ExecutePython => execute(self.name()),
             Self::SearchTools => search_tools(),
             Self::GetToolDefinition => get_tool_definition(),
+            Self::SaveSkill => save_skill(),
+            Self::LoadSkill => load_skill(),
+            Self::ListSkills => list_skills(),
+            Self::WriteWorkspaceFile => write_workspace_file(),
+            Self::ReadWorkspaceFile => read_workspace_file(),
+            Self::ListWorkspaceFiles => list_workspace_files(),
             Self::GetExecutionStats => get_execution_stats(),
         }
     }
@@ -93,6 +117,7 @@ fn execute(name: &str) -> Value {
                 "code": {"type": "string"},
                 "context": {"type": "object", "description": "variables for the code"},
                 "timeout": {"type": "number", "description": "seconds, 1 to 120; default 30"},
+                "session_id": {"type": "string", "description": "keeps variables for later calls"},
             },
             "required": ["code"],
         },
@@ -147,6 +172,103 @@ fn get_tool_definition() -> Value {
             },
             "required": ["name"],
         },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+fn save_skill() -> Value {
+    json!({
+        "name": "save_skill",
+        "title": "Save a skill",
+        "description": "Save Python as a skill: `from skills import NAME` imports the function \
+                        NAME that it defines. Example: {\"name\": \"double\", \"code\": \
+                        \"def double(n: int) -> int:\\n    return n * 2\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string"},
+                "code": {"type": "string"},
+                "description": {"type": "string"},
+                "tags": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["name", "code"],
+        },
+        "annotations": {"readOnlyHint": false, "destructiveHint": false, "openWorldHint": false},
+    })
+}
+
+fn load_skill() -> Value {
+    json!({
+        "name": "load_skill",
+        "title": "Show a skill",
+        "description": "The code of a skill. Example: {\"name\": \"double\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "version": {"type": "integer"}},
+            "required": ["name"],
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+fn list_skills() -> Value {
+    json!({
+        "name": "list_skills",
+        "title": "Find skills",
+        "description": "Saved skills, all or by query. Example: {\"query\": \"high risk leads\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+fn write_workspace_file() -> Value {
+    json!({
+        "name": "write_workspace_file",
+        "title": "Write a file",
+        "description": "Write a file that code sees as /workspace/PATH. \
+                        Example: {\"path\": \"notes.md\", \"content\": \"text\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "content": {"type": "string"},
+                "encoding": {"enum": ["text", "base64"]},
+            },
+            "required": ["path", "content"],
+        },
+        "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false},
+    })
+}
+
+fn read_workspace_file() -> Value {
+    json!({
+        "name": "read_workspace_file",
+        "title": "Read a file",
+        "description": "A file of the workspace, 64 KB unless limit says more. \
+                        Example: {\"path\": \"notes.md\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "offset": {"type": "integer", "description": "in bytes"},
+                "limit": {"type": "integer", "description": "in bytes"},
+                "encoding": {"enum": ["text", "base64"]},
+            },
+            "required": ["path"],
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+fn list_workspace_files() -> Value {
+    json!({
+        "name": "list_workspace_files",
+        "title": "List files",
+        "description": "Files of the workspace. Example: {\"pattern\": \"*.csv\"}",
+        "inputSchema": {"type": "object", "properties": {"pattern": {"type": "string"}}},
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
     })
 }

@@ -37,6 +37,7 @@ use super::{
     changes::Changes,
     conversation::{Turn, Work},
     gateway::Gateway,
+    http,
     own_tools::{self, OwnTool},
     parked::ClientWork,
     passthrough::{Item, of_upstream},
@@ -113,10 +114,11 @@ impl Session {
         };
         let session = self.clone();
         let key = self.ledger_key(context);
+        let agent = self.gateway.agent(http::principal(context));
         let arguments = params.arguments.unwrap_or_default();
         let work = Work::start(context, self.number, move |client| async move {
             let gateway = &session.gateway;
-            let result = answers::answer(gateway, own, arguments, client).await?;
+            let result = answers::answer(gateway, agent, own, arguments, client).await?;
             gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
             Ok(of_result(result))
         });

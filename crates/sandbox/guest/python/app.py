@@ -2,13 +2,15 @@
 
 import _narrows.preload  # noqa: F401  (first: fills the snapshot)
 import wit_world
-from _narrows import databases, fresh, hashes, importer, loop, program, refusals, roster
+from componentize_py_types import Err
+from _narrows import databases, fresh, hashes, importer, loop, program, refusals, roster, surroundings
 
 databases.install()
 hashes.install()
 importer.install()
 loop.install()
 refusals.install()
+surroundings.install()
 
 
 REHEARSALS = 20
@@ -39,9 +41,19 @@ result = {"total": total, "rows": [row.size for row in rows]}
 
 
 class WitWorld(wit_world.WitWorld):
-    def run(self, name: str, source: str, context: str, workspace: bool) -> str:
+    def run(self, name: str, source: str, context: str, workspace: bool, session: bool) -> str:
         fresh.begin(workspace)
-        return program.run(name, source, context)
+        return program.run(name, source, context, session)
+
+    def save(self) -> tuple[bytes, str]:
+        return program.save()
+
+    def restore(self, state: bytes, workspace: bool) -> str:
+        fresh.begin(workspace)
+        try:
+            return program.restore(state)
+        except ValueError as error:
+            raise Err(str(error))
 
     def warm(self) -> None:
         fresh.begin(False)

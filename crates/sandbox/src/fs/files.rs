@@ -86,6 +86,13 @@ impl FileSystem {
         Self { tmp: MemoryTree::new(limits.tmp_bytes), workspace, open: Arc::default() }
     }
 
+    pub(crate) fn is_of(&self, workspace: Option<&Arc<Workspace>>) -> bool {
+        match (&self.workspace, workspace) {
+            (Some(ours), Some(other)) => Arc::ptr_eq(ours, other),
+            (ours, other) => ours.is_none() && other.is_none(),
+        }
+    }
+
     /// The limit that the program ran into, if it ran into one.
     pub(crate) fn refusal(&self) -> Option<LimitKind> {
         let workspace = self.workspace.as_ref().and_then(|workspace| workspace.refusal());

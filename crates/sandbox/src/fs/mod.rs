@@ -1,10 +1,11 @@
 //! The file system that a program sees: `/workspace` on disk, `/tmp` in memory, nothing else.
 //!
-//! [`files`] is the tree of one run, [`workspace`] and [`memory`] are its two mounts, and
-//! [`wasi`] makes it the `wasi:filesystem` of the guest. wasmtime's own implementation has no
+//! [`files`] is the tree of one run, [`workspace`] and [`memory`] are its two mounts,
+//! [`hosted`] is the workspace as the host uses it, and [`wasi`] makes it the `wasi:filesystem` of the guest. wasmtime's own implementation has no
 //! quotas, which is why this one exists.
 
 mod files;
+mod hosted;
 mod memory;
 mod path;
 mod quota;
@@ -13,5 +14,6 @@ mod wasi;
 mod workspace;
 
 pub(crate) use files::FileSystem;
+pub use hosted::{FilePart, FoundFile, WorkspaceFile};
 pub(crate) use wasi::{FileSystemView, add_to_linker};
-pub use workspace::{Workspace, WorkspaceError, WorkspaceFile};
+pub use workspace::{Workspace, WorkspaceError};

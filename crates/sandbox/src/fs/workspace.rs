@@ -2,12 +2,12 @@
 
 use std::{
     collections::HashMap,
-    io::{self, Read},
+    io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant, SystemTime},
 };
@@ -23,7 +23,6 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::{
     files::{EntryKind, Stat, Times},
-    path::VirtualPath,
     quota::Quota,
 };
 
@@ -42,6 +41,10 @@ pub struct Workspace {
     /// How many of them are removed.
     removed_open: AtomicUsize,
     counted: Mutex<Instant>,
+    /// Something was written, moved or removed.
+    pub(super) changed: AtomicBool,
+    /// The files that the host made by itself.
+    pub(super) made: Mutex<Vec<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -77,6 +80,8 @@ impl Workspace {
             open: Mutex::default(),
             removed_open: AtomicUsize::new(0),
             counted: Mutex::new(Instant::now()),
+            changed: AtomicBool::new(false),
+            made: Mutex::default(),
         };
         workspace.count().map_err(failed)?;
         Ok(Arc::new(workspace))
@@ -87,41 +92,8 @@ impl Workspace {
         &self.path
     }
 
-    /// Makes a file for the host itself, within the quota. It must not exist.
-    pub fn create(self: &Arc<Self>, name: &str) -> io::Result<WorkspaceFile> {
-        let how = OpenHow {
-            read: false,
-            write: true,
-            create: true,
-            create_new: true,
-            truncate: false,
-            follow: false,
-        };
-        self.open_file(name, how).map(WorkspaceFile).map_err(io::Error::other)
-    }
-
-    /// The bytes of a file, if there are no more than `most`. Links are followed only within
-    /// the workspace.
-    pub fn read(&self, path: &str, most: u64) -> io::Result<Vec<u8>> {
-        let path = VirtualPath::default().join(path).map_err(io::Error::other)?.to_string();
-        let found = self.metadata(&path, true).map_err(io::Error::other)?;
-        if !found.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
-        if found.len() > most {
-            return Err(io::Error::other(format!(
-                "it has {} bytes; {most} is the most",
-                found.len()
-            )));
-        }
-        let mut bytes = Vec::new();
-        self.dir.open(here(&path))?.take(most).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// Whether there is an entry of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.metadata(name, false).is_ok()
+    pub(super) fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     pub(super) fn refusal(&self) -> Option<LimitKind> {
@@ -165,6 +137,9 @@ impl Workspace {
         how: &OpenHow,
         is_new: bool,
     ) -> Result<DiskFile, ErrorCode> {
+        if how.write || how.truncate {
+            self.changed.store(true, Ordering::SeqCst);
+        }
         let mut options = OpenOptions::new();
         options
             .read(how.read || !how.write)
@@ -214,6 +189,7 @@ impl Workspace {
             return Err(ErrorCode::IsDirectory);
         }
         self.dir.remove_file(path)?;
+        self.changed.store(true, Ordering::SeqCst);
         self.removed(&metadata);
         Ok(())
     }
@@ -234,6 +210,7 @@ impl Workspace {
         let moved = self.metadata(from, false)?;
         let replaced = self.metadata(to, false).ok();
         self.dir.rename(from, &self.dir, to)?;
+        self.changed.store(true, Ordering::SeqCst);
         if let Some(replaced) = replaced.filter(|replaced| replaced.ino() != moved.ino()) {
             self.removed(&replaced);
         }
@@ -251,7 +228,7 @@ impl Workspace {
         Ok(rustix::fs::futimens(&file, &times.into()).map_err(io::Error::from)?)
     }
 
-    fn metadata(&self, path: &str, follow: bool) -> Result<Metadata, ErrorCode> {
+    pub(super) fn metadata(&self, path: &str, follow: bool) -> Result<Metadata, ErrorCode> {
         let path = here(path);
         Ok(if follow { self.dir.metadata(path)? } else { self.dir.symlink_metadata(path)? })
     }
@@ -316,19 +293,8 @@ impl Workspace {
     }
 }
 
-/// A file that the host writes into a workspace.
-#[derive(Debug)]
-pub struct WorkspaceFile(DiskFile);
-
-impl WorkspaceFile {
-    /// Adds to the end, within the quota.
-    pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
-        self.0.append(bytes).map_err(io::Error::other)
-    }
-}
-
 /// The directory itself is `.` to the system.
-fn here(path: &str) -> &str {
+pub(super) fn here(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
 }
 

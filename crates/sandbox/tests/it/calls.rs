@@ -44,7 +44,7 @@ impl ToolHost for Telling {
         self.0.query(query)
     }
 
-    fn module(&self, name: &str) -> Option<ModuleSource> {
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
         self.0.module(name)
     }
 
@@ -54,7 +54,8 @@ impl ToolHost for Telling {
 }
 
 fn small_sandbox(most_queued: usize) -> Sandbox {
-    Sandbox::new(SandboxConfig { most_runs: 1, most_queued, warm_isolates: 0 }).unwrap()
+    Sandbox::new(SandboxConfig { most_runs: 1, most_queued, warm_isolates: 0, live_sessions: 0 })
+        .unwrap()
 }
 
 /// Runs a program until it has printed something, cancels it, and gives what came of it.

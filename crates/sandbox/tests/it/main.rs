@@ -12,4 +12,5 @@ mod security_isolation;
 mod security_limits;
 mod security_shim;
 mod security_workspace;
+mod sessions;
 mod support;

@@ -12,7 +12,8 @@ use crate::support::{TestHost, run, run_within, value};
 async fn after(first: &str, second: &str) -> Vec<Value> {
     let mut results = Vec::new();
     for warm_isolates in [0, 2] {
-        let config = SandboxConfig { most_runs: 1, most_queued: 4, warm_isolates };
+        let config =
+            SandboxConfig { most_runs: 1, most_queued: 4, warm_isolates, live_sessions: 0 };
         let sandbox = Sandbox::new(config).unwrap();
         sandbox.warmed().await;
         let control = run_on(&sandbox, first).await;
@@ -307,7 +308,8 @@ needle = "-".join(["SECRET", "MARKER", ""]).encode()
 result = occurrences(whole_memory(190 << 20), needle)
 "#;
     for warm_isolates in [0, 2] {
-        let config = SandboxConfig { most_runs: 1, most_queued: 4, warm_isolates };
+        let config =
+            SandboxConfig { most_runs: 1, most_queued: 4, warm_isolates, live_sessions: 0 };
         let sandbox = Sandbox::new(config).unwrap();
         sandbox.warmed().await;
         // The search sees what is there.
@@ -340,7 +342,8 @@ result = [dirty, sum(part != zero for part in fresh)]
 
 #[tokio::test]
 async fn runs_at_the_same_time_do_not_see_one_another() {
-    let config = SandboxConfig { most_runs: 8, most_queued: 64, warm_isolates: 2 };
+    let config =
+        SandboxConfig { most_runs: 8, most_queued: 64, warm_isolates: 2, live_sessions: 0 };
     let sandbox = Sandbox::new(config).unwrap();
     // Each waits for the host in between, so that all have changed before any of them looks.
     let programs = (0..24).map(|number| {

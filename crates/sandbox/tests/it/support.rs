@@ -130,9 +130,10 @@ impl ToolHost for TestHost {
         })
     }
 
-    fn module(&self, name: &str) -> Option<ModuleSource> {
-        self.asked.lock().unwrap().push(name.into());
-        self.modules.get(name).cloned()
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
+        let source = self.modules.get(&name).cloned();
+        self.asked.lock().unwrap().push(name);
+        Box::pin(std::future::ready(source))
     }
 
     fn output(&self, stream: OutputStream, text: &str) {

@@ -86,6 +86,8 @@ class _Refusals(MetaPathFinder):
         if "." not in name:
             return "nothing of this kind is configured here"
         parent, _, child = name.rpartition(".")
+        if parent == "skills":
+            return "there is no such skill; list_skills() shows what there is"
         known = getattr(sys.modules.get(parent), "__all__", ())
         near = difflib.get_close_matches(child, known, n=3, cutoff=0.5)
         if near:

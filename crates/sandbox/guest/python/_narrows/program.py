@@ -11,7 +11,7 @@ from contextvars import Context
 from json import JSONEncoder, loads
 from types import CoroutineType, ModuleType
 
-from . import calls, encode, errors, tools
+from . import encode, errors, session
 from .loop import HostEventLoop
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -21,6 +21,8 @@ _LAST = "<last>"
 _GRACE_SECONDS = 1.0
 # More than this is not handed over at all.
 _MOST_RESULT = 16 << 20
+# Of a session's variables as bytes; with the sources it has to pass to the host in one piece.
+_MOST_STATE = 48 << 20
 _encode = JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _missing = object()
 _ASYNCHRONOUS = {CoroutineType, asyncio.Task, asyncio.Future}
@@ -28,36 +30,40 @@ _ASYNCHRONOUS = {CoroutineType, asyncio.Task, asyncio.Future}
 _kept: list = []
 
 
-def run(name: str, source: str, context: str) -> str:
+# The programs of a session so far: their names and sources.
+_cells: list[tuple[str, str]] = []
+
+
+def run(name: str, source: str, context: str, in_session: bool = False) -> str:
     """Gives the outcome as JSON: `{ok, error, result, notes}`."""
     notes: list[str] = []
+    before: object = _missing
+    main = None
     try:
+        if in_session:
+            name = _begin_cell(source)
+        else:
+            sys.modules.pop("__main__", None)
+        main = _main(name)
+        scope = main.__dict__
+        if context != "{}":
+            scope.update(loads(context))
+        before = scope.get("result", _missing)
         # Its own context: the snapshot's holds what modules put there when they were imported.
-        error = Context().run(_run, name, source, context, notes)
+        error = Context().run(_run, name, source, scope, notes)
     except BaseException as failure:  # also what a program did to the modules that we use
         error = failure
     ending = _ending(error, name)
-    main = sys.modules.get("__main__")
-    result, result_notes = _result(main, error)
+    result, result_notes = _result(main, error, before, in_session)
     notes += result_notes
-    _finish(main)
+    _finish(main, in_session)
     if len(result) > _MOST_RESULT:
         ending += f'"result_too_large":{len(result)},'
         result = "null"
     return f'{{{ending}"result":{result},"notes":{_texts(notes)}}}'
 
 
-def _run(name: str, source: str, context: str, notes: list[str]) -> BaseException | None:
-    main = ModuleType("__main__")
-    main.__file__ = name
-    scope = main.__dict__
-    scope["__builtins__"] = builtins
-    scope["ToolError"] = calls.ToolError
-    scope["display"] = tools.display
-    if context != "{}":
-        scope.update(loads(context))
-    given = scope.get("result", _missing)
-    sys.modules["__main__"] = main
+def _run(name: str, source: str, scope: dict, notes: list[str]) -> BaseException | None:
     sys.argv[:] = [name]
     source = source.removeprefix("\ufeff")
     errors.remember_source(name, source)
@@ -68,9 +74,38 @@ def _run(name: str, source: str, context: str, notes: list[str]) -> BaseExceptio
             _run_async(value, notes)
     except BaseException as error:
         return error
-    if scope.get("result", _missing) is given and _LAST in scope:
-        scope["result"] = scope[_LAST]
     return None
+
+
+def _main(name: str) -> ModuleType:
+    """The module of the program: a new one, or that of the session's programs before it."""
+    main = sys.modules.get("__main__")
+    if main is None:
+        main = sys.modules["__main__"] = ModuleType("__main__")
+        main.__dict__["__builtins__"] = builtins
+    main.__file__ = name
+    return main
+
+
+def _begin_cell(source: str) -> str:
+    """A name of its own for each program of a session, so that its lines can be shown later."""
+    number = int(_cells[-1][0].removeprefix("cell-").removesuffix(".py")) + 1 if _cells else 1
+    name = f"cell-{number}.py"
+    _cells.append((name, source))
+    return name
+
+
+def save() -> tuple[bytes, str]:
+    """The variables of a session, and as JSON what of them cannot be kept."""
+    state, lost = session.save(sys.modules["__main__"].__dict__, _cells, {}, _MOST_STATE)
+    return state, _text(lost)
+
+
+def restore(state: bytes) -> str:
+    """Brings back the variables of a session; gives as JSON what could not be brought back."""
+    lost = session.restore(state, _main("cell-0.py").__dict__)
+    _cells[:] = session.cells(state)
+    return _text(lost)
 
 
 def _compile(source: str, name: str):
@@ -165,10 +200,10 @@ def _ending(error: BaseException | None, name: str) -> str:
     return f'"ok":false,"error":{_text(details)},'
 
 
-def _result(main, error) -> tuple[str, list[str]]:
+def _result(main, error, before, in_session: bool) -> tuple[str, list[str]]:
     if main is None or error is not None and not isinstance(error, SystemExit):
         return "null", []
-    value = main.__dict__.get("result")
+    value = _value(main.__dict__, before, in_session)
     if value is None:
         return "null", []
     try:
@@ -177,11 +212,25 @@ def _result(main, error) -> tuple[str, list[str]]:
         return "null", [f"result: it could not be turned into JSON ({type(failure).__name__}: {failure})"]
 
 
-def _finish(main) -> None:
+def _value(scope: dict, before, in_session: bool):
+    """What the program put into `result`, or else the value of its last expression."""
+    last = scope.pop(_LAST, _missing)
+    value = scope.get("result", _missing)
+    if value is before:
+        if last is not _missing:
+            return last
+        # An earlier program of the session put it there, and its caller has seen it.
+        if in_session:
+            return None
+    return None if value is _missing else value
+
+
+def _finish(main, in_session: bool) -> None:
     """What an interpreter does when it ends: exit handlers, finalizers, and the last output."""
     try:
-        atexit._run_exitfuncs()
-        if main is not None:
+        if not in_session:
+            atexit._run_exitfuncs()
+        if main is not None and not in_session:
             _report_coroutines(main)
             kinds = set(map(type, main.__dict__.values()))
             if not _kept:

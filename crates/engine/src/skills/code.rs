@@ -1,0 +1,187 @@
+//! The code of a skill, looked at before it is kept.
+
+use ruff_python_ast::{ModModule, Stmt, token::TokenKind};
+use ruff_python_parser::{LexicalErrorType, ParseErrorType, parse_module};
+use thiserror::Error;
+
+use super::{
+    declaration::{Declaration, declarations, docstring},
+    flow::{Misplaced, misplaced},
+    lines::Lines,
+    name::{NameError, check_name},
+    uses::{ToolUse, uses},
+};
+use crate::{
+    check::is_too_deep,
+    nearest::{Nearest, nearest},
+};
+
+/// Skills are pages, not libraries; the limit stops a program that fills the store.
+const MOST_BYTES: usize = 1 << 20;
+/// So many names are told of a module that does not define the right one.
+const MOST_NAMES: usize = 10;
+
+/// Why code cannot be a skill.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum SkillError {
+    #[error(transparent)]
+    Name(#[from] NameError),
+    #[error(
+        "the code of {name} has {bytes} bytes: a skill has at most {MOST_BYTES}; keep data in the workspace"
+    )]
+    TooLarge { name: String, bytes: usize },
+    #[error("the code of {name} is nested too deeply: split long expressions into statements")]
+    TooDeep { name: String },
+    #[error("the code of {name} does not parse: line {line}: {message}")]
+    Syntax { name: String, line: u32, message: String },
+    #[error(
+        "line {line} of {name}: await outside of a function: a skill is imported, and an import cannot wait; move it into async def {name}(...)"
+    )]
+    TopLevelAwait { name: String, line: u32 },
+    #[error("the code must define {name} at its top level (def, async def, class or assignment); {}{hint}", it_defines(.defined))]
+    NotDefined { name: String, defined: Vec<String>, hint: Nearest },
+    #[error(
+        "line {line} of {name}: from skills import * imports whatever there is: name the skills that it needs"
+    )]
+    StarOfSkills { name: String, line: u32 },
+}
+
+fn it_defines(names: &[String]) -> String {
+    match names {
+        [] => "it defines nothing".to_owned(),
+        _ if names.len() > MOST_NAMES => {
+            let shown = names[..MOST_NAMES].join(", ");
+            format!("it defines {shown} and {} more", names.len() - MOST_NAMES)
+        }
+        _ => format!("it defines {}", names.join(", ")),
+    }
+}
+
+/// What the code of a skill says about itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Analysed {
+    pub name: String,
+    /// `async filter_high_risk(leads: list[dict], limit: int = 10) -> list[dict]`
+    pub signature: String,
+    /// The first paragraph of the docstring.
+    pub doc: Option<String>,
+    /// The tools that it names, each once, in the order of the code.
+    pub tools: Vec<ToolUse>,
+    /// The skills that it imports, by name.
+    pub skills: Vec<String>,
+    /// Its functions `test_…`, in the order of the code.
+    pub tests: Vec<String>,
+}
+
+impl Analysed {
+    /// Looks at the code of the skill `name`, without running it.
+    pub fn of(name: &str, code: &str) -> Result<Self, SkillError> {
+        check_name(name)?;
+        let owned = || name.to_owned();
+        if code.len() > MOST_BYTES {
+            return Err(SkillError::TooLarge { name: owned(), bytes: code.len() });
+        }
+        let code = code.strip_prefix('\u{feff}').unwrap_or(code);
+        let lines = Lines::of(code);
+        let module = parse(name, code, &lines)?;
+        if let Some((at, what)) = misplaced(&module.body) {
+            let line = lines.line(at);
+            return Err(match what {
+                Misplaced::TopLevelAwait => SkillError::TopLevelAwait { name: owned(), line },
+                Misplaced::Other(said) => {
+                    SkillError::Syntax { name: owned(), line, message: said.to_owned() }
+                }
+            });
+        }
+        let declared = declarations(&module.body);
+        let declaration = find(name, &declared)?;
+        let used = uses(&module.body, &lines);
+        if let Some(line) = used.star_of_skills {
+            return Err(SkillError::StarOfSkills { name: owned(), line });
+        }
+        Ok(Self {
+            name: owned(),
+            signature: declaration.signature(name, code),
+            doc: declaration.docstring().or_else(|| docstring(&module.body)),
+            tools: used.tools,
+            skills: used.skills.into_iter().collect(),
+            tests: tests(&module.body),
+        })
+    }
+
+    /// What to say of the skill if nobody said it: its docstring, or the words of its name.
+    pub fn description(&self) -> String {
+        self.doc.clone().unwrap_or_else(|| self.name.replace('_', " "))
+    }
+}
+
+fn parse(name: &str, code: &str, lines: &Lines) -> Result<ModModule, SkillError> {
+    let syntax = |line, message| SkillError::Syntax { name: name.to_owned(), line, message };
+    if let Some(at) = code.find('\0') {
+        let line = lines.line(u32::try_from(at).unwrap_or_default().into());
+        return Err(syntax(line, "source code cannot contain null bytes".to_owned()));
+    }
+    if is_too_deep(code) {
+        return Err(SkillError::TooDeep { name: name.to_owned() });
+    }
+    let parsed = parse_module(code).map_err(|error| {
+        syntax(lines.line(error.location.start()), in_words_of_python(&error.error))
+    })?;
+    Ok(parsed.into_syntax())
+}
+
+/// The mistakes that models make most, as CPython says them.
+fn in_words_of_python(error: &ParseErrorType) -> String {
+    match error {
+        ParseErrorType::UnexpectedIndentation => "unexpected indent".to_owned(),
+        ParseErrorType::ExpectedToken { expected: TokenKind::Colon, .. } => {
+            "expected ':'".to_owned()
+        }
+        ParseErrorType::ExpectedToken { expected: TokenKind::Indent, .. } => {
+            "expected an indented block".to_owned()
+        }
+        ParseErrorType::OtherError(said) => lower(said),
+        ParseErrorType::Lexical(LexicalErrorType::OtherError(said)) => lower(said),
+        ParseErrorType::Lexical(LexicalErrorType::Eof) => "unexpected end of the code".to_owned(),
+        other => format!("invalid syntax: {}", lower(&other.to_string())),
+    }
+}
+
+/// CPython's messages start in lower case and quote with apostrophes.
+fn lower(said: &str) -> String {
+    let mut chars = said.chars();
+    let first = chars.next().into_iter().flat_map(char::to_lowercase);
+    first.chain(chars).collect::<String>().replace('`', "'")
+}
+
+fn find<'a>(
+    name: &str,
+    declared: &[(&'a str, Declaration<'a>)],
+) -> Result<Declaration<'a>, SkillError> {
+    if let Some((_, found)) = declared.iter().rev().find(|(known, _)| *known == name) {
+        return Ok(*found);
+    }
+    let mut defined: Vec<&str> = Vec::new();
+    for (known, _) in declared {
+        if !known.starts_with('_') && !defined.contains(known) && defined.len() < 1_000 {
+            defined.push(known);
+        }
+    }
+    Err(SkillError::NotDefined {
+        name: name.to_owned(),
+        hint: nearest(name, defined.iter().copied()),
+        defined: defined.into_iter().map(str::to_owned).collect(),
+    })
+}
+
+fn tests(body: &[Stmt]) -> Vec<String> {
+    let functions = body.iter().filter_map(Stmt::as_function_def_stmt);
+    let names = functions.map(|function| function.name.as_str());
+    let mut tests: Vec<String> = Vec::new();
+    for name in names.filter(|name| name.starts_with("test_")) {
+        if !tests.iter().any(|known| known == name) {
+            tests.push(name.to_owned());
+        }
+    }
+    tests
+}

@@ -1,0 +1,123 @@
+//! Skills on their way out of the store and into it, as packages.
+
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, SecondsFormat};
+use narrows_store::Skill;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{About, KeyFile, Package, PackageError, SavedSkill, SkillDraft, library::Uses};
+use crate::{
+    broker::Broker,
+    state::{Agent, StateError},
+};
+
+/// Where a skill was installed from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The source as a person named it, and the name of the skill there.
+    pub source: String,
+    pub wanted: String,
+    /// The very file.
+    pub from: String,
+    pub hash: String,
+    pub signed: String,
+}
+
+impl Agent {
+    /// The skills of the own namespace that were installed from somewhere, with where that is.
+    pub async fn installed_skills(&self) -> Result<Vec<(String, Origin)>, StateError> {
+        let heads =
+            self.store().await?.skills().list(&self.principal().home, None, usize::MAX).await?;
+        let installed = heads.into_iter().filter_map(|head| {
+            let origin: Origin = serde_json::from_value(head.origin).ok()?;
+            // What came along in a file is updated with it.
+            (origin.wanted == head.name).then_some((head.name, origin))
+        });
+        Ok(installed.collect())
+    }
+
+    /// A skill as one file, with the skills that it needs if they are wanted too.
+    pub async fn pack_skill(
+        &self,
+        name: &str,
+        version: Option<i64>,
+        with_needed: bool,
+        key: Option<&KeyFile>,
+    ) -> Result<Package, StateError> {
+        let skill = self.load_skill(name, version, None).await?;
+        let mut package = packed(&skill)?;
+        if with_needed {
+            let mut known = BTreeSet::from([skill.head.name.clone()]);
+            let mut next = Uses::of(&skill.head.uses).skills;
+            let mut bundle = Vec::new();
+            while let Some(name) = next.pop() {
+                if known.insert(name.clone()) {
+                    let needed = self.load_skill(&name, None, None).await?;
+                    next.extend(Uses::of(&needed.head.uses).skills);
+                    bundle.push(packed(&needed)?);
+                }
+            }
+            if !bundle.is_empty() {
+                package = package.with_bundle(bundle).map_err(refused)?;
+            }
+        }
+        match key {
+            Some(key) => Ok(package.sign(key).map_err(refused)?),
+            None => Ok(package),
+        }
+    }
+
+    /// Saves all skills of a package, each after those that it needs. All of them were looked at
+    /// when the package was read.
+    pub async fn install_skill(
+        &self,
+        broker: &Broker,
+        package: &Package,
+        origin: Origin,
+    ) -> Result<Vec<SavedSkill>, StateError> {
+        let mut saved = Vec::new();
+        for skill in package.in_order() {
+            let manifest = skill.manifest();
+            let origin = Origin {
+                hash: manifest.hash.clone(),
+                signed: skill.signed().to_string(),
+                ..origin.clone()
+            };
+            let draft = SkillDraft {
+                name: manifest.name.clone(),
+                code: skill.code().to_owned(),
+                description: manifest.description.clone(),
+                tags: manifest.tags.clone(),
+                namespace: None,
+                tests: match skill.tests().0.is_empty() {
+                    true => Value::Null,
+                    false => json!(skill.tests()),
+                },
+                origin: json!(origin),
+            };
+            saved.push(self.save_skill(broker, draft).await?);
+        }
+        Ok(saved)
+    }
+}
+
+fn packed(skill: &Skill) -> Result<Package, StateError> {
+    let head = &skill.head;
+    let created = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
+    let about = About {
+        version: head.version,
+        description: head.description.clone(),
+        tags: head.tags.clone(),
+        author: head.author.clone(),
+        created_at: created.to_rfc3339_opts(SecondsFormat::Secs, true),
+    };
+    let pins = Uses::of(&head.uses).pins;
+    let recording = serde_json::from_value(skill.tests.clone()).unwrap_or_default();
+    Package::new(&head.name, &skill.code, about, &pins, recording).map_err(refused)
+}
+
+fn refused(error: PackageError) -> StateError {
+    super::LibraryError::from(error).into()
+}

@@ -1,0 +1,415 @@
+//! The skills that are kept: saved, loaded, listed, imported.
+
+use std::collections::{BTreeMap, HashMap};
+
+use narrows_model::Access;
+use narrows_sandbox::ModuleSource;
+use narrows_store::{NewSkill, Saved, Skill, SkillHead, SkillVersion};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::{
+    Analysed, Change, Cycle, PackageError, Pin, Pins, Recording, SkillError, compare, find_cycle,
+    shelf::Shelves,
+};
+use crate::{
+    broker::Broker,
+    nearest::{Nearest, nearest},
+    state::{Agent, StateError},
+};
+
+/// How many skills are told of, if nobody says how many.
+const LISTED: usize = 50;
+/// The most names that are looked at for one that is misspelt.
+const MOST_NAMES: usize = 5_000;
+
+/// Why a skill was not saved, or not found.
+#[derive(Debug, Error)]
+pub enum LibraryError {
+    #[error(transparent)]
+    Skill(#[from] SkillError),
+    #[error("skills may not import one another in a circle: {0}; nothing was saved")]
+    Cycle(Cycle),
+    #[error(transparent)]
+    Package(#[from] PackageError),
+    #[error("there is no skill {name:?}{near}")]
+    Missing { name: String, near: Nearest },
+    #[error("the skill {name:?} has no version {version}; it has {known}")]
+    NoVersion { name: String, version: i64, known: String },
+}
+
+/// Where skills are looked up.
+#[derive(Debug, Default)]
+pub struct Library {
+    shelves: Shelves,
+}
+
+/// A skill as an agent hands it in.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SkillDraft {
+    pub name: String,
+    pub code: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub tags: Vec<String>,
+    #[serde(default)]
+    pub namespace: Option<String>,
+    /// Recorded tool results for its tests.
+    #[serde(default)]
+    pub tests: Value,
+    /// Where it was installed from.
+    #[serde(skip)]
+    pub origin: Value,
+}
+
+/// What came of saving one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SavedSkill {
+    pub name: String,
+    pub version: i64,
+    /// Whether it differs from what was saved before.
+    pub is_new: bool,
+    pub signature: String,
+    /// The tools that it was saved for, as they are now.
+    pub tools: Vec<String>,
+    pub tests: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A skill in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ListedSkill {
+    pub name: String,
+    pub namespace: String,
+    pub version: i64,
+    pub signature: String,
+    pub description: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What changed of the tools that it uses since it was saved.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
+    /// How well it fits what was asked for.
+    #[serde(skip)]
+    pub score: f32,
+}
+
+/// What a skill is saved with: its tools as they were, and the skills that it imports.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Uses {
+    #[serde(default)]
+    pub(super) pins: Vec<Pin>,
+    #[serde(default)]
+    pub(super) skills: Vec<String>,
+}
+
+impl Uses {
+    pub(super) fn of(value: &Value) -> Self {
+        serde_json::from_value(value.clone()).unwrap_or_default()
+    }
+}
+
+impl Agent {
+    /// Checks a skill and saves it as its next version. Whatever is wrong, nothing is changed.
+    pub async fn save_skill(
+        &self,
+        broker: &Broker,
+        draft: SkillDraft,
+    ) -> Result<SavedSkill, StateError> {
+        let namespace = self.namespace(draft.namespace.as_deref(), Access::Write)?.to_owned();
+        let analysed = Analysed::of(&draft.name, &draft.code).map_err(LibraryError::from)?;
+        self.refuse_cycle(&analysed).await?;
+        let mut notes = Vec::new();
+        let pins = self.pin(broker, &analysed, &mut notes).await;
+        for needed in &analysed.skills {
+            if self.find_head(needed, None).await?.is_none() {
+                notes.push(format!("it imports the skill {needed:?}, which there is none of yet"));
+            }
+        }
+        let description = match draft.description.trim() {
+            "" => analysed.description(),
+            given => given.to_owned(),
+        };
+        let tools: Vec<String> = pins.iter().map(|pin| pin.tool.clone()).collect();
+        let skill = NewSkill {
+            namespace,
+            name: draft.name,
+            code: draft.code,
+            description,
+            tags: draft.tags,
+            signature: analysed.signature.clone(),
+            doc: analysed.doc.clone().unwrap_or_default(),
+            uses: json!(Uses { pins, skills: analysed.skills.clone() }),
+            tests: draft.tests,
+            origin: draft.origin,
+            author: self.name().to_owned(),
+        };
+        let saved = self.store().await?.skills().save(&skill).await?;
+        Ok(SavedSkill {
+            name: skill.name,
+            version: saved.version,
+            is_new: saved.is_new,
+            signature: analysed.signature,
+            tools,
+            tests: analysed.tests,
+            notes,
+        })
+    }
+
+    /// The tools that a skill names, as they are now.
+    async fn pin(&self, broker: &Broker, analysed: &Analysed, notes: &mut Vec<String>) -> Vec<Pin> {
+        let mut definitions: HashMap<String, Value> = HashMap::new();
+        for used in analysed.tools.iter().filter(|used| !used.dynamic) {
+            if let Some(definition) = definition(broker, &used.tool).await {
+                definitions.insert(used.tool.clone(), definition);
+            }
+        }
+        let pinned = Pins::of(&analysed.tools, |tool| definitions.get(tool).cloned());
+        for tool in pinned.unknown {
+            notes.push(format!(
+                "the tool {tool} is not known here, so its changes will not be seen"
+            ));
+        }
+        pinned.pins
+    }
+
+    async fn refuse_cycle(&self, analysed: &Analysed) -> Result<(), StateError> {
+        // All that can be reached, before it is searched for a way back.
+        let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        imports.insert(analysed.name.clone(), analysed.skills.clone());
+        let mut next = analysed.skills.clone();
+        while let Some(name) = next.pop() {
+            if imports.contains_key(&name) {
+                continue;
+            }
+            let needs = match self.find_head(&name, None).await? {
+                Some(head) => Uses::of(&head.head.uses).skills,
+                None => Vec::new(),
+            };
+            next.extend(needs.iter().cloned());
+            imports.insert(name, needs);
+        }
+        let lookup = |name: &str| imports.get(name).cloned().unwrap_or_default();
+        match find_cycle(&analysed.name, lookup) {
+            Some(cycle) => Err(LibraryError::Cycle(cycle).into()),
+            None => Ok(()),
+        }
+    }
+
+    /// A skill by its name, from the own namespace first.
+    pub async fn load_skill(
+        &self,
+        name: &str,
+        version: Option<i64>,
+        namespace: Option<&str>,
+    ) -> Result<Skill, StateError> {
+        let skills = self.store().await?.skills();
+        for namespace in self.readable(namespace)? {
+            if let Some(skill) = skills.get(namespace, name, version).await? {
+                return Ok(skill);
+            }
+            if let Some(version) = version {
+                let known = skills.versions(namespace, name).await?;
+                if !known.is_empty() {
+                    let known: Vec<String> =
+                        known.iter().map(|one| one.version.to_string()).collect();
+                    let known = known.join(", ");
+                    let name = name.to_owned();
+                    return Err(LibraryError::NoVersion { name, version, known }.into());
+                }
+            }
+        }
+        Err(self.missing(name, namespace).await?.into())
+    }
+
+    async fn missing(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<LibraryError, StateError> {
+        let names = self.names(namespace).await?;
+        let near = nearest(name, names.iter().map(String::as_str));
+        Ok(LibraryError::Missing { name: name.to_owned(), near })
+    }
+
+    /// The names of skills, all or those that look like one.
+    pub(crate) async fn skill_names(&self, near: Option<&str>) -> Result<Vec<String>, StateError> {
+        let names = self.names(None).await?;
+        Ok(match near {
+            Some(near) => nearest(near, names.iter().map(String::as_str)).0,
+            None => names,
+        })
+    }
+
+    async fn names(&self, namespace: Option<&str>) -> Result<Vec<String>, StateError> {
+        let mut names = Vec::new();
+        for namespace in self.readable(namespace)? {
+            let heads = self.store().await?.skills().list(namespace, None, MOST_NAMES).await?;
+            names.extend(heads.into_iter().map(|head| head.name));
+        }
+        Ok(names)
+    }
+
+    async fn find_head(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<Option<Skill>, StateError> {
+        let skills = self.store().await?.skills();
+        for namespace in self.readable(namespace)? {
+            if let Some(found) = skills.get(namespace, name, None).await? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The namespace that is named, or all that this principal may read.
+    fn readable<'a>(&'a self, named: Option<&'a str>) -> Result<Vec<&'a str>, StateError> {
+        match named {
+            Some(_) => Ok(vec![self.namespace(named, Access::Read)?]),
+            None => Ok(self.principal().namespaces().collect()),
+        }
+    }
+
+    /// The versions of a skill, oldest first.
+    pub async fn skill_versions(&self, name: &str) -> Result<Vec<SkillVersion>, StateError> {
+        let skills = self.store().await?.skills();
+        for namespace in self.readable(None)? {
+            let versions = skills.versions(namespace, name).await?;
+            if !versions.is_empty() {
+                return Ok(versions);
+            }
+        }
+        Err(self.missing(name, None).await?.into())
+    }
+
+    /// Saves a skill once more, with the tool results that its tests need.
+    pub async fn record_skill(
+        &self,
+        skill: Skill,
+        recording: &Recording,
+    ) -> Result<Saved, StateError> {
+        let head = skill.head;
+        self.namespace(Some(&head.namespace), Access::Write)?;
+        let again = NewSkill {
+            namespace: head.namespace,
+            name: head.name,
+            code: skill.code,
+            description: head.description,
+            tags: head.tags,
+            signature: head.signature,
+            doc: head.doc,
+            uses: head.uses,
+            tests: json!(recording),
+            origin: head.origin,
+            author: self.name().to_owned(),
+        };
+        Ok(self.store().await?.skills().save(&again).await?)
+    }
+
+    /// Forgets a skill; its versions stay in the store. Tells whether there was one.
+    pub async fn remove_skill(
+        &self,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<bool, StateError> {
+        let namespace = self.namespace(namespace, Access::Write)?;
+        Ok(self.store().await?.skills().remove(namespace, name, self.name()).await?)
+    }
+
+    /// How a skill is imported and called, if there is one of this name.
+    pub async fn skill_definition(&self, name: &str) -> Option<String> {
+        let name = name.strip_prefix("skills.").unwrap_or(name);
+        let head = self.find_head(name, None).await.ok().flatten()?.head;
+        let description = head.description.replace('\n', "\n    ");
+        Some(format!("from skills import {name}\n{}\n    {description}\n", head.signature))
+    }
+
+    /// The skills that fit a query best, or all by their names.
+    pub async fn list_skills(
+        &self,
+        broker: &Broker,
+        query: Option<&str>,
+        namespace: Option<&str>,
+        limit: Option<usize>,
+    ) -> Result<Vec<ListedSkill>, StateError> {
+        let limit = limit.unwrap_or(LISTED);
+        let namespaces = self.readable(namespace)?;
+        let store = self.store().await?;
+        let query = query.map(str::trim).filter(|query| !query.is_empty());
+        let found: Vec<(f32, SkillHead)> = match query {
+            Some(query) => {
+                let shelves = &self.library().shelves;
+                shelves.search(store, &namespaces, query, limit).await?
+            }
+            None => {
+                let mut all = Vec::new();
+                for namespace in namespaces {
+                    let heads = store.skills().list(namespace, None, limit - all.len()).await?;
+                    all.extend(heads.into_iter().map(|head| (0.0, head)));
+                    if all.len() >= limit {
+                        break;
+                    }
+                }
+                all
+            }
+        };
+        Ok(found.into_iter().map(|(score, head)| listed(broker, score, head)).collect())
+    }
+
+    /// The source of `skills.NAME`, for a program that imports it. One whose tools changed says so
+    /// when it is imported.
+    pub(crate) async fn skill_module(&self, broker: &Broker, name: &str) -> Option<ModuleSource> {
+        let skill = self.find_head(name, None).await.ok().flatten()?;
+        let changed: Vec<String> = changes(broker, &Uses::of(&skill.head.uses).pins)
+            .iter()
+            .filter(|change| change.may_break())
+            .map(Change::to_string)
+            .collect();
+        let mut source = skill.code;
+        if !changed.is_empty() {
+            let words = format!(
+                "the skill {name} was saved for tools that have changed: {}",
+                changed.join("; ")
+            );
+            // Behind the code, so that its lines keep their numbers.
+            source += &format!("\n__import__('warnings').warn({})\n", json!(words));
+        }
+        Some(ModuleSource { source, is_package: false })
+    }
+}
+
+fn listed(broker: &Broker, score: f32, head: SkillHead) -> ListedSkill {
+    let changed = changes(broker, &Uses::of(&head.uses).pins);
+    ListedSkill {
+        changed: changed.iter().map(Change::to_string).collect(),
+        name: head.name,
+        namespace: head.namespace,
+        version: head.version,
+        signature: head.signature,
+        description: head.description,
+        tags: head.tags,
+        score,
+    }
+}
+
+/// What changed of tools since they were pinned. Only servers that said what they have can tell.
+fn changes(broker: &Broker, pins: &[Pin]) -> Vec<Change> {
+    let catalog = broker.catalog();
+    let changed = pins.iter().filter_map(|pin| {
+        let (server, _) = pin.tool.split_once('.')?;
+        catalog.listing(catalog.server_of(server)?)?;
+        let now = catalog.resolve(&pin.tool, None).ok();
+        compare(pin, now.as_ref().map(|tool| &tool.raw))
+    });
+    changed.collect()
+}
+
+async fn definition(broker: &Broker, tool: &str) -> Option<Value> {
+    Some(broker.find(tool, None).await.ok()?.raw.clone())
+}

@@ -1,0 +1,181 @@
+//! What a package says of the skill in it, and whether that fits the code.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{
+    canonical::sha256,
+    code::{Analysed, SkillError},
+    name::check_name,
+    pins::Pin,
+};
+
+/// Texts are shown to the person who is asked whether to install a skill.
+const LONGEST_DESCRIPTION: usize = 4_000;
+const LONGEST_TEXT: usize = 200;
+const MOST_TAGS: usize = 50;
+
+/// What is told of a skill before anybody reads its code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    pub name: String,
+    /// From 1.
+    pub version: i64,
+    pub description: String,
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// How it is called.
+    pub signature: String,
+    #[serde(default)]
+    pub tools: Vec<NeededTool>,
+    /// The skills that it imports.
+    #[serde(default)]
+    pub skills: Vec<String>,
+    /// The names of its tests.
+    #[serde(default)]
+    pub tests: Vec<String>,
+    /// SHA-256 of the code.
+    pub hash: String,
+    #[serde(default)]
+    pub author: String,
+    #[serde(default)]
+    pub created_at: String,
+}
+
+/// A tool that a skill may call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NeededTool {
+    /// `github.create_issue`; also `github.*` and `*` for what shows only when the code runs.
+    pub tool: String,
+    /// Of its pin, where the skill was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+/// Where a manifest and its code differ.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ManifestError {
+    #[error(transparent)]
+    Code(#[from] SkillError),
+    #[error("the version is {0}; versions count from 1")]
+    Version(i64),
+    #[error("the {what} has control characters, or is longer than {most} characters")]
+    Text { what: &'static str, most: usize },
+    #[error("there are {0} tags; {MOST_TAGS} are enough")]
+    Tags(usize),
+    #[error("the hash is not that of the code: the file was changed")]
+    Hash,
+    #[error("the manifest says that it is called as {claimed:?}, but the code says {found:?}")]
+    Signature { claimed: String, found: String },
+    #[error("the code uses {}, which the manifest does not say", .0.join(", "))]
+    Tools(Vec<String>),
+    #[error("the code imports the skill {0}, which the manifest does not say")]
+    Skill(String),
+    #[error("the manifest names the test {0}, which the code does not have")]
+    Test(String),
+}
+
+/// What is not in the code.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    pub version: i64,
+    /// Empty for what the code says of itself.
+    pub description: String,
+    pub tags: Vec<String>,
+    pub author: String,
+    pub created_at: String,
+}
+
+impl Manifest {
+    /// The manifest that fits the code.
+    pub(super) fn of(
+        name: &str,
+        code: &str,
+        about: About,
+        pins: &[Pin],
+    ) -> Result<Self, ManifestError> {
+        let found = Analysed::of(name, code)?;
+        let description = Some(about.description).filter(|text| !text.trim().is_empty());
+        let hash_of =
+            |tool: &str| pins.iter().find(|pin| pin.tool == tool).map(|pin| pin.hash.clone());
+        let manifest = Self {
+            name: name.to_owned(),
+            version: about.version,
+            description: description.unwrap_or_else(|| found.description()),
+            tags: about.tags,
+            tools: found
+                .tools
+                .iter()
+                .map(|used| NeededTool { tool: used.tool.clone(), hash: hash_of(&used.tool) })
+                .collect(),
+            signature: found.signature,
+            skills: found.skills,
+            tests: found.tests,
+            hash: sha256(code.as_bytes()),
+            author: about.author,
+            created_at: about.created_at,
+        };
+        manifest.check_texts()?;
+        Ok(manifest)
+    }
+
+    /// Refuses a manifest that says other things than the code, or less. One that claims more is
+    /// only careful.
+    pub(super) fn check(&self, code: &str) -> Result<Analysed, ManifestError> {
+        check_name(&self.name).map_err(SkillError::from)?;
+        if self.hash != sha256(code.as_bytes()) {
+            return Err(ManifestError::Hash);
+        }
+        self.check_texts()?;
+        let found = Analysed::of(&self.name, code)?;
+        if self.signature != found.signature {
+            let claimed = self.signature.clone();
+            return Err(ManifestError::Signature { claimed, found: found.signature });
+        }
+        let is_claimed = |tool: &str| self.tools.iter().any(|claimed| claimed.tool == tool);
+        let hidden: Vec<String> = found
+            .tools
+            .iter()
+            .filter(|used| !is_claimed(&used.tool))
+            .map(|used| used.tool.clone())
+            .collect();
+        if !hidden.is_empty() {
+            return Err(ManifestError::Tools(hidden));
+        }
+        if let Some(hidden) = found.skills.iter().find(|skill| !self.skills.contains(skill)) {
+            return Err(ManifestError::Skill(hidden.clone()));
+        }
+        if let Some(absent) = self.tests.iter().find(|test| !found.tests.contains(test)) {
+            return Err(ManifestError::Test(absent.clone()));
+        }
+        Ok(found)
+    }
+
+    fn check_texts(&self) -> Result<(), ManifestError> {
+        if self.version < 1 {
+            return Err(ManifestError::Version(self.version));
+        }
+        if self.tags.len() > MOST_TAGS {
+            return Err(ManifestError::Tags(self.tags.len()));
+        }
+        let text = |what, text: &str, most| match is_plain(text, most) {
+            true => Ok(()),
+            false => Err(ManifestError::Text { what, most }),
+        };
+        text("description", &self.description.replace(['\n', '\t'], " "), LONGEST_DESCRIPTION)?;
+        text("author", &self.author, LONGEST_TEXT)?;
+        text("date", &self.created_at, LONGEST_TEXT)?;
+        self.tags.iter().try_for_each(|tag| text("list of tags", tag, LONGEST_TEXT))?;
+        self.skills.iter().try_for_each(|skill| text("list of skills", skill, LONGEST_TEXT))?;
+        self.tools.iter().try_for_each(|needed| text("list of tools", &needed.tool, LONGEST_TEXT))
+    }
+}
+
+/// Whether a text from outside can be shown in a terminal: escape sequences and marks that turn
+/// the direction of writing could make it say something else.
+pub(super) fn is_plain(text: &str, most: usize) -> bool {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().count() <= most && !text.chars().any(|c| c.is_control() || turns(c))
+}

@@ -1,0 +1,176 @@
+//! What is compared of a JSON schema: what it takes, and not how it is described.
+
+use serde_json::{Map, Value};
+
+/// Keywords that are for readers.
+const DESCRIPTIVE: [&str; 7] =
+    ["$comment", "$id", "$schema", "description", "example", "examples", "title"];
+/// Keywords whose value is a table of schemas by name.
+const TABLES: [&str; 5] =
+    ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+/// Keywords whose value is a set, in whatever order it is written.
+const SETS: [&str; 3] = ["enum", "required", "type"];
+/// Keywords whose value is data, which may look like a schema.
+const DATA: [&str; 2] = ["const", "default"];
+/// References are followed so often, or a schema that refers to itself would have no end.
+const MOST_REFERENCES: usize = 8;
+
+/// A schema without what is only said about it. Two that take the same are the same text.
+pub(super) fn essence(schema: &Value) -> Value {
+    match schema {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(key, _)| !DESCRIPTIVE.contains(&key.as_str()));
+            Value::Object(kept.map(|(key, value)| (key.clone(), keyword(key, value))).collect())
+        }
+        Value::Array(items) => items.iter().map(essence).collect(),
+        plain => plain.clone(),
+    }
+}
+
+fn keyword(key: &str, value: &Value) -> Value {
+    match value {
+        Value::Object(table) if TABLES.contains(&key) => {
+            Value::Object(table.iter().map(|(name, one)| (name.clone(), essence(one))).collect())
+        }
+        Value::Array(set) if SETS.contains(&key) => {
+            let mut set = set.clone();
+            set.sort_by_key(Value::to_string);
+            Value::Array(set)
+        }
+        _ if SETS.contains(&key) || DATA.contains(&key) => value.clone(),
+        _ => essence(value),
+    }
+}
+
+/// A schema together with the whole that its references speak of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'a> {
+    pub(super) whole: &'a Value,
+    schema: &'a Value,
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn whole(whole: &'a Value) -> Self {
+        Self { whole, schema: whole }.followed()
+    }
+
+    pub(super) fn at(self, schema: &'a Value) -> Self {
+        Self { schema, ..self }.followed()
+    }
+
+    /// What `{"$ref": "#/$defs/Owner"}` refers to.
+    fn followed(mut self) -> Self {
+        for _ in 0..MOST_REFERENCES {
+            let reference = self.schema.get("$ref").and_then(Value::as_str);
+            let Some(pointer) = reference.and_then(|text| text.strip_prefix('#')) else { break };
+            let Some(target) = self.whole.pointer(pointer) else { break };
+            self.schema = target;
+        }
+        self
+    }
+
+    pub(super) fn keywords(self) -> Option<&'a Map<String, Value>> {
+        self.schema.as_object()
+    }
+
+    pub(super) fn keyword(self, key: &str) -> Option<&'a Value> {
+        self.schema.get(key)
+    }
+
+    pub(super) fn properties(self) -> impl Iterator<Item = (&'a String, Part<'a>)> {
+        let table = self.keyword("properties").and_then(Value::as_object);
+        table.into_iter().flatten().map(move |(name, schema)| (name, self.at(schema)))
+    }
+
+    pub(super) fn property(self, name: &str) -> Option<Self> {
+        self.keyword("properties")?.get(name).map(|schema| self.at(schema))
+    }
+
+    pub(super) fn requires(self, name: &str) -> bool {
+        let required = self.keyword("required").and_then(Value::as_array);
+        required.is_some_and(|all| all.iter().any(|one| one == name))
+    }
+
+    pub(super) fn values(self) -> Option<&'a Vec<Value>> {
+        self.keyword("enum").and_then(Value::as_array)
+    }
+
+    /// The type in words: `string`, `integer or null`.
+    pub(super) fn type_name(self) -> String {
+        let mut names = self.type_names(0);
+        names.sort();
+        names.dedup();
+        if names.is_empty() { "anything".to_owned() } else { names.join(" or ") }
+    }
+
+    fn type_names(self, depth: usize) -> Vec<String> {
+        if depth > MOST_REFERENCES {
+            return Vec::new();
+        }
+        match self.keyword("type") {
+            Some(Value::String(name)) => return vec![name.clone()],
+            Some(Value::Array(names)) => {
+                return names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            }
+            _ => {}
+        }
+        let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| self.keyword(key));
+        let parts = alternatives.filter_map(Value::as_array).flatten();
+        let names = parts.flat_map(|part| self.at(part).type_names(depth + 1));
+        let constants = self.values().into_iter().flatten().chain(self.keyword("const"));
+        names.chain(constants.map(|value| kind(value).to_owned())).collect()
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn descriptions_go_and_what_is_called_so_stays() {
+        let schema = json!({
+            "title": "Arguments",
+            "type": ["string", "null"],
+            "properties": {
+                "description": {"type": "string", "description": "of the issue"},
+                "title": {"enum": ["b", "a"], "default": {"description": "kept"}},
+            },
+            "required": ["title", "description"],
+        });
+        let expected = json!({
+            "type": ["null", "string"],
+            "properties": {
+                "description": {"type": "string"},
+                "title": {"enum": ["a", "b"], "default": {"description": "kept"}},
+            },
+            "required": ["description", "title"],
+        });
+        assert_eq!(essence(&schema), expected);
+    }
+
+    #[test]
+    fn references_are_followed_and_have_an_end() {
+        let whole = json!({
+            "properties": {"owner": {"$ref": "#/$defs/Owner"}, "loop": {"$ref": "#/$defs/Loop"}},
+            "$defs": {"Owner": {"type": "string"}, "Loop": {"$ref": "#/$defs/Loop"},
+                      "Any": {"anyOf": [{"$ref": "#/$defs/Any"}]}},
+        });
+        let types: Vec<String> =
+            Part::whole(&whole).properties().map(|(_, part)| part.type_name()).collect();
+        assert_eq!(types, ["string", "anything"]);
+        assert_eq!(Part::whole(&whole).at(&whole["$defs"]["Any"]).type_name(), "anything");
+    }
+}

@@ -1,0 +1,9 @@
+//! What skills promise, by subject.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod code;
+mod folder;
+mod package;
+mod pins;
+mod registry;
+mod source;

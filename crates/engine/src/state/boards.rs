@@ -1,0 +1,117 @@
+//! Messages and values that agents share.
+
+use std::time::Duration;
+
+use narrows_model::Access;
+use narrows_store::{Board, Expected, Message, SetResult, SharedValue};
+use serde_json::Value;
+use tokio::{sync::Notify, time::Instant};
+
+use super::{Agent, StateError};
+
+/// How often a board is looked at for messages that came through another gateway.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// The longest that one waits for a message.
+const MOST_PATIENCE: Duration = Duration::from_secs(120);
+/// How many messages are read at once, at most.
+const MOST_MESSAGES: usize = 1_000;
+
+/// Wakes those who wait for a message of this gateway.
+#[derive(Debug, Default)]
+pub(super) struct News(Notify);
+
+impl Agent {
+    pub async fn post(
+        &self,
+        board: &str,
+        body: &Value,
+        namespace: Option<&str>,
+    ) -> Result<Message, StateError> {
+        let namespace = self.namespace(namespace, Access::Write)?;
+        let posted = self.store().await?.boards().post(namespace, board, self.name(), body).await?;
+        self.state.news.0.notify_waiters();
+        Ok(posted)
+    }
+
+    /// The messages after a number, oldest first.
+    pub async fn read_board(
+        &self,
+        board: &str,
+        since: i64,
+        limit: usize,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Message>, StateError> {
+        let namespace = self.namespace(namespace, Access::Read)?;
+        let limit = limit.clamp(1, MOST_MESSAGES);
+        Ok(self.store().await?.boards().read(namespace, board, since, limit).await?)
+    }
+
+    /// As [`Self::read_board`], but waits until there is one, or the time is over. Without a
+    /// number, only what comes from now on counts.
+    pub async fn wait_board(
+        &self,
+        board: &str,
+        since: Option<i64>,
+        patience: Duration,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Message>, StateError> {
+        let deadline = Instant::now() + patience.min(MOST_PATIENCE);
+        let namespace = self.namespace(namespace, Access::Read)?;
+        let boards = self.store().await?.boards();
+        let since = match since {
+            Some(since) => since,
+            None => boards.last(namespace, board).await?,
+        };
+        loop {
+            // Before looking, so that a message between both wakes us.
+            let woken = self.state.news.0.notified();
+            let messages = boards.read(namespace, board, since, MOST_MESSAGES).await?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !messages.is_empty() || left.is_zero() {
+                return Ok(messages);
+            }
+            let _ = tokio::time::timeout(left.min(LOOK_INTERVAL), woken).await;
+        }
+    }
+
+    pub async fn boards(&self, namespace: Option<&str>) -> Result<Vec<Board>, StateError> {
+        let namespace = self.namespace(namespace, Access::Read)?;
+        Ok(self.store().await?.boards().list(namespace).await?)
+    }
+
+    pub async fn shared_value(
+        &self,
+        key: &str,
+        namespace: Option<&str>,
+    ) -> Result<Option<SharedValue>, StateError> {
+        let namespace = self.namespace(namespace, Access::Read)?;
+        Ok(self.store().await?.shared().get(namespace, key).await?)
+    }
+
+    /// Sets a value, or with `None` removes it, if it is still what the caller expects.
+    pub async fn set_shared(
+        &self,
+        key: &str,
+        value: Option<&Value>,
+        expected: Expected,
+        namespace: Option<&str>,
+    ) -> Result<SetResult, StateError> {
+        let namespace = self.namespace(namespace, Access::Write)?;
+        let shared = self.store().await?.shared();
+        Ok(match value {
+            Some(value) => shared.set(namespace, key, value, expected, self.name()).await?,
+            None => shared.remove(namespace, key, expected, self.name()).await?,
+        })
+    }
+
+    pub async fn shared_keys(
+        &self,
+        prefix: &str,
+        namespace: Option<&str>,
+    ) -> Result<Vec<String>, StateError> {
+        let namespace = self.namespace(namespace, Access::Read)?;
+        let found =
+            self.store().await?.shared().list(namespace, prefix, None, MOST_MESSAGES).await?;
+        Ok(found.into_iter().map(|(key, _)| key).collect())
+    }
+}

@@ -1,0 +1,261 @@
+//! Files of a workspace, as a caller names them.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use globset::GlobBuilder;
+use narrows_model::Access;
+use narrows_sandbox::{FoundFile, Workspace};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Agent, StateError};
+use crate::media;
+
+/// What one answer carries of a file, if nobody says how much.
+const SHOWN_BYTES: u64 = 64 << 10;
+/// The most that one answer carries.
+const MOST_BYTES: u64 = 10 << 20;
+/// How many files one answer lists.
+const LISTED: usize = 1_000;
+
+/// What is wanted of a file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadRequest {
+    pub path: String,
+    #[serde(default)]
+    pub offset: u64,
+    pub limit: Option<u64>,
+    /// Text if it is text, else base64.
+    pub encoding: Option<Encoding>,
+    pub namespace: Option<String>,
+}
+
+/// How bytes are written in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    Text,
+    Base64,
+}
+
+/// A file, or a piece of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileContent {
+    pub path: String,
+    /// Of the whole file.
+    pub bytes: u64,
+    #[serde(rename = "type")]
+    pub media_type: String,
+    pub encoding: Encoding,
+    pub offset: u64,
+    /// Where to go on reading, if there is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
+    pub content: String,
+}
+
+/// How full a workspace is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkspaceUse {
+    pub files: u64,
+    pub bytes: u64,
+    pub most_bytes: u64,
+    pub directory: String,
+}
+
+/// A file in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileEntry {
+    pub path: String,
+    pub bytes: u64,
+    /// Milliseconds since 1970.
+    pub modified: i64,
+    /// The place whose disk has it, if it is not this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
+}
+
+impl Agent {
+    /// Reads a file, or a piece of it.
+    pub fn read_file(&self, request: &ReadRequest) -> Result<FileContent, StateError> {
+        let namespace = self.namespace(request.namespace.as_deref(), Access::Read)?;
+        let workspace = self.state.workspaces.open(namespace)?;
+        let failed = |reason: String| StateError::File { path: request.path.clone(), reason };
+        let path = workspace.resolve(&request.path).map_err(|error| failed(error.to_string()))?;
+        let head = workspace
+            .read_part(&path, 0, 4096)
+            .map_err(|error| not_there(&workspace, &request.path, &error))?;
+        let media_type = media::type_of(&path, &head.bytes);
+        let is_shown = media::is_shown(media_type) && request.encoding != Some(Encoding::Text);
+        let limit = request.limit.unwrap_or(if is_shown { MOST_BYTES } else { SHOWN_BYTES });
+        let part = workspace
+            .read_part(&path, request.offset, limit.min(MOST_BYTES))
+            .map_err(|error| failed(error.to_string()))?;
+        let text = match request.encoding {
+            Some(Encoding::Base64) => None,
+            wanted => {
+                match text_of(&part.bytes, request.offset + (part.bytes.len() as u64) < part.total)
+                {
+                    Some(text) if !is_shown => Some(text),
+                    Some(_) => None,
+                    None if wanted == Some(Encoding::Text) => {
+                        return Err(failed(
+                            "it is not UTF-8 text; ask for encoding base64".to_owned(),
+                        ));
+                    }
+                    None => None,
+                }
+            }
+        };
+        let (encoding, content, read) = match text {
+            Some(text) => (Encoding::Text, text.to_owned(), text.len() as u64),
+            None => {
+                let read = part.bytes.len() as u64;
+                (Encoding::Base64, BASE64_STANDARD.encode(&part.bytes), read)
+            }
+        };
+        let end = request.offset.saturating_add(read);
+        Ok(FileContent {
+            path,
+            bytes: part.total,
+            media_type: media_type.to_owned(),
+            encoding,
+            offset: request.offset,
+            next_offset: (end < part.total && read > 0).then_some(end),
+            content,
+        })
+    }
+
+    /// A whole file, for somebody who wants to have it.
+    pub fn file_bytes(&self, path: &str, namespace: Option<&str>) -> Result<Vec<u8>, StateError> {
+        let namespace = self.namespace(namespace, Access::Read)?;
+        let workspace = self.state.workspaces.open(namespace)?;
+        workspace.read(path, u64::MAX).map_err(|error| not_there(&workspace, path, &error))
+    }
+
+    /// How full a workspace is.
+    pub fn workspace_use(&self, namespace: Option<&str>) -> Result<WorkspaceUse, StateError> {
+        let namespace = self.namespace(namespace, Access::Read)?;
+        let workspace = self.state.workspaces.open(namespace)?;
+        let directory = workspace.path().display().to_string();
+        let walked = workspace.walk().map_err(|error| StateError::File {
+            path: directory.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(WorkspaceUse {
+            files: walked.len() as u64,
+            bytes: walked.iter().map(|file| file.bytes).sum(),
+            most_bytes: self.state.settings.limits.workspace_bytes,
+            directory,
+        })
+    }
+
+    /// Puts a file in place as a whole.
+    pub async fn write_file(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        namespace: Option<&str>,
+    ) -> Result<FileEntry, StateError> {
+        let namespace = self.namespace(namespace, Access::Write)?;
+        let workspace = self.state.workspaces.open(namespace)?;
+        let failed = |error: std::io::Error| StateError::File {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        };
+        let path = workspace.resolve(path).map_err(failed)?;
+        workspace.write(&path, bytes).map_err(failed)?;
+        let details = json!({ "bytes": bytes.len() });
+        self.audit(namespace, "file.write", &path, "success", details).await;
+        self.note_files_of(namespace).await;
+        let found =
+            FoundFile { path, bytes: bytes.len() as u64, modified: Some(SystemTime::now()) };
+        Ok(FileEntry::from(found))
+    }
+
+    /// Removes a file.
+    pub async fn delete_file(&self, path: &str, namespace: Option<&str>) -> Result<(), StateError> {
+        let namespace = self.namespace(namespace, Access::Write)?;
+        let workspace = self.state.workspaces.open(namespace)?;
+        workspace.remove(path).map_err(|error| not_there(&workspace, path, &error))?;
+        self.audit(namespace, "file.remove", path, "success", json!({})).await;
+        self.note_files_of(namespace).await;
+        Ok(())
+    }
+
+    /// The files that fit a pattern, by path, and how many there are in all. Those that another
+    /// gateway wrote to a disk of its own are named too.
+    pub async fn list_files(
+        &self,
+        pattern: Option<&str>,
+        namespace: Option<&str>,
+        limit: Option<usize>,
+    ) -> Result<(Vec<FileEntry>, usize), StateError> {
+        let namespace = self.namespace(namespace, Access::Read)?;
+        let pattern = pattern.unwrap_or("**").trim_start_matches("/workspace/");
+        let glob = GlobBuilder::new(pattern)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| StateError::Pattern(pattern.to_owned(), error.kind().to_string()))?
+            .compile_matcher();
+        // `*.csv` means those in folders too, as people expect of a search.
+        let fits = |path: &str| {
+            glob.is_match(path)
+                || !pattern.contains('/')
+                    && path.rsplit_once('/').is_some_and(|(_, name)| glob.is_match(name))
+        };
+        let workspace = self.state.workspaces.open(namespace)?;
+        let walked = workspace.walk().map_err(|error| StateError::File {
+            path: "/workspace".to_owned(),
+            reason: error.to_string(),
+        })?;
+        let mut files: Vec<FileEntry> = walked.into_iter().map(FileEntry::from).collect();
+        // Without the store, what is here is all that is known.
+        if let Ok(elsewhere) = self.files_elsewhere(namespace).await {
+            files.extend(elsewhere);
+        }
+        files.retain(|file| fits(&file.path));
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let total = files.len();
+        files.truncate(limit.unwrap_or(LISTED).min(LISTED));
+        Ok((files, total))
+    }
+}
+
+/// Why a file could not be used, with the names that are nearest to one that does not exist.
+fn not_there(workspace: &Workspace, path: &str, error: &std::io::Error) -> StateError {
+    let missing = error.kind() == std::io::ErrorKind::NotFound;
+    let near = match missing.then(|| workspace.walk().ok()).flatten() {
+        Some(files) => {
+            crate::nearest(path, files.iter().map(|file| file.path.as_str())).to_string()
+        }
+        None => String::new(),
+    };
+    StateError::File { path: path.to_owned(), reason: format!("{error}{near}") }
+}
+
+impl From<FoundFile> for FileEntry {
+    fn from(found: FoundFile) -> Self {
+        let modified = milliseconds(found.modified);
+        Self { path: found.path, bytes: found.bytes, modified, elsewhere: None }
+    }
+}
+
+/// Since 1970.
+pub(super) fn milliseconds(time: Option<SystemTime>) -> i64 {
+    let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The text of these bytes; a character that a cut went through is left for the next piece.
+fn text_of(bytes: &[u8], is_cut: bool) -> Option<&str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) if is_cut && error.error_len().is_none() && error.valid_up_to() > 0 => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    }
+}

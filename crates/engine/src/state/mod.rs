@@ -1,0 +1,175 @@
+//! What lasts: files, skills, sessions, boards and shared values, for those who may see them.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `agent` | one principal's way to all of it, and what it may not do |
+//! | `workspaces` | the directories of all namespaces |
+//! | `files` | files as a caller names them |
+//! | `outputs` | what the gateway wrote into workspaces: known to the store, and cleaned up |
+//! | `boards` | messages and values that agents share |
+//! | `sessions` | programs that see the variables of those before them |
+
+mod agent;
+mod boards;
+mod files;
+mod outputs;
+mod sessions;
+mod workspaces;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use narrows_model::{Access, Limits, Principal};
+use narrows_store::{Place, Store, StoreError};
+use thiserror::Error;
+use tokio::sync::OnceCell;
+
+pub use agent::Agent;
+pub use files::{Encoding, FileContent, FileEntry, ReadRequest, WorkspaceUse};
+pub use narrows_store::{Board, Filter as AuditFilter, Message, SessionRow, Verification};
+pub use sessions::SessionRun;
+
+use crate::skills::{Library, LibraryError};
+
+/// Where things are kept, and for how long.
+#[derive(Clone, Debug)]
+pub struct StateSettings {
+    pub store: Place,
+    /// The workspaces are below it, one directory for each namespace.
+    pub workspaces: PathBuf,
+    /// Which machine or disk this is: files of one place are not those of another.
+    pub place: String,
+    /// Of workspaces.
+    pub limits: Limits,
+    /// What the gateway itself wrote into workspaces is removed when it is older than this, or
+    /// when all of it is larger than `output_bytes`.
+    pub output_age: Duration,
+    pub output_bytes: u64,
+    pub sessions: SessionSettings,
+}
+
+/// How long and how many sessions are kept in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionSettings {
+    pub most_live: usize,
+    pub idle: Duration,
+    /// Of all live sessions together.
+    pub memory_bytes: u64,
+    /// Sessions that nobody used for so long are removed from the store.
+    pub age: Duration,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            most_live: 16,
+            idle: Duration::from_secs(10 * 60),
+            memory_bytes: 1 << 30,
+            age: Duration::from_secs(30 * 24 * 60 * 60),
+        }
+    }
+}
+
+/// Why something that lasts could not be had.
+#[derive(Debug, Error)]
+pub enum StateError {
+    #[error("{principal:?} may not {verb} the namespace {namespace:?}; it may do so in {allowed}")]
+    Denied { principal: String, verb: &'static str, namespace: String, allowed: String },
+    #[error("{path}: {reason}")]
+    File { path: String, reason: String },
+    #[error("{0:?} is no name of a session; use 1 to 64 letters, digits, - and _")]
+    SessionName(String),
+    #[error(
+        "the session {0:?} is in use by another gateway for {1} s already; try again later, or use another session_id"
+    )]
+    SessionBusy(String, u64),
+    #[error("{0:?} is no pattern of file names: {1}")]
+    Pattern(String, String),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Library(#[from] LibraryError),
+    #[error(transparent)]
+    Execute(#[from] crate::execute::ExecuteError),
+}
+
+impl StateError {
+    /// Whether the caller asked for something that cannot be had.
+    pub fn is_wrong_use(&self) -> bool {
+        match self {
+            Self::Execute(error) => error.is_wrong_use(),
+            Self::SessionName(_) | Self::Pattern(..) => true,
+            _ => false,
+        }
+    }
+}
+
+/// All that lasts. The store is opened when it is first needed: a client is answered before.
+#[derive(Debug)]
+pub struct State {
+    settings: StateSettings,
+    store: OnceCell<Store>,
+    workspaces: workspaces::Workspaces,
+    sessions: sessions::Sessions,
+    news: boards::News,
+    library: Library,
+}
+
+impl State {
+    pub fn new(settings: StateSettings) -> Arc<Self> {
+        Arc::new(Self {
+            store: OnceCell::new(),
+            workspaces: workspaces::Workspaces::new(&settings),
+            sessions: sessions::Sessions::new(settings.sessions),
+            news: boards::News::default(),
+            library: Library::default(),
+            settings,
+        })
+    }
+
+    /// The store. A failure is told, and the next one who asks tries again.
+    pub async fn store(&self) -> Result<&Store, StoreError> {
+        self.store.get_or_try_init(|| Store::open(&self.settings.store)).await
+    }
+
+    /// How many sessions may stay in memory.
+    pub fn live_sessions(&self) -> usize {
+        self.settings.sessions.most_live
+    }
+
+    /// What lasts, as this principal may see it.
+    pub fn agent(self: &Arc<Self>, principal: Arc<Principal>) -> Agent {
+        Agent::new(Arc::clone(self), principal)
+    }
+
+    /// Lets everything be written that is under way.
+    pub async fn close(&self) {
+        self.sessions.close(self).await;
+        if let Some(store) = self.store.get() {
+            store.close().await;
+        }
+    }
+}
+
+/// The namespace that is meant, if the principal may use it so.
+fn namespace<'a>(
+    principal: &'a Principal,
+    named: Option<&'a str>,
+    access: Access,
+) -> Result<&'a str, StateError> {
+    let namespace = named.unwrap_or(&principal.home);
+    if principal.may(access, namespace) {
+        return Ok(namespace);
+    }
+    Err(StateError::Denied {
+        principal: principal.name.clone(),
+        verb: match access {
+            Access::Read => "read",
+            Access::Write => "change",
+        },
+        namespace: namespace.to_owned(),
+        allowed: {
+            let allowed = principal.namespaces().filter(|other| principal.may(access, other));
+            allowed.collect::<Vec<_>>().join(", ")
+        },
+    })
+}

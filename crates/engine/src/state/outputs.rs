@@ -1,0 +1,129 @@
+//! What the store knows of files: whose they are, and which of them the gateway wrote by itself.
+//! Those are cleaned up; what an agent named itself never is.
+
+use std::collections::{HashMap, HashSet};
+
+use narrows_sandbox::Workspace;
+use narrows_store::{FileOrigin, FileRow};
+
+use super::{
+    Agent, StateError,
+    files::{FileEntry, milliseconds},
+};
+use crate::media;
+
+impl Agent {
+    /// Brings what the store knows of this principal's files up to date, if any changed.
+    pub async fn note_files(&self) {
+        self.note_files_of(&self.principal().home).await;
+    }
+
+    pub(super) async fn note_files_of(&self, namespace: &str) {
+        if let Err(error) = self.try_note_files(namespace).await {
+            tracing::warn!(%error, "what is known of the workspace's files is not up to date");
+        }
+    }
+
+    async fn try_note_files(&self, namespace: &str) -> Result<(), StateError> {
+        let workspace = self.state.workspaces.open(namespace)?;
+        if !workspace.take_changed() {
+            return Ok(());
+        }
+        let made: HashSet<String> = workspace.take_made().into_iter().collect();
+        let store = self.store().await?;
+        let place = &self.state.settings.place;
+        let known = store.files().list(namespace, place).await?;
+        let known: HashMap<&str, &FileRow> =
+            known.iter().map(|row| (row.path.as_str(), row)).collect();
+        let walked = workspace.walk().map_err(|error| StateError::File {
+            path: "/workspace".to_owned(),
+            reason: error.to_string(),
+        })?;
+        let there: HashSet<&str> = walked.iter().map(|file| file.path.as_str()).collect();
+        let gone: Vec<String> = known
+            .keys()
+            .filter(|path| !there.contains(*path))
+            .map(|path| (*path).to_owned())
+            .collect();
+        let mut changed = Vec::new();
+        for file in &walked {
+            let modified_at = milliseconds(file.modified);
+            let is_made = made.contains(&file.path);
+            let old = known.get(file.path.as_str());
+            if old
+                .is_some_and(|old| old.bytes == file.bytes as i64 && old.modified_at == modified_at)
+            {
+                continue;
+            }
+            changed.push(FileRow {
+                path: file.path.clone(),
+                bytes: i64::try_from(file.bytes).unwrap_or(i64::MAX),
+                media_type: media::type_of(&file.path, &[]).to_owned(),
+                // What an agent wrote over is its own from then on.
+                origin: if is_made { FileOrigin::Output } else { FileOrigin::Agent },
+                author: self.name().to_owned(),
+                modified_at,
+            });
+        }
+        store.files().put(namespace, place, &changed).await?;
+        store.files().remove(namespace, place, &gone).await?;
+        if !made.is_empty() {
+            self.clean_up(namespace, &workspace, &made).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes outputs that are too old, and the oldest of those that are too much. What was just
+    /// made stays: an answer names it.
+    async fn clean_up(
+        &self,
+        namespace: &str,
+        workspace: &Workspace,
+        just_made: &HashSet<String>,
+    ) -> Result<(), StateError> {
+        let settings = &self.state.settings;
+        let store = self.store().await?;
+        let outputs = store.files().outputs(namespace, &settings.place).await?;
+        let oldest = milliseconds(std::time::SystemTime::now().checked_sub(settings.output_age));
+        let mut bytes: i64 = outputs.iter().map(|row| row.bytes).sum();
+        let most = i64::try_from(settings.output_bytes).unwrap_or(i64::MAX);
+        let mut removed = Vec::new();
+        for row in outputs {
+            if row.modified_at >= oldest && bytes <= most {
+                break;
+            }
+            if just_made.contains(&row.path) {
+                continue;
+            }
+            bytes -= row.bytes;
+            // Gone already is as good.
+            if let Err(error) = workspace.remove(&row.path)
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                tracing::warn!(%error, path = row.path, "an old output stays");
+                continue;
+            }
+            removed.push(row.path);
+        }
+        store.files().remove(namespace, &settings.place, &removed).await?;
+        // That was our own doing.
+        workspace.take_changed();
+        Ok(())
+    }
+
+    /// Files that are on the disks of other gateways.
+    pub(super) async fn files_elsewhere(
+        &self,
+        namespace: &str,
+    ) -> Result<Vec<FileEntry>, StateError> {
+        let files = self.store().await?.files();
+        let rows = files.elsewhere(namespace, &self.state.settings.place).await?;
+        let entries = rows.into_iter().map(|(place, row)| FileEntry {
+            path: row.path,
+            bytes: u64::try_from(row.bytes).unwrap_or_default(),
+            modified: row.modified_at,
+            elsewhere: Some(place),
+        });
+        Ok(entries.collect())
+    }
+}

@@ -1,0 +1,299 @@
+//! Sessions: programs that see the variables of those before them.
+//!
+//! A session that is in use stays in memory. After each program its variables are written to the
+//! store, so that it goes on after a restart, and in another gateway. Whoever runs a program in a
+//! session holds its lease; the others wait.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use narrows_model::Outcome;
+use narrows_sandbox::{Session, ToolHost};
+use narrows_store::{SessionState, Taken};
+use tokio::{sync::Mutex as AsyncMutex, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{Agent, SessionSettings, State, StateError, files::milliseconds, workspaces::is_plain};
+use crate::execute::{ExecuteRequest, Executor};
+
+/// For how long a gateway may use a session without a sign of life.
+const LEASE: Duration = Duration::from_secs(10);
+/// How often one looks whether another gateway is done with a session, and for how long.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+const PATIENCE: Duration = Duration::from_secs(150);
+/// How often sessions that nobody uses are put to rest.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+
+/// A program and the session that it is part of.
+#[derive(Debug)]
+pub struct SessionRun<'a> {
+    pub executor: &'a Executor,
+    pub request: ExecuteRequest,
+    pub session: Option<&'a str>,
+    pub cancel: CancellationToken,
+}
+
+/// The sessions that this gateway has in memory.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    settings: SessionSettings,
+    /// Tells this gateway from others that use the same store.
+    holder: String,
+    slots: Mutex<HashMap<Key, Arc<AsyncMutex<Slot>>>>,
+    sweeper: Mutex<Option<tokio::task::AbortHandle>>,
+}
+
+/// A namespace and the id of a session in it.
+type Key = (String, String);
+
+#[derive(Debug)]
+struct Slot {
+    live: Option<Live>,
+}
+
+#[derive(Debug)]
+struct Live {
+    session: Session,
+    /// What the store calls this state of the session.
+    generation: i64,
+    memory_bytes: u64,
+    used: Instant,
+}
+
+impl Sessions {
+    pub(super) fn new(settings: SessionSettings) -> Self {
+        let mut random = [0; 8];
+        // Without randomness the process' number has to do.
+        let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random);
+        let holder = format!("{}-{:016x}", std::process::id(), u64::from_le_bytes(random));
+        Self { settings, holder, slots: Mutex::default(), sweeper: Mutex::default() }
+    }
+
+    fn slot(&self, key: &Key) -> Arc<AsyncMutex<Slot>> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.entry(key.clone());
+        Arc::clone(slot.or_insert_with(|| Arc::new(AsyncMutex::new(Slot { live: None }))))
+    }
+
+    /// Puts sessions to rest that nobody used for long, and the oldest of those that are too many
+    /// or too large. Their variables are in the store.
+    fn sweep(&self) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let mut live: Vec<(Key, Instant, u64)> = Vec::new();
+        slots.retain(|key, slot| {
+            let Ok(mut slot_now) = slot.try_lock() else { return true };
+            slot_now.live.take_if(|live| now - live.used > self.settings.idle);
+            if let Some(found) = &slot_now.live {
+                live.push((key.clone(), found.used, found.memory_bytes));
+            }
+            slot_now.live.is_some() || Arc::strong_count(slot) > 1
+        });
+        live.sort_by_key(|(_, used, _)| *used);
+        let mut memory: u64 = live.iter().map(|(_, _, memory)| memory).sum();
+        let mut count = live.len();
+        for (key, _, bytes) in live {
+            if count <= self.settings.most_live && memory <= self.settings.memory_bytes {
+                break;
+            }
+            if let Some(mut slot) = slots.get(&key).and_then(|slot| slot.try_lock().ok()) {
+                slot.live = None;
+                count -= 1;
+                memory -= bytes;
+            }
+        }
+    }
+
+    /// Sweeps now and then, as long as the state is there.
+    fn keep_sweeping(&self, state: &Arc<State>) {
+        let mut sweeper = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
+        if sweeper.is_some() {
+            return;
+        }
+        let state = Arc::downgrade(state);
+        let task = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(SWEEP_INTERVAL).await;
+                let Some(state) = state.upgrade() else { return };
+                state.sessions.sweep();
+                let oldest = std::time::SystemTime::now().checked_sub(state.settings.sessions.age);
+                if let Ok(store) = state.store().await
+                    && let Err(error) = store.sessions().expire(milliseconds(oldest)).await
+                {
+                    tracing::warn!(%error, "old sessions stay");
+                }
+            }
+        });
+        *sweeper = Some(task.abort_handle());
+    }
+
+    /// Forgets all of them; they are in the store.
+    pub(super) async fn close(&self, _state: &State) {
+        if let Some(sweeper) = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            sweeper.abort();
+        }
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+impl Agent {
+    /// Runs a program, in its session if it has one, and writes down that it was run.
+    pub async fn run(
+        &self,
+        run: SessionRun<'_>,
+        host: &dyn ToolHost,
+    ) -> Result<Outcome, StateError> {
+        let hash = crate::skills::sha256(run.request.program.source.as_bytes());
+        let session = run.session;
+        let outcome = match session {
+            None => run.executor.execute(None, run.request, host, run.cancel).await?,
+            Some(id) => self.run_in_session(id, run, host).await?,
+        };
+        self.ran(&hash, &outcome, session).await;
+        Ok(outcome)
+    }
+
+    async fn run_in_session(
+        &self,
+        id: &str,
+        run: SessionRun<'_>,
+        host: &dyn ToolHost,
+    ) -> Result<Outcome, StateError> {
+        if !is_plain(id) {
+            return Err(StateError::SessionName(id.to_owned()));
+        }
+        let SessionRun { executor, request, cancel, .. } = run;
+        let sessions = &self.state.sessions;
+        sessions.keep_sweeping(&self.state);
+        let key = (self.principal().home.clone(), id.to_owned());
+        let slot = sessions.slot(&key);
+        // Two programs of one session wait for each other.
+        let mut slot = slot.lock().await;
+        let (lease, stored) = self.lease(&key).await?;
+        let live = slot.live.take().filter(|live| live.generation == stored.generation);
+        let mut session = match live {
+            Some(live) => live.session,
+            None => Session::from_state(stored.state),
+        };
+        let before = session.state().cloned();
+        let running = executor.execute(Some(&mut session), request, host, cancel);
+        let mut outcome = lease.keep_during(running).await?;
+        let mut generation = stored.generation;
+        if session.state() != before.as_ref()
+            && let Some(state) = session.state()
+        {
+            match lease.save(generation, state, session.fleeting()).await {
+                Ok(saved) => generation = saved,
+                Err(error) => outcome.notes.push(format!(
+                    "session: its variables could not be written down ({error}); they last only \
+                     as long as this gateway keeps them"
+                )),
+            }
+        }
+        lease.give_back().await;
+        let memory_bytes = outcome.peak_memory_bytes;
+        slot.live = Some(Live { session, generation, memory_bytes, used: Instant::now() });
+        drop(slot);
+        sessions.sweep();
+        Ok(outcome)
+    }
+
+    /// The right to use a session, as soon as no other gateway has it, and what is stored of it.
+    async fn lease(&self, key: &Key) -> Result<(Lease, SessionState), StateError> {
+        let store = self.store().await?;
+        let holder = &self.state.sessions.holder;
+        let since = Instant::now();
+        loop {
+            let taken = store.sessions().take(&key.0, &key.1, holder, LEASE, self.name()).await?;
+            match taken {
+                Taken::Yours(stored) => {
+                    let state = Arc::clone(&self.state);
+                    return Ok((Lease { state, key: key.clone(), is_held: true }, stored));
+                }
+                Taken::Held { .. } if since.elapsed() < PATIENCE => {
+                    tokio::time::sleep(LOOK_INTERVAL).await;
+                }
+                Taken::Held { .. } => {
+                    let waited = since.elapsed().as_secs();
+                    return Err(StateError::SessionBusy(key.1.clone(), waited));
+                }
+            }
+        }
+    }
+
+    /// The sessions of this principal's namespace.
+    pub async fn sessions(&self) -> Result<Vec<narrows_store::SessionRow>, StateError> {
+        Ok(self.store().await?.sessions().list(&self.principal().home).await?)
+    }
+
+    /// Forgets a session; tells whether there was one.
+    pub async fn remove_session(&self, id: &str) -> Result<bool, StateError> {
+        Ok(self.store().await?.sessions().remove(&self.principal().home, id).await?)
+    }
+}
+
+/// The right to use a session, given back when dropped.
+struct Lease {
+    state: Arc<State>,
+    key: Key,
+    is_held: bool,
+}
+
+impl Lease {
+    /// Keeps the right while something is done that takes its time.
+    async fn keep_during<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                () = tokio::time::sleep(LEASE / 5) => {
+                    // If it fails, saving tells.
+                    if let Ok(store) = self.state.store().await {
+                        let (namespace, id) = &self.key;
+                        let holder = &self.state.sessions.holder;
+                        let _ = store.sessions().renew(namespace, id, holder, LEASE).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn save(
+        &self,
+        generation: i64,
+        state: &[u8],
+        lost: &narrows_sandbox::Lost,
+    ) -> Result<i64, StateError> {
+        let (namespace, id) = &self.key;
+        let lost = serde_json::json!(lost);
+        let sessions = self.state.store().await?.sessions();
+        let holder = &self.state.sessions.holder;
+        Ok(sessions.save(namespace, id, holder, generation, state, &lost).await?)
+    }
+
+    async fn give_back(mut self) {
+        self.is_held = false;
+        give_back(&self.state, &self.key).await;
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // The caller is gone in the middle of its program.
+        if let (true, Ok(runtime)) = (self.is_held, tokio::runtime::Handle::try_current()) {
+            let (state, key) = (Arc::clone(&self.state), self.key.clone());
+            runtime.spawn(async move { give_back(&state, &key).await });
+        }
+    }
+}
+
+async fn give_back(state: &State, (namespace, id): &Key) {
+    if let Ok(store) = state.store().await
+        && let Err(error) = store.sessions().give_back(namespace, id, &state.sessions.holder).await
+    {
+        tracing::warn!(%error, "a session stays taken until its lease is over");
+    }
+}

@@ -1,0 +1,61 @@
+//! `narrows sessions`: variables that are kept between programs.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::{
+    app::{Exit, Setting},
+    printer::Printer,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsArgs {
+    #[command(subcommand)]
+    command: SessionsCommand,
+    /// The agent whose sessions they are: one of [agents] in narrows.toml
+    #[arg(long, global = true, value_name = "NAME")]
+    agent: Option<String>,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum SessionsCommand {
+    /// List sessions, with what of them cannot be brought back
+    List,
+    /// Forget a session
+    Rm { id: String },
+}
+
+pub(crate) async fn run(
+    args: SessionsArgs,
+    setting: Setting,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let agent = setting.agent(args.agent.as_deref())?;
+    let mut exit = Exit::Success;
+    match args.command {
+        SessionsCommand::List => {
+            let sessions = agent.sessions().await?;
+            if args.json {
+                printer.json(&json!({ "sessions": sessions }));
+            } else if sessions.is_empty() {
+                printer.line("no sessions; `narrows run --session ID` begins one");
+            }
+            for session in sessions.iter().filter(|_| !args.json) {
+                let used = if session.holder.is_some() { ", in use" } else { "" };
+                printer.line(format!("{}  {} bytes{used}", session.id, session.bytes));
+            }
+        }
+        SessionsCommand::Rm { id } => match agent.remove_session(&id).await? {
+            true => printer.note(format!("removed {id}")),
+            false => {
+                printer.error(format!("there is no session {id:?}; see narrows sessions list"));
+                exit = Exit::Failure;
+            }
+        },
+    }
+    agent.close().await;
+    Ok(exit)
+}

@@ -1,0 +1,240 @@
+//! `narrows skills`: Python that agents saved, shared and tested.
+
+use std::{io::Write, path::PathBuf, sync::Arc};
+
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use narrows_engine::{
+    Background, ProgramHost,
+    broker::Broker,
+    media::Media,
+    skills::{SkillDraft, TrialMode, TrialReport, try_skill},
+    state::Agent,
+    upstream::Nobody,
+};
+use serde_json::json;
+
+use super::skill_exchange::{self, ExchangeCommand};
+use crate::{
+    app::{self, Exit, Setting},
+    config::read_text,
+    mcp::skill_line,
+    printer::Printer,
+};
+
+pub(crate) const AFTER_HELP: &str = "\
+Examples:
+  narrows skills save filter_high_risk.py --tags crm,risk
+  narrows skills test filter_high_risk --record     asks the servers once, and keeps their answers
+  narrows skills export filter_high_risk -o filter_high_risk.skill.json
+  narrows skills install https://skills.example.com/ filter_high_risk";
+
+#[derive(Debug, Args)]
+pub(crate) struct SkillsArgs {
+    #[command(subcommand)]
+    command: SkillsCommand,
+    /// The agent whose rights count: one of [agents] in narrows.toml
+    #[arg(long, global = true, value_name = "NAME")]
+    agent: Option<String>,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum SkillsCommand {
+    /// List skills, all or those that fit a query
+    List {
+        query: Option<String>,
+        #[arg(long)]
+        limit: Option<usize>,
+    },
+    /// Print the code of a skill
+    Show {
+        name: String,
+        #[arg(long)]
+        version: Option<i64>,
+    },
+    /// The versions of a skill
+    History { name: String },
+    /// Save a file as a skill
+    Save {
+        file: PathBuf,
+        /// Its name, if it is not that of the file
+        #[arg(long)]
+        name: Option<String>,
+        #[arg(long, default_value = "")]
+        description: String,
+        #[arg(long, value_delimiter = ',')]
+        tags: Vec<String>,
+    },
+    /// Forget a skill
+    Rm { name: String },
+    /// Run the tests of skills in the sandbox, against recorded tool results
+    Test {
+        /// All, if none is named
+        names: Vec<String>,
+        /// Ask the servers, and keep what they answer with the skill
+        #[arg(long)]
+        record: bool,
+    },
+    #[command(flatten)]
+    Exchange(ExchangeCommand),
+}
+
+/// What commands about skills work with.
+pub(super) struct Desk {
+    pub(super) agent: Agent,
+    pub(super) setting: Setting,
+    pub(super) broker: Broker,
+    pub(super) printer: Printer,
+    pub(super) json: bool,
+}
+
+pub(crate) async fn run(
+    args: SkillsArgs,
+    setting: Setting,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let agent = setting.agent(args.agent.as_deref())?;
+    let broker = setting.broker()?;
+    let desk = Desk { agent, setting, broker, printer, json: args.json };
+    let done = desk.run(args.command).await;
+    desk.broker.fleet().shut_down().await;
+    desk.agent.close().await;
+    done
+}
+
+impl Desk {
+    async fn run(&self, command: SkillsCommand) -> anyhow::Result<Exit> {
+        match command {
+            SkillsCommand::List { query, limit } => self.list(query, limit).await,
+            SkillsCommand::Show { name, version } => self.show(&name, version).await,
+            SkillsCommand::History { name } => self.history(&name).await,
+            SkillsCommand::Save { file, name, description, tags } => {
+                let code =
+                    read_text(&file).with_context(|| format!("cannot read {}", file.display()))?;
+                let stem = || file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                let name = name.or_else(stem).context("say its --name")?;
+                let draft = SkillDraft { name, code, description, tags, ..SkillDraft::default() };
+                self.save(draft).await
+            }
+            SkillsCommand::Rm { name } => {
+                if !self.agent.remove_skill(&name, None).await? {
+                    bail!("there is no skill {name:?}; see narrows skills list");
+                }
+                self.printer.note(format!("removed {name}; its versions can be shown still"));
+                Ok(Exit::Success)
+            }
+            SkillsCommand::Test { names, record } => self.test(names, record).await,
+            SkillsCommand::Exchange(command) => skill_exchange::run(self, command).await,
+        }
+    }
+
+    async fn list(&self, query: Option<String>, limit: Option<usize>) -> anyhow::Result<Exit> {
+        let listed = self.agent.list_skills(&self.broker, query.as_deref(), None, limit).await?;
+        if self.json {
+            self.printer.json(&json!({ "skills": listed }));
+        } else if listed.is_empty() {
+            self.printer.line("no skills; save one with `narrows skills save FILE`");
+        } else {
+            listed.iter().for_each(|skill| self.printer.line(skill_line(skill)));
+        }
+        Ok(Exit::Success)
+    }
+
+    async fn show(&self, name: &str, version: Option<i64>) -> anyhow::Result<Exit> {
+        let skill = self.agent.load_skill(name, version, None).await?;
+        match self.json {
+            true => self.printer.json(&skill),
+            false => self.printer.line(skill.code.trim_end()),
+        }
+        Ok(Exit::Success)
+    }
+
+    async fn history(&self, name: &str) -> anyhow::Result<Exit> {
+        let versions = self.agent.skill_versions(name).await?;
+        if self.json {
+            self.printer.json(&json!({ "versions": versions }));
+        } else {
+            for one in &versions {
+                let (version, author, hash) = (one.version, &one.author, &one.hash[..12]);
+                self.printer.line(format!("{version}  {author}  {hash}  {}", one.description));
+            }
+        }
+        Ok(Exit::Success)
+    }
+
+    async fn save(&self, draft: SkillDraft) -> anyhow::Result<Exit> {
+        let saved = self.agent.save_skill(&self.broker, draft).await?;
+        if self.json {
+            self.printer.json(&saved);
+        } else {
+            let what = if saved.is_new { "saved" } else { "unchanged:" };
+            self.printer.line(format!("{what} {} version {}", saved.name, saved.version));
+            saved.notes.iter().for_each(|note| self.printer.note(note));
+        }
+        Ok(Exit::Success)
+    }
+
+    async fn test(&self, names: Vec<String>, record: bool) -> anyhow::Result<Exit> {
+        let names = match names.is_empty() {
+            false => names,
+            true => {
+                let all = self.agent.list_skills(&self.broker, None, None, Some(usize::MAX));
+                all.await?.into_iter().map(|skill| skill.name).collect()
+            }
+        };
+        let executor = app::single_executor()?;
+        let background = Background::default();
+        let guide = self.setting.guide(self.broker.clone(), &background);
+        let media = Arc::new(Media::new(None));
+        let host = ProgramHost::new(guide, Arc::new(Nobody), media, |_, _| ())
+            .for_agent(self.agent.clone());
+        let mode = if record { TrialMode::Record } else { TrialMode::Replay };
+        let mut reports = Vec::new();
+        for name in names {
+            let skill = self.agent.load_skill(&name, None, None).await?;
+            let report = try_skill(&skill, mode, &executor, &host).await?;
+            if record && report.passed() && !report.tests.is_empty() {
+                let saved = self.agent.record_skill(skill, &report.recording).await?;
+                self.printer.note(format!("recorded with version {} of {name}", saved.version));
+            }
+            if !self.json {
+                self.tell(&report);
+            }
+            reports.push(report);
+        }
+        if self.json {
+            self.printer.json(&json!({ "skills": reports }));
+        }
+        let passed = reports.iter().all(TrialReport::passed);
+        Ok(if passed { Exit::Success } else { Exit::Failure })
+    }
+
+    fn tell(&self, report: &TrialReport) {
+        if report.tests.is_empty() {
+            self.printer.line(format!("none  {}: it has no tests", report.skill));
+        }
+        for test in &report.tests {
+            let mark = if test.passed { "ok  " } else { "FAIL" };
+            self.printer.line(format!("{mark}  {}: {}", report.skill, test.name));
+            for line in test.message.iter().flat_map(|message| message.lines()) {
+                self.printer.line(format!("        {line}"));
+            }
+        }
+    }
+
+    /// Asks the person at the terminal; without one, nobody agrees.
+    pub(super) fn agreed(&self, question: &str) -> anyhow::Result<bool> {
+        use std::io::IsTerminal;
+        if !std::io::stdin().is_terminal() {
+            bail!("nobody is there to ask; look at it, and add --yes to install it");
+        }
+        let mut stderr = std::io::stderr().lock();
+        write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush())?;
+        let mut answer = String::new();
+        std::io::stdin().read_line(&mut answer)?;
+        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    }
+}

@@ -1,0 +1,210 @@
+//! The tools for what lasts: skills and files of the workspace.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use narrows_engine::{
+    skills::{ListedSkill, SkillDraft},
+    state::{Agent, Encoding, FileContent, ReadRequest, StateError},
+};
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
+
+use super::{
+    answers::{failed, said},
+    gateway::Gateway,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoadRequest {
+    name: String,
+    version: Option<i64>,
+    namespace: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListRequest {
+    query: Option<String>,
+    limit: Option<usize>,
+    namespace: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WriteRequest {
+    path: String,
+    content: Value,
+    encoding: Option<Encoding>,
+    namespace: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FilesRequest {
+    #[serde(alias = "glob", alias = "path")]
+    pattern: Option<String>,
+    limit: Option<usize>,
+    namespace: Option<String>,
+}
+
+/// Gives a failure as the answer to the model, which can mend it.
+macro_rules! or_failed {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return failed(error.to_string()),
+        }
+    };
+}
+
+fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| format!("the arguments do not fit: {error}"))
+}
+
+/// Text for a model and the same as data for a program.
+fn answer(text: String, data: Value) -> CallToolResult {
+    let mut result = said(text);
+    result.structured_content = Some(data);
+    result
+}
+
+pub(super) async fn save_skill(
+    gateway: &Gateway,
+    agent: &Agent,
+    arguments: Map<String, Value>,
+) -> CallToolResult {
+    let draft: SkillDraft = or_failed!(read(arguments));
+    let saved = or_failed!(agent.save_skill(&gateway.broker, draft).await);
+    let mut text = format!(
+        "{} version {} of {}: from skills import {}",
+        if saved.is_new { "saved" } else { "unchanged," },
+        saved.version,
+        saved.signature,
+        saved.name
+    );
+    for note in &saved.notes {
+        text += &format!("\nnote: {note}");
+    }
+    answer(text, json!(saved))
+}
+
+pub(super) async fn load_skill(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
+    let LoadRequest { name, version, namespace } = or_failed!(read(arguments));
+    let skill = or_failed!(agent.load_skill(&name, version, namespace.as_deref()).await);
+    let data = json!({
+        "name": skill.head.name,
+        "version": skill.head.version,
+        "signature": skill.head.signature,
+        "description": skill.head.description,
+        "tags": skill.head.tags,
+        "code": skill.code,
+    });
+    answer(skill.code, data)
+}
+
+pub(super) async fn list_skills(
+    gateway: &Gateway,
+    agent: &Agent,
+    arguments: Map<String, Value>,
+) -> CallToolResult {
+    let ListRequest { query, limit, namespace } = or_failed!(read(arguments));
+    let listed =
+        agent.list_skills(&gateway.broker, query.as_deref(), namespace.as_deref(), limit).await;
+    let listed = or_failed!(listed);
+    let text = match (listed.is_empty(), &query) {
+        (true, Some(query)) if !query.is_empty() => {
+            format!("no skill fits {query:?}; without query all are listed")
+        }
+        (true, _) => "no skills are saved yet; save one with save_skill".to_owned(),
+        _ => listed.iter().map(skill_line).collect::<Vec<_>>().join("\n"),
+    };
+    answer(text, json!({ "skills": listed }))
+}
+
+/// `from skills import double # double(n: int) -> int: doubles a number`
+pub(crate) fn skill_line(skill: &ListedSkill) -> String {
+    let mut line = format!("from skills import {} # {}", skill.name, skill.signature);
+    let description = skill.description.lines().next().unwrap_or_default();
+    if !description.is_empty() {
+        line += &format!(": {description}");
+    }
+    if !skill.changed.is_empty() {
+        line += &format!(" (tools changed: {})", skill.changed.join("; "));
+    }
+    line
+}
+
+pub(super) async fn write_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
+    let WriteRequest { path, content, encoding, namespace } = or_failed!(read(arguments));
+    let bytes = or_failed!(bytes_of(content, encoding));
+    let written = or_failed!(agent.write_file(&path, &bytes, namespace.as_deref()).await);
+    let text = format!("wrote {} bytes to /workspace/{}", written.bytes, written.path);
+    answer(text, json!(written))
+}
+
+/// What a model means by the content of a file.
+fn bytes_of(content: Value, encoding: Option<Encoding>) -> Result<Vec<u8>, String> {
+    match (content, encoding) {
+        (Value::String(text), Some(Encoding::Base64)) => BASE64_STANDARD
+            .decode(text.trim())
+            .map_err(|error| format!("\"content\" is not base64: {error}")),
+        (Value::String(text), _) => Ok(text.into_bytes()),
+        (_, Some(Encoding::Base64)) => Err("\"content\" is not a string of base64".into()),
+        (data, _) => serde_json::to_vec_pretty(&data).map_err(|error| error.to_string()),
+    }
+}
+
+pub(super) fn read_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
+    let request: ReadRequest = or_failed!(read(arguments));
+    let file = or_failed!(agent.read_file(&request));
+    let about = about(&file);
+    let FileContent { content, encoding, media_type, .. } = file;
+    let is_whole = about.get("next_offset").is_none() && about["offset"] == 0;
+    let block = match (encoding, media_type.split('/').next()) {
+        (Encoding::Text, _) => ContentBlock::text(content),
+        (Encoding::Base64, Some("image")) if is_whole => ContentBlock::image(content, media_type),
+        (Encoding::Base64, Some("audio")) if is_whole => ContentBlock::audio(content, media_type),
+        (Encoding::Base64, _) => ContentBlock::text(content),
+    };
+    let mut blocks = vec![block];
+    if let Some(next) = about.get("next_offset") {
+        blocks.push(ContentBlock::text(format!(
+            "[of {} bytes; the rest is from offset {next} on]",
+            about["bytes"]
+        )));
+    }
+    let mut result = CallToolResult::success(blocks);
+    result.structured_content = Some(about);
+    result
+}
+
+/// All but the content, which a model need not read twice.
+fn about(file: &FileContent) -> Value {
+    let mut about = json!(file);
+    if let Some(about) = about.as_object_mut() {
+        about.remove("content");
+    }
+    about
+}
+
+pub(super) async fn list_files(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
+    let FilesRequest { pattern, limit, namespace } = or_failed!(read(arguments));
+    let listed: Result<_, StateError> =
+        agent.list_files(pattern.as_deref(), namespace.as_deref(), limit).await;
+    let (files, total) = or_failed!(listed);
+    let mut lines: Vec<String> = files
+        .iter()
+        .map(|file| {
+            let place = file.elsewhere.as_ref().map_or(String::new(), |at| format!(" (on {at})"));
+            format!("{}  {} bytes{place}", file.path, file.bytes)
+        })
+        .collect();
+    match (files.is_empty(), total - files.len()) {
+        (true, _) => lines.push("no files".to_owned()),
+        (false, 0) => {}
+        (false, more) => lines.push(format!("and {more} more; name a pattern")),
+    }
+    answer(lines.join("\n"), json!({ "files": files, "total": total }))
+}

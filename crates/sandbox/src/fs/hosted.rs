@@ -1,0 +1,230 @@
+//! The workspace as the host itself uses it, for callers that name files: by the same rules and
+//! within the same quota as programs.
+
+use std::{
+    io::{self, Read, Seek, SeekFrom},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::SystemTime,
+};
+
+use cap_std::fs::Dir;
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+use super::{
+    files::EntryKind,
+    path::{Place, VirtualPath},
+    workspace::{DiskFile, OpenHow, Workspace, here},
+};
+
+/// How files begin that are not complete yet; nobody is shown them.
+const UNFINISHED: &str = ".narrows-";
+
+/// A file of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundFile {
+    /// Below `/workspace`, without it.
+    pub path: String,
+    pub bytes: u64,
+    pub modified: Option<SystemTime>,
+}
+
+/// A piece of a file, and how large the whole is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePart {
+    pub bytes: Vec<u8>,
+    pub total: u64,
+}
+
+impl Workspace {
+    /// Makes a file for the host itself, within the quota. It must not exist.
+    pub fn create(self: &Arc<Self>, name: &str) -> io::Result<WorkspaceFile> {
+        let file = self.open_file(name, CREATE).map_err(reason)?;
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
+        Ok(WorkspaceFile(file))
+    }
+
+    /// The files that [`Self::create`] made since this was last asked.
+    pub fn take_made(&self) -> Vec<String> {
+        std::mem::take(&mut self.made.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether anything was changed since this was last asked.
+    pub fn take_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::SeqCst)
+    }
+
+    /// The path below `/workspace` that a caller means by this one.
+    pub fn resolve(&self, path: &str) -> io::Result<String> {
+        let inside = VirtualPath::default().join("workspace").and_then(|home| home.join(path));
+        match inside.map_err(reason)?.place() {
+            Place::Workspace(path) if !path.is_empty() => Ok(path),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is not a path of a file below /workspace; name it like reports/june.csv",
+            )),
+        }
+    }
+
+    /// The bytes of a file, if there are no more than `most`. Links are followed only within
+    /// the workspace.
+    pub fn read(&self, path: &str, most: u64) -> io::Result<Vec<u8>> {
+        let part = self.read_part(path, 0, most)?;
+        if part.total > most {
+            let message = format!("it has {} bytes; {most} is the most", part.total);
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        Ok(part.bytes)
+    }
+
+    /// At most so many bytes of a file, from an offset.
+    pub fn read_part(&self, path: &str, offset: u64, most: u64) -> io::Result<FilePart> {
+        let path = self.resolve(path)?;
+        let found = self.metadata(&path, true).map_err(reason)?;
+        if !found.is_file() {
+            return Err(reason(match found.is_dir() {
+                true => ErrorCode::IsDirectory,
+                false => ErrorCode::NotPermitted,
+            }));
+        }
+        let mut bytes = Vec::new();
+        let mut file = self.dir().open(here(&path))?;
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(FilePart { bytes, total: found.len() })
+    }
+
+    /// Puts a whole file in place: readers see the old one or the new one, and nothing between.
+    pub fn write(self: &Arc<Self>, path: &str, bytes: &[u8]) -> io::Result<()> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let path = self.resolve(path)?;
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.make_folders(folder).map_err(reason)?;
+        if self.metadata(&path, false).is_ok_and(|found| found.is_dir()) {
+            return Err(reason(ErrorCode::IsDirectory));
+        }
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{UNFINISHED}{}-{number}", std::process::id());
+        let unfinished = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+        let file = self.open_file(&unfinished, CREATE).map_err(reason)?;
+        let done = file
+            .append(bytes)
+            .and_then(|()| file.sync())
+            .and_then(|()| self.rename(&unfinished, &path));
+        drop(file);
+        done.map_err(|error| {
+            // What was written of it goes; the reason is what matters.
+            let _ = self.remove_file(&unfinished);
+            reason(error)
+        })
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: &str) -> io::Result<()> {
+        self.remove_file(&self.resolve(path)?).map_err(reason)
+    }
+
+    /// The names of what is at the top.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let entries = self.list("").map_err(reason)?;
+        Ok(entries.into_iter().map(|(_, name)| name).collect())
+    }
+
+    /// Whether there is an entry of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.metadata(name, false).is_ok()
+    }
+
+    /// All files, by their path.
+    pub fn walk(&self) -> io::Result<Vec<FoundFile>> {
+        let mut found = Vec::new();
+        let mut folders: Vec<(String, Dir)> = vec![(String::new(), self.dir().try_clone()?)];
+        while let Some((prefix, folder)) = folders.pop() {
+            for entry in folder.entries()? {
+                let entry = entry?;
+                // A name that is no text cannot be asked for; one that vanished is no entry.
+                let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type())
+                else {
+                    continue;
+                };
+                if name.starts_with(UNFINISHED) {
+                    continue;
+                }
+                let path = format!("{prefix}{name}");
+                match EntryKind::from(kind) {
+                    EntryKind::Folder => {
+                        folders.extend(entry.open_dir().ok().map(|dir| (format!("{path}/"), dir)));
+                    }
+                    EntryKind::File => {
+                        if let Ok(metadata) = entry.metadata() {
+                            let modified = metadata.modified().ok().map(|time| time.into_std());
+                            found.push(FoundFile { path, bytes: metadata.len(), modified });
+                        }
+                    }
+                    EntryKind::Link | EntryKind::Other => {}
+                }
+            }
+        }
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
+    }
+
+    fn make_folders(&self, folder: &str) -> Result<(), ErrorCode> {
+        let ends = folder.match_indices('/').map(|(end, _)| end).chain([folder.len()]);
+        for end in ends.filter(|end| *end > 0) {
+            match self.create_folder(&folder[..end]) {
+                Ok(()) | Err(ErrorCode::Exist) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+const CREATE: OpenHow = OpenHow {
+    read: false,
+    write: true,
+    create: true,
+    create_new: true,
+    truncate: false,
+    follow: false,
+};
+
+/// A file that the host writes into a workspace.
+#[derive(Debug)]
+pub struct WorkspaceFile(DiskFile);
+
+impl WorkspaceFile {
+    /// Adds to the end, within the quota.
+    pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
+        self.0.append(bytes).map_err(reason)
+    }
+}
+
+/// What went wrong, in words for whoever named the file.
+fn reason(error: ErrorCode) -> io::Error {
+    use io::ErrorKind;
+    let (kind, words) = match error {
+        ErrorCode::NoEntry => (ErrorKind::NotFound, "there is no such file"),
+        ErrorCode::IsDirectory => (ErrorKind::IsADirectory, "it is a folder"),
+        ErrorCode::NotDirectory => {
+            (ErrorKind::NotADirectory, "a part of the path is a file, not a folder")
+        }
+        ErrorCode::Exist => (ErrorKind::AlreadyExists, "it is there already"),
+        ErrorCode::Quota | ErrorCode::InsufficientSpace => (
+            ErrorKind::QuotaExceeded,
+            "the workspace is full; remove files that are no longer needed",
+        ),
+        ErrorCode::NameTooLong => (ErrorKind::InvalidFilename, "a name in the path is too long"),
+        ErrorCode::Invalid | ErrorCode::IllegalByteSequence => {
+            (ErrorKind::InvalidFilename, "the path has a character that no file name can have")
+        }
+        ErrorCode::NotPermitted | ErrorCode::Access | ErrorCode::Loop => {
+            (ErrorKind::PermissionDenied, "it is no plain file of the workspace")
+        }
+        other => return io::Error::other(other),
+    };
+    io::Error::new(kind, words)
+}

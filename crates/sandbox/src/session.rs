@@ -1,0 +1,92 @@
+//! A session: programs that see the variables of those before them, as in a notebook.
+//!
+//! Between its programs a session is an isolate, or the bytes that its variables were written to.
+//! The isolate is faster and has everything; the bytes last longer, and leave some things out.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::Value;
+
+use crate::isolate::{Isolate, SessionJob, SessionReport};
+
+/// Variables that could not be kept, and why.
+pub type Lost = BTreeMap<String, String>;
+
+/// The most variables that are named, and the longest that is said of one.
+const MOST_NAMES: usize = 50;
+const LONGEST_NAME: usize = 200;
+
+/// What programs left for the next one.
+#[derive(Debug, Default)]
+pub struct Session {
+    live: Option<Box<Isolate>>,
+    state: Option<Arc<[u8]>>,
+    fleeting: Lost,
+}
+
+impl Session {
+    /// A session as it was written down; without a state, a new one.
+    pub fn from_state(state: Option<Vec<u8>>) -> Self {
+        Self { live: None, state: state.map(Arc::from), fleeting: Lost::new() }
+    }
+
+    /// The variables after the last program, as bytes.
+    pub fn state(&self) -> Option<&Arc<[u8]>> {
+        self.state.as_ref()
+    }
+
+    /// What is not in them, though the next program sees it as long as the isolate is kept.
+    pub fn fleeting(&self) -> &Lost {
+        &self.fleeting
+    }
+
+    /// What a program needs of the programs before it.
+    pub(crate) fn begin(&mut self) -> (Option<Box<Isolate>>, Option<SessionJob>) {
+        let live = self.live.take();
+        let restore = if live.is_some() { None } else { self.state.clone() };
+        (live, Some(SessionJob { restore }))
+    }
+
+    /// Takes over what a program left, and gives what its caller should know of it.
+    pub(crate) fn end(
+        &mut self,
+        left: Option<SessionReport>,
+        kept: Option<Box<Isolate>>,
+    ) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut unchanged = |why: &str| {
+            notes.push(format!(
+                "session: {why}; its variables are as they were before this program"
+            ));
+        };
+        let Some(left) = left else {
+            unchanged("the program did not come to its end");
+            return notes;
+        };
+        match left.state {
+            Ok(state) => {
+                self.state = Some(state);
+                self.live = kept;
+                self.fleeting = left.fleeting;
+            }
+            Err(why) => unchanged(&why),
+        }
+        if !left.lost.is_empty() {
+            let lost: Vec<String> =
+                left.lost.iter().map(|(name, why)| format!("{name} ({why})")).collect();
+            notes.push(format!(
+                "session: its variables were brought back, except {}",
+                lost.join(", ")
+            ));
+        }
+        notes
+    }
+}
+
+/// Names and reasons as the guest tells them. It is untrusted: anything else is no name.
+pub(crate) fn names(json: &str) -> Lost {
+    let Ok(Value::Object(names)) = serde_json::from_str(json) else { return Lost::new() };
+    let short = |text: &str| text[..text.floor_char_boundary(LONGEST_NAME)].to_owned();
+    let named = names.iter().filter_map(|(name, why)| Some((short(name), short(why.as_str()?))));
+    named.take(MOST_NAMES).collect()
+}

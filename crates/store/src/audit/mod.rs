@@ -1,0 +1,186 @@
+//! The audit: who did what, in a chain that shows whether it was tampered with.
+
+mod chain;
+mod search;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    database::{Database, Result, Row, Write, args},
+    limits::{NAME_BYTES, PATH_BYTES},
+    queries::audit as sql,
+    store::now,
+};
+
+pub(crate) use chain::hex;
+pub use chain::{Damage, Verification};
+pub use search::Filter;
+
+/// The details of an entry, as JSON. An agent must not fill the audit with what it calls tools
+/// with.
+const DETAILS_BYTES: usize = 64 << 10;
+
+/// The audit of all namespaces.
+#[derive(Clone, Copy, Debug)]
+pub struct Audit<'a> {
+    pub(crate) database: &'a Database,
+}
+
+/// What is to be noted. The audit takes whatever happened: names are cut where they are too long,
+/// control characters replaced, and of details that are too large the beginning is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NewEntry {
+    pub principal: String,
+    pub namespace: String,
+    /// From the general to the special, like `skill.save`: searches go by its beginning.
+    pub action: String,
+    pub target: String,
+    pub outcome: String,
+    pub details: Value,
+}
+
+impl NewEntry {
+    /// Something that was done.
+    pub(crate) fn done(
+        principal: &str,
+        namespace: &str,
+        action: &str,
+        target: &str,
+        details: Value,
+    ) -> Self {
+        Self {
+            principal: principal.to_owned(),
+            namespace: namespace.to_owned(),
+            action: action.to_owned(),
+            target: target.to_owned(),
+            outcome: "ok".to_owned(),
+            details,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entry {
+    pub seq: i64,
+    /// Never before that of the entry before it, whatever the clocks say.
+    pub at: i64,
+    pub principal: String,
+    pub namespace: String,
+    pub action: String,
+    pub target: String,
+    pub outcome: String,
+    /// The hash of the entry before it.
+    pub previous: String,
+    pub hash: String,
+    pub details: Value,
+}
+
+impl Audit<'_> {
+    /// Notes an entry and gives its number.
+    pub async fn append(&self, entry: &NewEntry) -> Result<i64> {
+        self.append_all(std::slice::from_ref(entry)).await
+    }
+
+    /// Notes all entries, or none, and gives the number of the last.
+    pub async fn append_all(&self, entries: &[NewEntry]) -> Result<i64> {
+        let mut write = self.database.begin().await?;
+        let seq = append(&mut write, entries).await?;
+        write.commit().await?;
+        Ok(seq)
+    }
+
+    pub async fn get(&self, seq: i64) -> Result<Option<Entry>> {
+        self.database.row(sql::GET, args![seq]).await?.as_ref().map(entry).transpose()
+    }
+
+    /// How many entries there are.
+    pub async fn count(&self) -> Result<i64> {
+        self.database.number(sql::HEAD, args![]).await
+    }
+}
+
+/// Notes entries as part of a write. It has to be the last part: all writes wait here for each
+/// other, and so none of them may wait for anything else after it.
+pub(crate) async fn append(write: &mut Write, entries: &[NewEntry]) -> Result<i64> {
+    let count = i64::try_from(entries.len()).unwrap_or(i64::MAX);
+    let (last, head) = chain::take_head(write, count).await?;
+    let mut link = head;
+    link.at = link.at.max(now());
+    for (seq, entry) in (last - count + 1..).zip(entries) {
+        let details = details(&entry.details);
+        let [principal, namespace, action, outcome] =
+            [&entry.principal, &entry.namespace, &entry.action, &entry.outcome]
+                .map(|name| clean(name, NAME_BYTES));
+        let target = clean(&entry.target, PATH_BYTES);
+        let texts = [&principal, &namespace, &action, &target, &outcome, &details];
+        let previous = link.next(seq, texts.map(String::as_str));
+        let args = args![
+            seq, link.at, &principal, &namespace, &action, &target, &outcome, &previous,
+            &link.hash, &details,
+        ];
+        write.run(sql::ADD, args).await?;
+    }
+    write.run(sql::PUT_HEAD, args![link.at, &link.hash]).await?;
+    Ok(last)
+}
+
+/// The text without control characters, cut to the limit.
+fn clean(text: &str, limit: usize) -> String {
+    const MARK: &str = "…";
+    let visible = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let mut text: String = text.chars().map(visible).collect();
+    if text.len() > limit {
+        text.truncate(text.floor_char_boundary(limit - MARK.len()));
+        text.push_str(MARK);
+    }
+    text
+}
+
+fn details(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() <= DETAILS_BYTES {
+        return text;
+    }
+    // As a string in JSON the beginning may become twice as long.
+    let beginning = &text[..text.floor_char_boundary(DETAILS_BYTES / 4)];
+    json!({ "cut": beginning, "bytes": text.len() }).to_string()
+}
+
+fn entry(row: &Row) -> Result<Entry> {
+    let mut columns = row.columns();
+    Ok(Entry {
+        seq: columns.get()?,
+        at: columns.get()?,
+        principal: columns.get()?,
+        namespace: columns.get()?,
+        action: columns.get()?,
+        target: columns.get()?,
+        outcome: columns.get()?,
+        previous: columns.get()?,
+        hash: columns.get()?,
+        details: columns.json("audit")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cut_and_cleaned_instead_of_refused() {
+        assert_eq!(clean("plan", 256), "plan");
+        assert_eq!(clean("a\0b\nc", 256), "a\u{fffd}b\u{fffd}c");
+        let cut = clean(&"ü".repeat(300), 256);
+        assert!(cut.len() <= 256 && cut.ends_with("ü…"), "{cut}");
+    }
+
+    #[test]
+    fn of_large_details_the_beginning_is_kept() {
+        assert_eq!(details(&json!({"a": 1})), r#"{"a":1}"#);
+        let kept = details(&json!({ "text": "\"".repeat(1 << 20) }));
+        assert!(kept.len() < DETAILS_BYTES, "{}", kept.len());
+        let kept: Value = serde_json::from_str(&kept).unwrap();
+        assert_eq!(kept["bytes"], (2 << 20) + 11);
+    }
+}

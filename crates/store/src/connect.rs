@@ -1,0 +1,136 @@
+//! Opens the database of a place.
+
+use std::{
+    fs,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use sqlx::{
+    ConnectOptions, Connection, Executor,
+    postgres::PgPoolOptions,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use crate::{
+    Place, PostgresPlace, StoreError,
+    database::{Answer, Database, Pools, Result},
+    migrate,
+};
+
+/// How long a write waits for those of other processes, and a request for a free connection.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long a server may take to let us in.
+const DOOR: Duration = Duration::from_secs(10);
+
+const SQLITE_READERS: u32 = 4;
+
+/// The write-ahead log grows with the largest write, and is cut back to this afterwards.
+const LOG_BYTES: &str = "16777216";
+
+/// What a connection keeps of the file; negative, as SQLite wants it. It is enough for the inner
+/// pages of the indexes over a million rows.
+const CACHE_KIB: &str = "-8192";
+
+/// So many rows wait for their reader. With fewer, two threads wake each other all the time.
+const ROWS_AHEAD: usize = 1_000;
+
+const POSTGRES_CONNECTIONS: u32 = 16;
+
+/// A gateway that stands still in the middle of a write (stopped, or cut off from the network)
+/// holds rows that all others need. The server ends such a transaction.
+const POSTGRES_SETTINGS: &str = "SET lock_timeout = '30s';
+     SET idle_in_transaction_session_timeout = '30s';
+     SET default_transaction_isolation = 'read committed'";
+
+pub(crate) fn open(place: &Place) -> Answer<'_, Database> {
+    Box::pin(async move {
+        let shared = Arc::new(place.clone());
+        let pools = match place {
+            Place::Sqlite(path) => sqlite(&shared, path).await?,
+            Place::Postgres(postgres) => self::postgres(&shared, postgres).await?,
+        };
+        Ok(Database { place: shared, pools })
+    })
+}
+
+async fn sqlite(place: &Arc<Place>, path: &Path) -> Result<Pools> {
+    let path = make_private(path)
+        .map_err(|source| StoreError::Make { place: Arc::clone(place), source })?;
+    if path.is_dir() {
+        return Err(StoreError::Directory { place: Arc::clone(place) });
+    }
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(PATIENCE)
+        .foreign_keys(true)
+        .synchronous(SqliteSynchronous::Normal)
+        .pragma("journal_size_limit", LOG_BYTES)
+        .pragma("cache_size", CACHE_KIB)
+        .row_buffer_size(ROWS_AHEAD)
+        .disable_statement_logging();
+    prepare_sqlite(place, &options.clone().journal_mode(SqliteJournalMode::Wal)).await?;
+    let pool = || SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false);
+    let writer = pool().max_connections(1).connect_lazy_with(options.clone());
+    let readers = pool().max_connections(SQLITE_READERS).connect_lazy_with(options);
+    Ok(Pools::Sqlite { writer, readers })
+}
+
+/// Turns on the write-ahead log and migrates. Where several processes do so at the same moment,
+/// SQLite refuses some of them at once instead of letting them wait.
+async fn prepare_sqlite(place: &Arc<Place>, options: &SqliteConnectOptions) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let tried = async {
+            let mut connection =
+                options.connect().await.map_err(|error| StoreError::new(place, error))?;
+            migrate::sqlite(place, &mut connection).await?;
+            connection.close().await.map_err(|error| StoreError::new(place, error))
+        };
+        match tried.await {
+            Err(StoreError::Busy { .. }) if Instant::now() < deadline => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Makes the file if it is missing, for its owner only: it holds what agents wrote.
+fn make_private(path: &Path) -> std::io::Result<std::path::PathBuf> {
+    let path = std::path::absolute(path)?;
+    let (mut directory, mut file) = (fs::DirBuilder::new(), fs::OpenOptions::new());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        directory.mode(0o700);
+        file.mode(0o600);
+    }
+    if let Some(parent) = path.parent() {
+        directory.recursive(true).create(parent)?;
+    }
+    match file.write(true).create_new(true).open(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(path),
+    }
+}
+
+async fn postgres(place: &Arc<Place>, postgres: &PostgresPlace) -> Result<Pools> {
+    let options = postgres.options().clone().disable_statement_logging();
+    // Not by the pool, which would try again and again and then not say what was wrong.
+    let connecting = tokio::time::timeout(DOOR, options.connect()).await;
+    let connecting = connecting.unwrap_or_else(|late| Err(sqlx::Error::Io(late.into())));
+    let mut connection = connecting.map_err(|error| StoreError::new(place, error))?;
+    migrate::postgres(place, &mut connection).await?;
+    connection.close().await.map_err(|error| StoreError::new(place, error))?;
+    let pool = PgPoolOptions::new()
+        .max_connections(POSTGRES_CONNECTIONS)
+        .acquire_timeout(DOOR)
+        .after_connect(|connection, _| {
+            Box::pin(async move { connection.execute(POSTGRES_SETTINGS).await.map(drop) })
+        })
+        .connect_lazy_with(options);
+    Ok(Pools::Postgres(pool))
+}

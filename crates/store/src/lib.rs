@@ -1,0 +1,33 @@
+//! What lasts: skills, sessions, boards, shared values, workspace files and the audit, in SQLite
+//! or PostgreSQL.
+//!
+//! A [`Store`] is opened at a [`Place`] and gives one small handle for each subject. All SQL is in
+//! `queries`, all that differs between the two databases in `database`, `connect` and the
+//! migrations. What a method has answered is in the database: it survives the process.
+
+mod audit;
+mod boards;
+mod connect;
+mod database;
+mod error;
+mod files;
+mod limits;
+mod migrate;
+mod place;
+mod queries;
+mod sessions;
+mod shared;
+mod skills;
+mod store;
+
+pub use audit::{Audit, Damage, Entry, Filter, NewEntry, Verification};
+pub use boards::{Board, Boards, Message};
+pub use error::StoreError;
+pub use files::{FileOrigin, FileRow, Files, Total};
+pub use limits::{BOARD_KEEPS, CODE_BYTES, NAME_BYTES, PATH_BYTES, STATE_BYTES, VALUE_BYTES};
+pub use migrate::SCHEMA_VERSION;
+pub use place::{BadPlace, Place, PostgresPlace};
+pub use sessions::{SessionRow, SessionState, Sessions, Taken};
+pub use shared::{Expected, SetResult, Shared, SharedValue};
+pub use skills::{NewSkill, Saved, Skill, SkillHead, SkillVersion, Skills};
+pub use store::Store;

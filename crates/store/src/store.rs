@@ -1,0 +1,72 @@
+//! The store itself: opened once, cloned cheaply, one handle for each subject.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use crate::{
+    Audit, Boards, Files, Place, Sessions, Shared, Skills, connect,
+    database::{Database, Result},
+    queries,
+};
+
+/// All that lasts. Clones share the connections.
+#[derive(Clone, Debug)]
+pub struct Store(Arc<Database>);
+
+impl Store {
+    /// Opens the store, and makes it or brings it to the version of this program if need be.
+    pub async fn open(place: &Place) -> Result<Self> {
+        Ok(Self(Arc::new(connect::open(place).await?)))
+    }
+
+    /// Waits until nothing uses the store any more, and closes it.
+    pub async fn close(&self) {
+        self.0.close().await;
+    }
+
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+
+    /// Lets the database read every query there is: whether its tables are as they should be.
+    pub async fn check(&self) -> Result<()> {
+        for (name, sql) in queries::ALL {
+            self.0.prepare(*sql).await.inspect_err(|error| {
+                tracing::error!(query = name, %error, "a query does not fit the database");
+            })?;
+        }
+        Ok(())
+    }
+
+    pub fn skills(&self) -> Skills<'_> {
+        Skills { database: &self.0 }
+    }
+
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions { database: &self.0 }
+    }
+
+    pub fn boards(&self) -> Boards<'_> {
+        Boards { database: &self.0 }
+    }
+
+    pub fn shared(&self) -> Shared<'_> {
+        Shared { database: &self.0 }
+    }
+
+    pub fn files(&self) -> Files<'_> {
+        Files { database: &self.0 }
+    }
+
+    pub fn audit(&self) -> Audit<'_> {
+        Audit { database: &self.0 }
+    }
+}
+
+/// Milliseconds since 1970, UTC.
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

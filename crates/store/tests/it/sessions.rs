@@ -1,0 +1,138 @@
+//! Sessions and their leases.
+
+use std::time::Duration;
+
+use narrows_store::{SessionState, Store, StoreError, Taken};
+use serde_json::{Value, json};
+
+use crate::home::on_both;
+
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A lease that has run out as soon as it begins.
+const OVER: Duration = Duration::ZERO;
+
+async fn take(store: &Store, holder: &str, lease: Duration) -> Taken {
+    store.sessions().take("team", "s", holder, lease, "ada").await.unwrap()
+}
+
+async fn take_it(store: &Store, holder: &str, lease: Duration) -> SessionState {
+    match take(store, holder, lease).await {
+        Taken::Yours(state) => state,
+        Taken::Held { holder, .. } => panic!("held by {holder}"),
+    }
+}
+
+async fn save(store: &Store, holder: &str, generation: i64) -> Result<i64, StoreError> {
+    let state = format!("state of {holder}");
+    store.sessions().save("team", "s", holder, generation, state.as_bytes(), &json!(["lock"])).await
+}
+
+on_both! {
+    async fn state_goes_from_one_process_to_another(home) {
+        let (one, two) = (&home.store, home.another().await);
+        let fresh = take_it(one, "one", LONG).await;
+        assert_eq!(fresh, SessionState { generation: 0, state: None, lost: Value::Null });
+        assert_eq!(save(one, "one", 0).await.unwrap(), 1);
+        assert_eq!(save(one, "one", 1).await.unwrap(), 2);
+        one.sessions().give_back("team", "s", "one").await.unwrap();
+
+        let found = take_it(&two, "two", LONG).await;
+        assert_eq!((found.generation, found.lost), (2, json!(["lock"])));
+        assert_eq!(found.state.unwrap(), b"state of one");
+    }
+
+    async fn a_held_session_is_not_given_to_another(home) {
+        take_it(&home.store, "one", LONG).await;
+        let Taken::Held { holder, for_ms } = take(&home.store, "two", LONG).await else {
+            panic!("given twice");
+        };
+        assert_eq!(holder, "one");
+        assert!((3_500_000..=3_600_000).contains(&for_ms), "{for_ms}");
+        home.store.sessions().give_back("team", "s", "two").await.unwrap();
+        assert!(matches!(take(&home.store, "two", LONG).await, Taken::Held { .. }));
+        take_it(&home.store, "one", LONG).await;
+        home.store.sessions().give_back("team", "s", "one").await.unwrap();
+        take_it(&home.store, "two", LONG).await;
+    }
+
+    async fn a_lease_that_ran_out_may_be_taken_and_its_holder_cannot_save(home) {
+        take_it(&home.store, "one", OVER).await;
+        let sessions = home.store.sessions();
+        take_it(&home.store, "two", LONG).await;
+        let moved = save(&home.store, "one", 0).await.unwrap_err();
+        assert!(matches!(moved, StoreError::SessionMoved { .. }), "{moved}");
+        assert!(!sessions.renew("team", "s", "one", LONG).await.unwrap());
+        assert_eq!(save(&home.store, "two", 0).await.unwrap(), 1);
+    }
+
+    async fn a_lease_is_renewed_while_it_is_held(home) {
+        let sessions = home.store.sessions();
+        take_it(&home.store, "one", OVER).await;
+        assert!(sessions.renew("team", "s", "one", LONG).await.unwrap());
+        assert!(matches!(take(&home.store, "two", LONG).await, Taken::Held { .. }));
+        assert!(!sessions.renew("team", "none", "one", LONG).await.unwrap());
+    }
+
+    async fn an_older_generation_does_not_overwrite_a_newer_one(home) {
+        take_it(&home.store, "one", LONG).await;
+        save(&home.store, "one", 0).await.unwrap();
+        let moved = save(&home.store, "one", 0).await.unwrap_err();
+        assert!(matches!(moved, StoreError::SessionMoved { .. }), "{moved}");
+        assert_eq!(take_it(&home.store, "one", LONG).await.generation, 1);
+    }
+
+    async fn of_many_that_take_it_at_once_one_has_it(home) {
+        let stores = [home.store.clone(), home.another().await];
+        for round in 0..20 {
+            let mut tasks = tokio::task::JoinSet::new();
+            for task in 0..6 {
+                let store = stores[task % 2].clone();
+                tasks.spawn(async move {
+                    let (id, holder) = (format!("s{round}"), format!("h{task}"));
+                    let taken = store.sessions().take("team", &id, &holder, LONG, "ada").await;
+                    matches!(taken.unwrap(), Taken::Yours(_))
+                });
+            }
+            let got = tasks.join_all().await.into_iter().filter(|got| *got).count();
+            assert_eq!(got, 1, "round {round}");
+        }
+    }
+
+    async fn large_states_are_kept_and_too_large_ones_refused(home) {
+        let sessions = home.store.sessions();
+        take_it(&home.store, "one", LONG).await;
+        let state: Vec<u8> = (0..8 << 20).map(|i| u8::try_from(i % 251).unwrap()).collect();
+        sessions.save("team", "s", "one", 0, &state, &Value::Null).await.unwrap();
+        assert!(take_it(&home.store, "one", LONG).await.state.unwrap() == state);
+        let large = vec![0; (64 << 20) + 1];
+        let refused = sessions.save("team", "s", "one", 1, &large, &Value::Null).await.unwrap_err();
+        assert!(matches!(refused, StoreError::TooLarge { .. }), "{refused}");
+    }
+
+    async fn a_list_has_sizes_and_holders_but_no_states(home) {
+        take_it(&home.store, "one", LONG).await;
+        save(&home.store, "one", 0).await.unwrap();
+        home.store.sessions().take("team", "free", "one", OVER, "bob").await.unwrap();
+        let list = home.store.sessions().list("team").await.unwrap();
+        let told: Vec<_> = list
+            .iter()
+            .map(|s| (s.id.as_str(), s.generation, s.bytes, s.holder.as_deref(), s.author.as_str()))
+            .collect();
+        assert_eq!(told, [("free", 0, 0, None, "bob"), ("s", 1, 12, Some("one"), "ada")]);
+        assert!(home.store.sessions().list("other").await.unwrap().is_empty());
+    }
+
+    async fn old_sessions_expire_unless_somebody_has_them(home) {
+        let sessions = home.store.sessions();
+        for (id, lease) in [("held", LONG), ("free", OVER), ("new", OVER)] {
+            sessions.take("team", id, "one", lease, "ada").await.unwrap();
+        }
+        home.tamper("UPDATE sessions SET updated_at = 1000 WHERE id <> 'new'").await;
+        assert_eq!(sessions.expire(2_000).await.unwrap(), 1);
+        let left: Vec<_> = sessions.list("team").await.unwrap().into_iter().map(|s| s.id).collect();
+        assert_eq!(left, ["held", "new"]);
+        assert!(sessions.remove("team", "held").await.unwrap());
+        assert!(!sessions.remove("team", "held").await.unwrap());
+    }
+}
