@@ -121,8 +121,7 @@ import sys
 sys.modules.clear()
 result = "still here"
 "#;
-    // Without `__main__` there is no result to be found; that is all.
-    assert_eq!(*value(&run(source).await), json!(null));
+    assert_eq!(*value(&run(source).await), json!("still here"));
     let source = r#"
 import sys, _narrows.program, _narrows.encode, _narrows.errors, _narrows.calls
 for module in (_narrows.program, _narrows.encode, _narrows.errors, _narrows.calls):

@@ -163,6 +163,7 @@ def _step(value, notes: Notes):
         return list(value)
     if isinstance(value, CoroutineType):
         notes.add(f"coroutine {value.__qualname__!r} was never awaited; write `await {value.__name__}(...)`")
+        value.close()  # that it was never awaited is told here
         return None
     if kind.__module__ in ("decimal", "uuid", "fractions", "ipaddress", "datetime", "pathlib", "zoneinfo"):
         notes.add(f"{_a(kind)} became text")
