@@ -201,3 +201,24 @@ fn a_store_that_cannot_be_reached_is_told_without_its_password() {
     let refusal = client.refusal("list_skills", json!({}));
     assert!(!refusal.to_string().contains("s3cret"), "{refusal}");
 }
+
+#[test]
+fn a_store_that_does_not_answer_stops_no_program() {
+    let Some(site) = Site::new() else { return };
+    // It lets everybody in, and says nothing.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("ada:hunter2-hunter2@{}", silent.local_addr().unwrap());
+    site.configure(&format!("[store]\nurl = \"postgres://{place}/narrows\"\n"));
+    let client = Client::alone(&site);
+    assert_eq!(client.run("result = write_file('a.txt', 'x')['bytes']"), 1);
+    // The first one waited for a moment; those after it do not.
+    let start = Instant::now();
+    for number in 0..5 {
+        assert_eq!(client.run(&format!("result = {number}")), number);
+    }
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+    let refused = client.refusal("save_skill", json!({"name": "x", "code": "def x(): pass"}));
+    let said = refused.to_string();
+    assert!(said.contains("store") && said.contains("127.0.0.1"), "{said}");
+    assert!(!said.contains("hunter2"), "{said}");
+}

@@ -40,7 +40,7 @@ impl Agent {
     }
 
     pub async fn store(&self) -> Result<&Store, StateError> {
-        Ok(self.state.store().await?)
+        self.state.store().await
     }
 
     pub(crate) fn library(&self) -> &Library {
@@ -92,10 +92,10 @@ impl Agent {
             outcome: outcome.to_owned(),
             details,
         };
-        let written =
-            async { Ok::<_, StateError>(self.store().await?.audit().append(&entry).await?) };
-        if let Err(error) = written.await {
-            tracing::warn!(%error, "the audit was not written");
-        }
+        let append = async {
+            self.store().await?.audit().append(&entry).await?;
+            Ok(())
+        };
+        self.state.note("the audit was not written", append).await;
     }
 }

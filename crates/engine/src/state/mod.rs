@@ -16,7 +16,11 @@ mod outputs;
 mod sessions;
 mod workspaces;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use narrows_model::{Access, Limits, Principal};
 use narrows_store::{Place, Store, StoreError};
@@ -86,6 +90,8 @@ pub enum StateError {
     Pattern(String, String),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("{0} (tried just now; the next try is in a moment)")]
+    StoreDown(String),
     #[error(transparent)]
     Library(#[from] LibraryError),
     #[error(transparent)]
@@ -103,11 +109,21 @@ impl StateError {
     }
 }
 
+/// How long nobody tries to open a store that could not be opened. Those who can do without it
+/// shall not wait for it each time.
+const STORE_PAUSE: Duration = Duration::from_secs(5);
+
+/// The same for what is noted beside an answer, and how long the answer waits for it.
+const NOTING_PAUSE: Duration = Duration::from_secs(30);
+const NOTING_TIME: Duration = Duration::from_secs(5);
+
 /// All that lasts. The store is opened when it is first needed: a client is answered before.
 #[derive(Debug)]
 pub struct State {
     settings: StateSettings,
     store: OnceCell<Store>,
+    /// Why the store could not be opened, and when.
+    failed: Mutex<Option<(Instant, String)>>,
     workspaces: workspaces::Workspaces,
     sessions: sessions::Sessions,
     news: boards::News,
@@ -118,6 +134,7 @@ impl State {
     pub fn new(settings: StateSettings) -> Arc<Self> {
         Arc::new(Self {
             store: OnceCell::new(),
+            failed: Mutex::default(),
             workspaces: workspaces::Workspaces::new(&settings),
             sessions: sessions::Sessions::new(settings.sessions),
             news: boards::News::default(),
@@ -126,9 +143,44 @@ impl State {
         })
     }
 
-    /// The store. A failure is told, and the next one who asks tries again.
-    pub async fn store(&self) -> Result<&Store, StoreError> {
-        self.store.get_or_try_init(|| Store::open(&self.settings.store)).await
+    /// The store. A failure is told, and after a pause the next one who asks tries again.
+    pub async fn store(&self) -> Result<&Store, StateError> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        if let Some((when, why)) = &*self.failed()
+            && when.elapsed() < STORE_PAUSE
+        {
+            return Err(StateError::StoreDown(why.clone()));
+        }
+        let opened = self.store.get_or_try_init(|| Store::open(&self.settings.store)).await;
+        *self.failed() = opened.as_ref().err().map(|error| (Instant::now(), error.to_string()));
+        Ok(opened?)
+    }
+
+    /// Notes something beside an answer. A store that does not answer delays one answer, and then
+    /// none for a while.
+    async fn note(&self, what: &str, noting: impl Future<Output = Result<(), StateError>>) {
+        let is_down = |(when, _): &(Instant, String)| when.elapsed() < NOTING_PAUSE;
+        if self.failed().as_ref().is_some_and(is_down) {
+            tracing::warn!("{what}: the store does not answer");
+            return;
+        }
+        let noted = tokio::time::timeout(NOTING_TIME, noting).await;
+        let why = match noted {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => {
+                let why = format!("the store {} does not answer", self.settings.store);
+                *self.failed() = Some((Instant::now(), why.clone()));
+                why
+            }
+        };
+        tracing::warn!("{what}: {why}");
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many sessions may stay in memory.
@@ -143,7 +195,7 @@ impl State {
 
     /// Lets everything be written that is under way.
     pub async fn close(&self) {
-        self.sessions.close(self).await;
+        self.sessions.close();
         if let Some(store) = self.store.get() {
             store.close().await;
         }

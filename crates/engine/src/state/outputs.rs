@@ -19,18 +19,18 @@ impl Agent {
     }
 
     pub(super) async fn note_files_of(&self, namespace: &str) {
-        if let Err(error) = self.try_note_files(namespace).await {
-            tracing::warn!(%error, "what is known of the workspace's files is not up to date");
-        }
+        let noting = self.try_note_files(namespace);
+        self.state.note("what is known of the workspace's files is not up to date", noting).await;
     }
 
     async fn try_note_files(&self, namespace: &str) -> Result<(), StateError> {
         let workspace = self.state.workspaces.open(namespace)?;
+        // First, so that nothing is forgotten when it fails.
+        let store = self.store().await?;
         if !workspace.take_changed() {
             return Ok(());
         }
         let made: HashSet<String> = workspace.take_made().into_iter().collect();
-        let store = self.store().await?;
         let place = &self.state.settings.place;
         let known = store.files().list(namespace, place).await?;
         let known: HashMap<&str, &FileRow> =

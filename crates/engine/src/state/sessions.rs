@@ -131,7 +131,7 @@ impl Sessions {
     }
 
     /// Forgets all of them; they are in the store.
-    pub(super) async fn close(&self, _state: &State) {
+    pub(super) fn close(&self) {
         if let Some(sweeper) = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take() {
             sweeper.abort();
         }

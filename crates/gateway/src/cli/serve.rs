@@ -127,7 +127,8 @@ fn door(
         if !address.ip().is_loopback() {
             bail!("http.no_key is for loopback addresses only, and {address} is none; set keys");
         }
-        keys.clear();
+        // Agents are still known by theirs.
+        keys.retain(|(_, agent)| agent.is_some());
     } else if keys.is_empty() {
         let path = setting.places.data.join("http-key");
         let key = kept_key(&path)?;
@@ -135,6 +136,7 @@ fn door(
         shown = Some((key, path));
     }
     let door = mcp::http::Door {
+        is_open: settings.no_key,
         keys,
         allowed_hosts: settings.allowed_hosts.clone(),
         allowed_origins: settings.allowed_origins.clone(),

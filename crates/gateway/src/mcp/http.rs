@@ -29,8 +29,9 @@ const MOST_BODY_BYTES: usize = 16 << 20;
 /// Who may come in.
 #[derive(Clone)]
 pub(crate) struct Door {
-    /// Any of these opens, for the one whose it is. None at all: everybody on this machine may
-    /// come in.
+    /// Who has no key may come in too.
+    pub(crate) is_open: bool,
+    /// Any of these opens, for the one whose it is.
     pub(crate) keys: Vec<(String, Option<Arc<Principal>>)>,
     pub(crate) allowed_hosts: Vec<String>,
     pub(crate) allowed_origins: Vec<String>,
@@ -92,7 +93,7 @@ async fn admit(State(door): State<Arc<Door>>, mut request: Request, next: Next) 
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
         .map(|(_, key)| key.trim());
     // All of them are compared, so that the time does not tell which one it was.
-    let mut opened = door.keys.is_empty().then_some(&None);
+    let mut opened = door.is_open.then_some(&None);
     for (key, principal) in &door.keys {
         if given.is_some_and(|given| same(given, key)) {
             opened = Some(principal);
