@@ -14,6 +14,7 @@ mod execute;
 mod fingerprint;
 mod guide;
 pub mod ledger;
+mod lines;
 pub mod media;
 mod nearest;
 mod observed;

@@ -14,7 +14,7 @@ use narrows_engine::{
     broker::Broker,
     catalog::{Cache, Catalog},
     ledger::Ledger,
-    state::{Agent, SessionSettings, State, StateSettings},
+    state::{Agent, State, StateSettings},
     upstream::{Fleet, Guard, LoginStore},
 };
 use narrows_model::{Principal, ServerSpec};
@@ -24,7 +24,7 @@ use narrows_store::Place;
 use crate::{
     bench,
     cli::{self, Cli, Command},
-    config::{Config, ConfigSource, Discovery, Environment, Os, Places, create_private},
+    config::{Config, ConfigSource, Discovery, Environment, Os, Places, kept_text},
     demo,
     printer::Printer,
     secret,
@@ -219,12 +219,6 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
         Some(url) => url.parse().context("the URL of the store")?,
         None => Place::Sqlite(places.data.join("narrows.db")),
     };
-    let sessions = SessionSettings {
-        most_live: keeping.most_live,
-        idle: keeping.idle,
-        age: keeping.age,
-        ..SessionSettings::default()
-    };
     Ok(State::new(StateSettings {
         store,
         workspaces: places.data.join("workspaces"),
@@ -232,28 +226,14 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
         limits: config.limits.clone(),
         output_age: keeping.output_age,
         output_bytes: keeping.output_bytes,
-        sessions,
+        sessions: keeping.sessions,
     }))
 }
 
 /// What tells the files of this data directory from those of others that share a store.
 fn place_of(data: &Path) -> anyhow::Result<String> {
-    let path = data.join("place");
-    let read = || std::fs::read_to_string(&path).map(|text| text.trim().to_owned());
-    match read() {
-        Ok(place) if !place.is_empty() => Ok(place),
-        _ => {
-            let place = secret::random_hex()?[..12].to_owned();
-            match create_private(&path, &format!("{place}\n"), None) {
-                Ok(()) => Ok(place),
-                // Another process was faster.
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(read()?),
-                Err(error) => {
-                    Err(error).with_context(|| format!("cannot write {}", path.display()))
-                }
-            }
-        }
-    }
+    let random = || Ok(secret::random_hex()?[..12].to_owned());
+    kept_text(&data.join("place"), |text| !text.is_empty(), random)
 }
 
 /// The way to the tools of these servers.

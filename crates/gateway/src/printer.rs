@@ -48,6 +48,18 @@ impl Printer {
         self.aside("error", "1;31", text.as_ref());
     }
 
+    /// Asks whoever is at the terminal; `None` if nobody is.
+    pub(crate) fn ask(self, question: &str) -> io::Result<Option<bool>> {
+        if !io::stdin().is_terminal() {
+            return Ok(None);
+        }
+        let mut stderr = io::stderr().lock();
+        write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush())?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+    }
+
     fn aside(self, label: &str, style: &str, text: &str) {
         let mut stderr = io::stderr().lock();
         let _ = if stderr.is_terminal() {

@@ -12,7 +12,7 @@ mod tool;
 
 pub use limits::{LimitHit, LimitKind, Limits};
 pub use outcome::{DroppedBytes, Ending, Failure, Outcome};
-pub use principal::{Access, Principal};
+pub use principal::{Access, Principal, is_plain_name};
 pub use program::{OutputStream, Program};
 pub use server::{
     Connection, Expose, HttpSpec, HttpTransport, MissingVariable, OAuthSpec, ServerSpec, StdioSpec,

@@ -25,6 +25,13 @@ pub enum Access {
     Write,
 }
 
+/// Whether a name can be that of a namespace, a session or an agent: some of them are names of
+/// directories too, on any system.
+pub fn is_plain_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
 impl Principal {
     /// The namespace of those who were given none.
     pub const DEFAULT_HOME: &str = "default";

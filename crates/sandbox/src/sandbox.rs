@@ -168,16 +168,17 @@ impl Sandbox {
                 match isolate {
                     Ok(mut isolate) => {
                         let report = isolate.run(job).await;
-                        let (mut kept, mut done) = (None, None);
-                        match &report.session {
-                            Some(session) if session.state.is_ok() => kept = Some(isolate),
-                            _ => done = Some(isolate),
-                        }
+                        let is_kept =
+                            report.session.as_ref().is_some_and(|left| left.state.is_ok());
+                        let (kept, done) = match is_kept {
+                            true => (Some(isolate), None),
+                            false => (None, Some(isolate)),
+                        };
                         // Before the isolate is taken apart. The caller may be gone.
                         let _ = events.send(Event::Finished(Box::new(report), kept));
                         // The system may have put the caller behind us on this processor.
                         thread::yield_now();
-                        drop(done.take());
+                        drop(done);
                     }
                     Err(error) => {
                         let _ = failed.send(error);

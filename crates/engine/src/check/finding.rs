@@ -2,6 +2,8 @@
 
 use ruff_text_size::{TextRange, TextSize};
 
+use crate::lines::Lines;
+
 /// A mistake in a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
@@ -20,20 +22,13 @@ const MOST_FINDINGS: usize = 20;
 #[derive(Debug)]
 pub(super) struct Findings<'a> {
     code: &'a str,
-    line_starts: Vec<usize>,
+    lines: Lines,
     found: Vec<Finding>,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(code: &'a str) -> Self {
-        let bytes = code.as_bytes();
-        let ends = bytes.iter().enumerate().filter(|(at, byte)| match byte {
-            b'\n' => true,
-            b'\r' => bytes.get(at + 1) != Some(&b'\n'),
-            _ => false,
-        });
-        let line_starts = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        Self { code, line_starts, found: Vec::new() }
+        Self { code, lines: Lines::of(code), found: Vec::new() }
     }
 
     /// Nothing more is looked for.
@@ -42,13 +37,10 @@ impl<'a> Findings<'a> {
     }
 
     pub(super) fn add(&mut self, at: TextSize, message: String) {
-        let at = at.to_usize();
-        let line = self.line_starts.partition_point(|start| *start <= at).max(1);
-        let start = self.line_starts.get(line - 1).copied().unwrap_or_default();
-        let before = self.code.get(start..at).unwrap_or_default();
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let column = number(before.chars().count() + 1);
-        self.found.push(Finding { line: number(line), column, message });
+        let line = self.lines.line(at);
+        let before = self.code.get(self.lines.start(line)..at.to_usize()).unwrap_or_default();
+        let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
+        self.found.push(Finding { line, column, message });
     }
 
     /// The text of a part of the program.

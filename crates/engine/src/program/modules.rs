@@ -1,6 +1,6 @@
-//! The Python modules that programs import: `servers` and its parts, `client`,
-//! `tool_discovery`, `skills`. Their work is done by `_narrows.tools` in the guest; what is written here is
-//! only what differs from one gateway to another.
+//! The Python modules that programs import: `servers` and its parts, `client`, `tool_discovery`,
+//! `skills`. Their work is done by `_narrows` in the guest; what is written here is only what
+//! differs from one gateway to another.
 
 use narrows_sandbox::ModuleSource;
 use serde_json::{Value, json};

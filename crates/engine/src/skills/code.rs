@@ -7,12 +7,12 @@ use thiserror::Error;
 use super::{
     declaration::{Declaration, declarations, docstring},
     flow::{Misplaced, misplaced},
-    lines::Lines,
     name::{NameError, check_name},
     uses::{ToolUse, uses},
 };
 use crate::{
     check::is_too_deep,
+    lines::Lines,
     nearest::{Nearest, nearest},
 };
 

@@ -109,7 +109,7 @@ pub(super) struct Uses {
 
 impl Uses {
     pub(super) fn of(value: &Value) -> Self {
-        serde_json::from_value(value.clone()).unwrap_or_default()
+        Self::deserialize(value).unwrap_or_default()
     }
 }
 
@@ -122,13 +122,11 @@ impl Agent {
     ) -> Result<SavedSkill, StateError> {
         let namespace = self.namespace(draft.namespace.as_deref(), Access::Write)?.to_owned();
         let analysed = Analysed::of(&draft.name, &draft.code).map_err(LibraryError::from)?;
-        self.refuse_cycle(&analysed).await?;
+        let missing = self.refuse_cycle(&analysed).await?;
         let mut notes = Vec::new();
         let pins = self.pin(broker, &analysed, &mut notes).await;
-        for needed in &analysed.skills {
-            if self.find_head(needed, None).await?.is_none() {
-                notes.push(format!("it imports the skill {needed:?}, which there is none of yet"));
-            }
+        for needed in missing {
+            notes.push(format!("it imports the skill {needed:?}, which there is none of yet"));
         }
         let description = match draft.description.trim() {
             "" => analysed.description(),
@@ -177,27 +175,35 @@ impl Agent {
         pinned.pins
     }
 
-    async fn refuse_cycle(&self, analysed: &Analysed) -> Result<(), StateError> {
+    /// Refuses a skill that imports itself in the end. Gives those of its imports that there are
+    /// none of.
+    async fn refuse_cycle(&self, analysed: &Analysed) -> Result<Vec<String>, StateError> {
         // All that can be reached, before it is searched for a way back.
         let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
         imports.insert(analysed.name.clone(), analysed.skills.clone());
         let mut next = analysed.skills.clone();
+        let mut missing = Vec::new();
         while let Some(name) = next.pop() {
             if imports.contains_key(&name) {
                 continue;
             }
-            let needs = match self.find_head(&name, None).await? {
-                Some(head) => Uses::of(&head.head.uses).skills,
-                None => Vec::new(),
+            let needs = match self.find_skill(&name).await? {
+                Some(skill) => Uses::of(&skill.head.uses).skills,
+                None => {
+                    missing.push(name.clone());
+                    Vec::new()
+                }
             };
             next.extend(needs.iter().cloned());
             imports.insert(name, needs);
         }
         let lookup = |name: &str| imports.get(name).cloned().unwrap_or_default();
-        match find_cycle(&analysed.name, lookup) {
-            Some(cycle) => Err(LibraryError::Cycle(cycle).into()),
-            None => Ok(()),
+        if let Some(cycle) = find_cycle(&analysed.name, lookup) {
+            return Err(LibraryError::Cycle(cycle).into());
         }
+        missing.retain(|name| analysed.skills.contains(name));
+        missing.sort();
+        Ok(missing)
     }
 
     /// A skill by its name, from the own namespace first.
@@ -254,13 +260,10 @@ impl Agent {
         Ok(names)
     }
 
-    async fn find_head(
-        &self,
-        name: &str,
-        namespace: Option<&str>,
-    ) -> Result<Option<Skill>, StateError> {
+    /// The newest version of a skill, from the own namespace first.
+    async fn find_skill(&self, name: &str) -> Result<Option<Skill>, StateError> {
         let skills = self.store().await?.skills();
-        for namespace in self.readable(namespace)? {
+        for namespace in self.readable(None)? {
             if let Some(found) = skills.get(namespace, name, None).await? {
                 return Ok(Some(found));
             }
@@ -325,7 +328,7 @@ impl Agent {
     /// How a skill is imported and called, if there is one of this name.
     pub async fn skill_definition(&self, name: &str) -> Option<String> {
         let name = name.strip_prefix("skills.").unwrap_or(name);
-        let head = self.find_head(name, None).await.ok().flatten()?.head;
+        let head = self.find_skill(name).await.ok().flatten()?.head;
         let description = head.description.replace('\n', "\n    ");
         Some(format!("from skills import {name}\n{}\n    {description}\n", head.signature))
     }
@@ -365,7 +368,7 @@ impl Agent {
     /// The source of `skills.NAME`, for a program that imports it. One whose tools changed says so
     /// when it is imported.
     pub(crate) async fn skill_module(&self, broker: &Broker, name: &str) -> Option<ModuleSource> {
-        let skill = self.find_head(name, None).await.ok().flatten()?;
+        let skill = self.find_skill(name).await.ok().flatten()?;
         let changed: Vec<String> = changes(broker, &Uses::of(&skill.head.uses).pins)
             .iter()
             .filter(|change| change.may_break())

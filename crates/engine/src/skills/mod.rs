@@ -11,7 +11,6 @@
 //! | `declaration` | what a module defines, its signature and its docstring |
 //! | `flow` | `await`, `return` and the like where Python does not take them |
 //! | `uses` | the tools and the skills that code names |
-//! | `lines` | from places in a text to lines |
 //! | `cycle` | skills that import one another in a circle |
 //! | `pins` | the schemas of the tools that a skill was written for |
 //! | `changes` | what changed of a tool since, in words |
@@ -43,7 +42,6 @@ mod git;
 mod index;
 mod inside;
 mod library;
-mod lines;
 mod manifest;
 mod name;
 mod package;

@@ -13,7 +13,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextSize};
 use serde::{Deserialize, Serialize};
 
-use super::lines::Lines;
+use crate::lines::Lines;
 
 /// Modules whose parts are followed. The last ones can reach any other module.
 const FOLLOWED: [&str; 7] =

@@ -57,7 +57,8 @@ impl Agent {
         self.state.close().await;
     }
 
-    /// Writes down that a program was run, and what became of the files it left.
+    /// Writes down that a program was run. Whoever asked for it notes the files that it left, when
+    /// the last of them is written.
     pub async fn ran(&self, hash: &str, outcome: &narrows_model::Outcome, session: Option<&str>) {
         let ending = match &outcome.ending {
             narrows_model::Ending::Success => "success",
@@ -71,7 +72,6 @@ impl Agent {
             "session": session,
         });
         self.audit(&self.principal.home, "run", hash, ending, details).await;
-        self.note_files().await;
     }
 
     /// Says in the audit what this principal did. A failure is told in the log: what was done is

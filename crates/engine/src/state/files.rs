@@ -82,8 +82,8 @@ impl Agent {
     pub fn read_file(&self, request: &ReadRequest) -> Result<FileContent, StateError> {
         let namespace = self.namespace(request.namespace.as_deref(), Access::Read)?;
         let workspace = self.state.workspaces.open(namespace)?;
-        let failed = |reason: String| StateError::File { path: request.path.clone(), reason };
-        let path = workspace.resolve(&request.path).map_err(|error| failed(error.to_string()))?;
+        let path =
+            workspace.resolve(&request.path).map_err(|error| file_error(&request.path, &error))?;
         let head = workspace
             .read_part(&path, 0, 4096)
             .map_err(|error| not_there(&workspace, &request.path, &error))?;
@@ -92,29 +92,21 @@ impl Agent {
         let limit = request.limit.unwrap_or(if is_shown { MOST_BYTES } else { SHOWN_BYTES });
         let part = workspace
             .read_part(&path, request.offset, limit.min(MOST_BYTES))
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| file_error(&request.path, &error))?;
+        let read = part.bytes.len() as u64;
+        let is_cut = request.offset.saturating_add(read) < part.total;
         let text = match request.encoding {
             Some(Encoding::Base64) => None,
-            wanted => {
-                match text_of(&part.bytes, request.offset + (part.bytes.len() as u64) < part.total)
-                {
-                    Some(text) if !is_shown => Some(text),
-                    Some(_) => None,
-                    None if wanted == Some(Encoding::Text) => {
-                        return Err(failed(
-                            "it is not UTF-8 text; ask for encoding base64".to_owned(),
-                        ));
-                    }
-                    None => None,
-                }
-            }
+            _ if is_shown => None,
+            _ => text_of(&part.bytes, is_cut),
         };
         let (encoding, content, read) = match text {
             Some(text) => (Encoding::Text, text.to_owned(), text.len() as u64),
-            None => {
-                let read = part.bytes.len() as u64;
-                (Encoding::Base64, BASE64_STANDARD.encode(&part.bytes), read)
+            None if request.encoding == Some(Encoding::Text) => {
+                let reason = "it is not UTF-8 text; ask for encoding base64".to_owned();
+                return Err(StateError::File { path: request.path.clone(), reason });
             }
+            None => (Encoding::Base64, BASE64_STANDARD.encode(&part.bytes), read),
         };
         let end = request.offset.saturating_add(read);
         Ok(FileContent {
@@ -140,10 +132,7 @@ impl Agent {
         let namespace = self.namespace(namespace, Access::Read)?;
         let workspace = self.state.workspaces.open(namespace)?;
         let directory = workspace.path().display().to_string();
-        let walked = workspace.walk().map_err(|error| StateError::File {
-            path: directory.clone(),
-            reason: error.to_string(),
-        })?;
+        let walked = workspace.walk().map_err(|error| file_error(&directory, &error))?;
         Ok(WorkspaceUse {
             files: walked.len() as u64,
             bytes: walked.iter().map(|file| file.bytes).sum(),
@@ -161,10 +150,7 @@ impl Agent {
     ) -> Result<FileEntry, StateError> {
         let namespace = self.namespace(namespace, Access::Write)?;
         let workspace = self.state.workspaces.open(namespace)?;
-        let failed = |error: std::io::Error| StateError::File {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        };
+        let failed = |error: std::io::Error| file_error(path, &error);
         let path = workspace.resolve(path).map_err(failed)?;
         workspace.write(&path, bytes).map_err(failed)?;
         let details = json!({ "bytes": bytes.len() });
@@ -207,10 +193,7 @@ impl Agent {
                     && path.rsplit_once('/').is_some_and(|(_, name)| glob.is_match(name))
         };
         let workspace = self.state.workspaces.open(namespace)?;
-        let walked = workspace.walk().map_err(|error| StateError::File {
-            path: "/workspace".to_owned(),
-            reason: error.to_string(),
-        })?;
+        let walked = workspace.walk().map_err(|error| file_error("/workspace", &error))?;
         let mut files: Vec<FileEntry> = walked.into_iter().map(FileEntry::from).collect();
         // Without the store, what is here is all that is known.
         if let Ok(elsewhere) = self.files_elsewhere(namespace).await {
@@ -222,6 +205,11 @@ impl Agent {
         files.truncate(limit.unwrap_or(LISTED).min(LISTED));
         Ok((files, total))
     }
+}
+
+/// Why a file could not be used.
+pub(super) fn file_error(path: &str, error: &std::io::Error) -> StateError {
+    StateError::File { path: path.to_owned(), reason: error.to_string() }
 }
 
 /// Why a file could not be used, with the names that are nearest to one that does not exist.

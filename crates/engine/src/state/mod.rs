@@ -52,7 +52,7 @@ pub struct StateSettings {
 }
 
 /// How long and how many sessions are kept in memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionSettings {
     pub most_live: usize,
     pub idle: Duration,

@@ -8,7 +8,7 @@ use narrows_store::{FileOrigin, FileRow};
 
 use super::{
     Agent, StateError,
-    files::{FileEntry, milliseconds},
+    files::{FileEntry, file_error, milliseconds},
 };
 use crate::media;
 
@@ -35,10 +35,7 @@ impl Agent {
         let known = store.files().list(namespace, place).await?;
         let known: HashMap<&str, &FileRow> =
             known.iter().map(|row| (row.path.as_str(), row)).collect();
-        let walked = workspace.walk().map_err(|error| StateError::File {
-            path: "/workspace".to_owned(),
-            reason: error.to_string(),
-        })?;
+        let walked = workspace.walk().map_err(|error| file_error("/workspace", &error))?;
         let there: HashSet<&str> = walked.iter().map(|file| file.path.as_str()).collect();
         let gone: Vec<String> = known
             .keys()
@@ -105,10 +102,7 @@ impl Agent {
             }
             removed.push(row.path);
         }
-        store.files().remove(namespace, &settings.place, &removed).await?;
-        // That was our own doing.
-        workspace.take_changed();
-        Ok(())
+        Ok(store.files().remove(namespace, &settings.place, &removed).await?)
     }
 
     /// Files that are on the disks of other gateways.

@@ -10,13 +10,13 @@ use std::{
     time::Duration,
 };
 
-use narrows_model::Outcome;
+use narrows_model::{Outcome, is_plain_name};
 use narrows_sandbox::{Session, ToolHost};
 use narrows_store::{SessionState, Taken};
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, SessionSettings, State, StateError, files::milliseconds, workspaces::is_plain};
+use super::{Agent, SessionSettings, State, StateError, files::milliseconds};
 use crate::execute::{ExecuteRequest, Executor};
 
 /// For how long a gateway may use a session without a sign of life.
@@ -162,7 +162,7 @@ impl Agent {
         run: SessionRun<'_>,
         host: &dyn ToolHost,
     ) -> Result<Outcome, StateError> {
-        if !is_plain(id) {
+        if !is_plain_name(id) {
             return Err(StateError::SessionName(id.to_owned()));
         }
         let SessionRun { executor, request, cancel, .. } = run;

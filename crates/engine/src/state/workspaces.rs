@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use narrows_model::Limits;
+use narrows_model::{Limits, is_plain_name};
 use narrows_sandbox::Workspace;
 
 use super::{StateError, StateSettings};
@@ -35,7 +35,7 @@ impl Workspaces {
             return Ok(Arc::clone(workspace));
         }
         let failed = |reason: String| StateError::File { path: namespace.to_owned(), reason };
-        if !is_plain(namespace) {
+        if !is_plain_name(namespace) {
             return Err(failed("a namespace has letters, digits, - and _ only".to_owned()));
         }
         std::fs::create_dir_all(&self.dir)
@@ -45,10 +45,4 @@ impl Workspaces {
         open.insert(namespace.to_owned(), Arc::clone(&workspace));
         Ok(workspace)
     }
-}
-
-/// Whether a name can be that of a directory anywhere.
-pub(super) fn is_plain(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }

@@ -98,12 +98,12 @@ pub(super) async fn measure(args: StoreBenchArgs, printer: Printer) -> anyhow::R
     // The first search reads all skills.
     full.list_skills(&broker, Some("anything"), None, Some(10)).await?;
     let mut operations = Vec::new();
-    for what in OPERATIONS {
+    for (deed, what) in DEEDS {
         let mut times = (Vec::new(), Vec::new());
         for number in 0..samples {
             // One after the other, so that both meet the same machine.
-            times.0.push(one(&full, &broker, what, number).await?);
-            times.1.push(one(&empty, &broker, what, number).await?);
+            times.0.push(one(&full, &broker, deed, number).await?);
+            times.1.push(one(&empty, &broker, deed, number).await?);
         }
         let (time, empty) = (Summary::of(times.0), Summary::of(times.1));
         let ratio_p50 = time.p50_ms / empty.p50_ms;
@@ -114,48 +114,61 @@ pub(super) async fn measure(args: StoreBenchArgs, printer: Printer) -> anyhow::R
     Ok(Report { store: name, skills, audit, operations, budget_ms: BUDGET })
 }
 
-const OPERATIONS: [&str; 8] = [
-    "list skills",
-    "search skills",
-    "save a skill",
-    "load a skill",
-    "append to the audit",
-    "search the audit",
-    "post a message",
-    "set a shared value",
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    ListSkills,
+    SearchSkills,
+    SaveSkill,
+    LoadSkill,
+    AppendToAudit,
+    SearchAudit,
+    PostMessage,
+    SetSharedValue,
+}
+
+const DEEDS: [(Deed, &str); 8] = [
+    (Deed::ListSkills, "list skills"),
+    (Deed::SearchSkills, "search skills"),
+    (Deed::SaveSkill, "save a skill"),
+    (Deed::LoadSkill, "load a skill"),
+    (Deed::AppendToAudit, "append to the audit"),
+    (Deed::SearchAudit, "search the audit"),
+    (Deed::PostMessage, "post a message"),
+    (Deed::SetSharedValue, "set a shared value"),
 ];
 
 async fn one(
     agent: &Agent,
     broker: &Broker,
-    what: &str,
+    deed: Deed,
     number: u32,
 ) -> anyhow::Result<std::time::Duration> {
     let at = number as usize;
     let (verb, kind, thing) = (VERBS[at % 10], KINDS[at / 3 % 10], THINGS[at / 7 % 10]);
     let store = agent.store().await?;
     let start = Instant::now();
-    match what {
-        "list skills" => drop(agent.list_skills(broker, None, None, Some(50)).await?),
-        "search skills" => {
+    match deed {
+        Deed::ListSkills => drop(agent.list_skills(broker, None, None, Some(50)).await?),
+        Deed::SearchSkills => {
             let query = format!("{verb} {kind} {thing}");
             drop(agent.list_skills(broker, Some(&query), None, Some(10)).await?);
         }
-        "save a skill" => {
+        Deed::SaveSkill => {
             let name = format!("bench_{number}");
             let code = format!("def {name}(rows: list[dict]) -> list[dict]:\n    return rows\n");
             let description = format!("{verb} the {kind} {thing}");
             let draft = SkillDraft { name, code, description, ..SkillDraft::default() };
             drop(agent.save_skill(broker, draft).await?);
         }
-        "load a skill" => {
+        Deed::LoadSkill => {
             let name = format!("bench_{number}");
             drop(agent.load_skill(&name, None, None).await?);
         }
-        "append to the audit" => {
+        Deed::AppendToAudit => {
             store.audit().append(&entry(at)).await?;
         }
-        "search the audit" => {
+        Deed::SearchAudit => {
             let filter = AuditFilter {
                 principal: Some(format!("agent-{}", at % 10)),
                 action: Some("run".into()),
@@ -163,8 +176,8 @@ async fn one(
             };
             drop(store.audit().search(&filter, None, 50).await?);
         }
-        "post a message" => drop(agent.post("bench", &json!({ "n": number }), None).await?),
-        _ => {
+        Deed::PostMessage => drop(agent.post("bench", &json!({ "n": number }), None).await?),
+        Deed::SetSharedValue => {
             let expected = narrows_store::Expected::Anything;
             let value = Some(json!(number));
             drop(agent.set_shared("bench", value.as_ref(), expected, None).await?);

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::Message;
 use serde_json::{Value, json};
 
+use super::Asking;
 use crate::{
     app::{Exit, Setting},
     printer::Printer,
@@ -15,15 +16,11 @@ use crate::{
 pub(crate) struct BoardsArgs {
     #[command(subcommand)]
     command: BoardsCommand,
-    /// The agent that reads or writes: one of [agents] in narrows.toml
-    #[arg(long, global = true, value_name = "NAME")]
-    agent: Option<String>,
+    #[command(flatten)]
+    asking: Asking,
     /// The namespace, if it is not the agent's own
     #[arg(long, global = true, value_name = "NAME")]
     namespace: Option<String>,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -49,12 +46,12 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let agent = setting.agent(args.agent.as_deref())?;
+    let agent = setting.agent(args.asking.agent.as_deref())?;
     let namespace = args.namespace.as_deref();
     match args.command {
         BoardsCommand::List => {
             let boards = agent.boards(namespace).await?;
-            match args.json {
+            match args.asking.json {
                 true => printer.json(&json!({ "boards": boards })),
                 false => {
                     for board in &boards {
@@ -66,7 +63,7 @@ pub(crate) async fn run(
         BoardsCommand::Read { board, since, wait } => {
             let patience = Duration::try_from_secs_f64(wait).unwrap_or_default();
             let messages = agent.wait_board(&board, Some(since), patience, namespace).await?;
-            match args.json {
+            match args.asking.json {
                 true => printer.json(&json!({ "messages": messages })),
                 false => messages.iter().for_each(|message| printer.line(line(message))),
             }
@@ -74,7 +71,7 @@ pub(crate) async fn run(
         BoardsCommand::Post { board, message } => {
             let body = serde_json::from_str(&message).unwrap_or(Value::String(message));
             let posted = agent.post(&board, &body, namespace).await?;
-            match args.json {
+            match args.asking.json {
                 true => printer.json(&posted),
                 false => printer.note(format!("message {} on {board}", posted.seq)),
             }

@@ -79,6 +79,17 @@ pub(crate) enum Command {
     DemoServer,
 }
 
+/// Whose things a command is about, and how it answers.
+#[derive(Debug, Args)]
+pub(crate) struct Asking {
+    /// The agent whose rights count: one of [agents] in narrows.toml
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
     /// Print one JSON document instead of the tour

@@ -113,7 +113,11 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
                 .for_agent(agent.clone());
             let executor = &executor;
             let run = SessionRun { executor, request, session: session.as_deref(), cancel };
-            agent.run(run, &host).await
+            let ran = agent.run(run, &host).await;
+            if own_workspace {
+                agent.note_files().await;
+            }
+            ran
         }
     };
     broker.fleet().shut_down().await;

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{Exit, FLUSH_TIME, Setting},
-    config::create_private,
+    config::kept_text,
     mcp::{self, Gateway, Surface},
     printer::Printer,
     secret,
@@ -154,21 +154,10 @@ fn expanded(key: &Template, name: &str) -> anyhow::Result<String> {
 
 /// The key that was made the first time.
 fn kept_key(path: &Path) -> anyhow::Result<String> {
-    let read = || std::fs::read_to_string(path).map(|text| text.trim().to_owned());
-    if let Ok(key) = read()
-        && key.len() >= 16
-    {
-        return Ok(key);
-    }
-    let key = format!("nrw-{}{}", secret::random_hex()?, secret::random_hex()?);
-    match create_private(path, &format!("{key}\n"), None) {
-        Ok(()) => Ok(key),
-        // Another process was faster, and its key counts.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(read()?),
-        Err(error) => {
-            Err(error).with_context(|| format!("cannot keep a key in {}", path.display()))
-        }
-    }
+    let is_key = |text: &str| text.len() >= 16;
+    kept_text(path, is_key, || {
+        Ok(format!("nrw-{}{}", secret::random_hex()?, secret::random_hex()?))
+    })
 }
 
 /// Logs go to standard error: standard output is the protocol.

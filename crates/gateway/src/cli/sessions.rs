@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::Asking;
 use crate::{
     app::{Exit, Setting},
     printer::Printer,
@@ -12,12 +13,8 @@ use crate::{
 pub(crate) struct SessionsArgs {
     #[command(subcommand)]
     command: SessionsCommand,
-    /// The agent whose sessions they are: one of [agents] in narrows.toml
-    #[arg(long, global = true, value_name = "NAME")]
-    agent: Option<String>,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    asking: Asking,
 }
 
 #[derive(Debug, Subcommand)]
@@ -33,17 +30,17 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let agent = setting.agent(args.agent.as_deref())?;
+    let agent = setting.agent(args.asking.agent.as_deref())?;
     let mut exit = Exit::Success;
     match args.command {
         SessionsCommand::List => {
             let sessions = agent.sessions().await?;
-            if args.json {
+            if args.asking.json {
                 printer.json(&json!({ "sessions": sessions }));
             } else if sessions.is_empty() {
                 printer.line("no sessions; `narrows run --session ID` begins one");
             }
-            for session in sessions.iter().filter(|_| !args.json) {
+            for session in sessions.iter().filter(|_| !args.asking.json) {
                 let used = if session.holder.is_some() { ", in use" } else { "" };
                 printer.line(format!("{}  {} bytes{used}", session.id, session.bytes));
             }

@@ -257,7 +257,12 @@ async fn put(desk: &Desk, source: &str, fetched: Vec<Fetched>, yes: bool) -> any
         if !desk.json || !yes {
             show(desk, &one.from, &package);
         }
-        if !yes && !desk.agreed(&format!("Install {}?", one.name()))? {
+        let agreed = yes
+            || desk
+                .printer
+                .ask(&format!("Install {}?", one.name()))?
+                .context("nobody is there to ask; look at it, and add --yes to install it")?;
+        if !agreed {
             desk.printer.note(format!("{} was not installed", one.name()));
             continue;
         }

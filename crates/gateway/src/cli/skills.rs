@@ -1,6 +1,6 @@
 //! `narrows skills`: Python that agents saved, shared and tested.
 
-use std::{io::Write, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -14,6 +14,7 @@ use narrows_engine::{
 };
 use serde_json::json;
 
+use super::Asking;
 use super::skill_exchange::{self, ExchangeCommand};
 use crate::{
     app::{self, Exit, Setting},
@@ -33,12 +34,8 @@ Examples:
 pub(crate) struct SkillsArgs {
     #[command(subcommand)]
     command: SkillsCommand,
-    /// The agent whose rights count: one of [agents] in narrows.toml
-    #[arg(long, global = true, value_name = "NAME")]
-    agent: Option<String>,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    json: bool,
+    #[command(flatten)]
+    asking: Asking,
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,9 +93,9 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let agent = setting.agent(args.agent.as_deref())?;
+    let agent = setting.agent(args.asking.agent.as_deref())?;
     let broker = setting.broker()?;
-    let desk = Desk { agent, setting, broker, printer, json: args.json };
+    let desk = Desk { agent, setting, broker, printer, json: args.asking.json };
     let done = desk.run(args.command).await;
     desk.broker.fleet().shut_down().await;
     desk.agent.close().await;
@@ -223,18 +220,5 @@ impl Desk {
                 self.printer.line(format!("        {line}"));
             }
         }
-    }
-
-    /// Asks the person at the terminal; without one, nobody agrees.
-    pub(super) fn agreed(&self, question: &str) -> anyhow::Result<bool> {
-        use std::io::IsTerminal;
-        if !std::io::stdin().is_terminal() {
-            bail!("nobody is there to ask; look at it, and add --yes to install it");
-        }
-        let mut stderr = std::io::stderr().lock();
-        write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush())?;
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer)?;
-        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
     }
 }

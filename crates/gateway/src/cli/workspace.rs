@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::FileEntry;
 use serde_json::json;
 
+use super::Asking;
 use crate::{
     app::{Exit, Setting},
     printer::Printer,
@@ -25,15 +26,11 @@ Examples:
 pub(crate) struct WorkspaceArgs {
     #[command(subcommand)]
     command: WorkspaceCommand,
-    /// The agent whose rights count: one of [agents] in narrows.toml
-    #[arg(long, global = true, value_name = "NAME")]
-    agent: Option<String>,
+    #[command(flatten)]
+    asking: Asking,
     /// The namespace, if it is not the agent's own
     #[arg(long, global = true, value_name = "NAME")]
     namespace: Option<String>,
-    /// Print one JSON document
-    #[arg(long, global = true)]
-    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -72,12 +69,12 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let agent = setting.agent(args.agent.as_deref())?;
+    let agent = setting.agent(args.asking.agent.as_deref())?;
     let namespace = args.namespace.as_deref();
     match args.command {
         WorkspaceCommand::Ls { pattern } => {
             let (files, total) = agent.list_files(pattern.as_deref(), namespace, None).await?;
-            if args.json {
+            if args.asking.json {
                 printer.json(&json!({ "files": files, "total": total }));
             } else {
                 files.iter().for_each(|file| printer.line(line(file)));
@@ -122,7 +119,7 @@ pub(crate) async fn run(
                 .or_else(|| name().filter(|_| !is_input))
                 .context("say which path it gets in the workspace")?;
             let written = agent.write_file(&path, &bytes, namespace).await?;
-            match args.json {
+            match args.asking.json {
                 true => printer.json(&written),
                 false => printer.note(format!("wrote {} bytes to {}", written.bytes, written.path)),
             }
@@ -135,7 +132,7 @@ pub(crate) async fn run(
         }
         WorkspaceCommand::Du => {
             let used = agent.workspace_use(namespace)?;
-            if args.json {
+            if args.asking.json {
                 printer.json(&used);
             } else {
                 printer.line(format!(

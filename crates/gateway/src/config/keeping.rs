@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use narrows_engine::state::SessionSettings;
-use narrows_model::{Access, Principal, Template};
+use narrows_model::{Access, Principal, Template, is_plain_name};
 
 use super::{Field, Manner, Problem, Section, problem::key_path};
 
@@ -18,9 +18,7 @@ pub(crate) struct Keeping {
     pub(crate) store: Option<Template>,
     pub(crate) output_age: Duration,
     pub(crate) output_bytes: u64,
-    pub(crate) most_live: usize,
-    pub(crate) idle: Duration,
-    pub(crate) age: Duration,
+    pub(crate) sessions: SessionSettings,
     /// Where skills are published to and searched for: a directory or a URL.
     pub(crate) registry: Option<String>,
     pub(crate) agents: Vec<AgentEntry>,
@@ -36,14 +34,11 @@ pub(crate) struct AgentEntry {
 
 impl Default for Keeping {
     fn default() -> Self {
-        let sessions = SessionSettings::default();
         Self {
             store: None,
             output_age: 7 * DAY,
             output_bytes: 256 << 20,
-            most_live: sessions.most_live,
-            idle: sessions.idle,
-            age: sessions.age,
+            sessions: SessionSettings::default(),
             registry: None,
             agents: Vec::new(),
         }
@@ -72,13 +67,13 @@ impl Keeping {
         }
         if let Some(mut section) = file.section("sessions") {
             if let Some(live) = section.count("live", 0..=1_000) {
-                keeping.most_live = live as usize;
+                keeping.sessions.most_live = live as usize;
             }
             if let Some(idle) = section.seconds("idle", 24 * 60 * 60) {
-                keeping.idle = idle;
+                keeping.sessions.idle = idle;
             }
             if let Some(days) = section.count("keep_days", 1..=3650) {
-                keeping.age = days * DAY;
+                keeping.sessions.age = days * DAY;
             }
             section.finish();
         }
@@ -90,7 +85,7 @@ impl AgentEntry {
     /// One entry of `[agents]`.
     pub(super) fn read(field: &Field, problems: &mut Vec<Problem>) -> Option<Self> {
         let path = key_path("agents", &field.name);
-        if !is_plain(&field.name) {
+        if !is_plain_name(&field.name) {
             let message = "has a name with other letters than A-Z, a-z, 0-9, - and _; rename it";
             problems.push(Problem { at: field.at, key: path, message: message.into() });
             return None;
@@ -110,19 +105,13 @@ impl AgentEntry {
                     .complain("may", format!("says {word:?} of {namespace}; say read or write")),
             }
         }
-        if let Some(wrong) = principal.namespaces().find(|name| !is_plain(name)) {
+        if let Some(wrong) = principal.namespaces().find(|name| !is_plain_name(name)) {
             let message = format!("names the namespace {wrong:?}; use letters, digits, - and _");
             section.complain_here(message);
         }
         section.finish();
         Some(Self { principal, key })
     }
-}
-
-/// Namespaces are names of directories too.
-fn is_plain(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 #[cfg(test)]
@@ -165,7 +154,8 @@ may = { library = "read", plan = "write" }
         )
         .unwrap();
         assert_eq!((keeping.output_age, keeping.output_bytes), (2 * DAY, 10 << 20));
-        assert_eq!((keeping.most_live, keeping.idle.as_secs(), keeping.age), (4, 90, DAY));
+        let SessionSettings { most_live, idle, age, .. } = keeping.sessions;
+        assert_eq!((most_live, idle.as_secs(), age), (4, 90, DAY));
         let [planner, worker] = &keeping.agents[..] else { panic!("{keeping:?}") };
         assert!(planner.principal.may(Access::Write, "plan"));
         assert!(!planner.principal.may(Access::Write, "library"));

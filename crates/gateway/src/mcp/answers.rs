@@ -7,6 +7,7 @@ use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock},
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -55,9 +56,9 @@ async fn search_tools(
     agent: &Agent,
     arguments: Map<String, Value>,
 ) -> CallToolResult {
-    match serde_json::from_value::<SearchRequest>(Value::Object(arguments)) {
+    match read::<SearchRequest>(arguments) {
         Ok(request) => said(gateway.guide.search(&request, Some(agent)).await.text()),
-        Err(error) => failed(format!("the arguments do not fit: {error}")),
+        Err(mistake) => failed(mistake),
     }
 }
 
@@ -84,12 +85,23 @@ async fn get_tool_definition(
 fn execution_stats(gateway: &Gateway) -> CallToolResult {
     let (here, all) = (gateway.ledger.here(), gateway.ledger.all());
     let text = format!("{}\n\n{}", stats::table("this gateway", &here), stats::table("all", &all));
+    told(text, json!({"here": stats::json(&here), "all": stats::json(&all)}))
+}
+
+/// What a tool is asked for.
+pub(super) fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| format!("the arguments do not fit: {error}"))
+}
+
+/// Text for a model and the same as data for a program.
+pub(super) fn told(text: String, data: Value) -> CallToolResult {
     let mut result = said(text);
-    result.structured_content = Some(json!({"here": stats::json(&here), "all": stats::json(&all)}));
+    result.structured_content = Some(data);
     result
 }
 
-pub(super) fn said(text: String) -> CallToolResult {
+fn said(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 

@@ -34,7 +34,6 @@ pub(crate) struct Gateway {
     state: Arc<State>,
     /// Whoever asks without saying who it is.
     principal: Arc<Principal>,
-    live_sessions: usize,
     pub(super) surface: Surface,
     pub(super) parked: Parked,
 }
@@ -56,7 +55,6 @@ impl Gateway {
             ledger,
             executor: Mutex::new(None),
             limits,
-            live_sessions: state.live_sessions(),
             state,
             principal: Arc::new(principal),
             surface,
@@ -70,8 +68,8 @@ impl Gateway {
         if let Some(executor) = &*executor {
             return Ok(Arc::clone(executor));
         }
-        let config =
-            SandboxConfig { live_sessions: self.live_sessions, ..SandboxConfig::default() };
+        let live_sessions = self.state.live_sessions();
+        let config = SandboxConfig { live_sessions, ..SandboxConfig::default() };
         let made = Arc::new(Executor::new(config)?);
         *executor = Some(Arc::clone(&made));
         Ok(made)

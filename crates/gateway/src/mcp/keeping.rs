@@ -6,11 +6,11 @@ use narrows_engine::{
     state::{Agent, Encoding, FileContent, ReadRequest, StateError},
 };
 use rmcp::model::{CallToolResult, ContentBlock};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    answers::{failed, said},
+    answers::{failed, read, told},
     gateway::Gateway,
 };
 
@@ -58,18 +58,6 @@ macro_rules! or_failed {
     };
 }
 
-fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| format!("the arguments do not fit: {error}"))
-}
-
-/// Text for a model and the same as data for a program.
-fn answer(text: String, data: Value) -> CallToolResult {
-    let mut result = said(text);
-    result.structured_content = Some(data);
-    result
-}
-
 pub(super) async fn save_skill(
     gateway: &Gateway,
     agent: &Agent,
@@ -87,7 +75,7 @@ pub(super) async fn save_skill(
     for note in &saved.notes {
         text += &format!("\nnote: {note}");
     }
-    answer(text, json!(saved))
+    told(text, json!(saved))
 }
 
 pub(super) async fn load_skill(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
@@ -101,7 +89,7 @@ pub(super) async fn load_skill(agent: &Agent, arguments: Map<String, Value>) -> 
         "tags": skill.head.tags,
         "code": skill.code,
     });
-    answer(skill.code, data)
+    told(skill.code, data)
 }
 
 pub(super) async fn list_skills(
@@ -120,7 +108,7 @@ pub(super) async fn list_skills(
         (true, _) => "no skills are saved yet; save one with save_skill".to_owned(),
         _ => listed.iter().map(skill_line).collect::<Vec<_>>().join("\n"),
     };
-    answer(text, json!({ "skills": listed }))
+    told(text, json!({ "skills": listed }))
 }
 
 /// `from skills import double # double(n: int) -> int: doubles a number`
@@ -141,7 +129,7 @@ pub(super) async fn write_file(agent: &Agent, arguments: Map<String, Value>) -> 
     let bytes = or_failed!(bytes_of(content, encoding));
     let written = or_failed!(agent.write_file(&path, &bytes, namespace.as_deref()).await);
     let text = format!("wrote {} bytes to /workspace/{}", written.bytes, written.path);
-    answer(text, json!(written))
+    told(text, json!(written))
 }
 
 /// What a model means by the content of a file.
@@ -206,5 +194,5 @@ pub(super) async fn list_files(agent: &Agent, arguments: Map<String, Value>) -> 
         (false, 0) => {}
         (false, more) => lines.push(format!("and {more} more; name a pattern")),
     }
-    answer(lines.join("\n"), json!({ "files": files, "total": total }))
+    told(lines.join("\n"), json!({ "files": files, "total": total }))
 }
