@@ -10,9 +10,14 @@ use futures::future::BoxFuture;
 use narrows_engine::{
     broker::{Broker, CallError},
     catalog::Catalog,
+    safety::{Safety, SafetySettings, Watch},
+    state::{SessionSettings, State, StateSettings},
     upstream::{Caller, Fleet, Guard, LoginStore, UpstreamError},
 };
-use narrows_model::{Connection, HttpSpec, OAuthSpec, ServerSpec, Template};
+use narrows_model::{
+    Connection, HttpSpec, Limits, OAuthSpec, Principal, ServerSpec, Template,
+};
+use narrows_store::Place;
 use rmcp::{
     ErrorData,
     model::{
@@ -62,10 +67,28 @@ impl Caller for Person {
     }
 }
 
+/// The rules of a gateway that is configured by nobody.
+fn watch(home: &std::path::Path) -> Arc<Watch> {
+    let state = State::new(StateSettings {
+        store: Place::Sqlite(home.join("narrows.db")),
+        workspaces: home.join("workspaces"),
+        place: "here".to_owned(),
+        limits: Limits::default(),
+        output_age: Duration::from_secs(60),
+        output_bytes: 1 << 20,
+        sessions: SessionSettings::default(),
+        safety: Safety::new(SafetySettings::default()).unwrap(),
+    });
+    let agent = state.agent(Arc::new(Principal::local()));
+    let level = agent.level(None).unwrap();
+    agent.watch(level)
+}
+
 struct Driver {
     spec: ServerSpec,
     logins: LoginStore,
     broker: Broker,
+    watch: Arc<Watch>,
     done_logins: usize,
 }
 
@@ -83,7 +106,8 @@ impl Driver {
         let catalog = Arc::new(Catalog::new(std::slice::from_ref(&spec), None));
         let fleet =
             Fleet::new(vec![spec.clone()], Arc::clone(&catalog), logins.clone(), Guard::none());
-        Self { spec, logins, broker: Broker::new(catalog, Arc::new(fleet)), done_logins: 0 }
+        let broker = Broker::new(catalog, Arc::new(fleet));
+        Self { spec, logins, broker, watch: watch(home), done_logins: 0 }
     }
 
     async fn start(&mut self) -> Result<(), String> {
@@ -122,7 +146,7 @@ impl Driver {
             let found = self.broker.find(tool, Some(SERVER)).await;
             let tool = found.map_err(|error| error.to_string())?;
             let arguments = arguments.as_object().cloned().unwrap_or_default();
-            match self.broker.call(&tool, arguments, Arc::new(Person)).await {
+            match self.broker.call(&self.watch, &tool, arguments, Arc::new(Person)).await {
                 Ok(result) => return Ok(serde_json::to_value(result).unwrap()),
                 Err(CallError::Upstream(UpstreamError::LoginNeeded { .. })) => {
                     self.log_in(&[]).await?;

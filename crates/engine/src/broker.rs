@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::{
     catalog::{Catalog, Tool, Unresolved},
+    safety::Watch,
     upstream::{Caller, Fleet, UpstreamError},
 };
 
@@ -27,6 +28,8 @@ pub enum CallError {
     Unresolved(#[from] Unresolved),
     #[error("{tool}: {mistakes}")]
     Arguments { tool: String, mistakes: String },
+    #[error("{0}")]
+    Refused(String),
     #[error(transparent)]
     Upstream(#[from] UpstreamError),
 }
@@ -74,8 +77,21 @@ impl Broker {
         }
     }
 
-    /// Calls a tool and waits for its result.
+    /// Calls a tool for a run, and waits for its result.
     pub async fn call(
+        &self,
+        watch: &Watch,
+        tool: &Tool,
+        arguments: Map<String, Value>,
+        caller: Arc<dyn Caller>,
+    ) -> Result<CallToolResult, CallError> {
+        let mut admitted = watch.admit(tool, arguments, caller.as_ref()).await?;
+        let arguments = std::mem::take(&mut admitted.arguments);
+        let result = self.call_admitted(tool, arguments, caller).await;
+        watch.returned(admitted, tool, result).await
+    }
+
+    async fn call_admitted(
         &self,
         tool: &Tool,
         mut arguments: Map<String, Value>,

@@ -23,6 +23,8 @@ pub struct ExecuteRequest {
     pub output: OutputUse,
     /// What the program sees as `/workspace`.
     pub workspace: Option<Arc<Workspace>>,
+    /// The program may only read it.
+    pub read_only: bool,
 }
 
 /// What the caller does with what the program prints.
@@ -72,10 +74,10 @@ impl Executor {
         host: &dyn ToolHost,
         cancel: CancellationToken,
     ) -> Result<Outcome, ExecuteError> {
-        let ExecuteRequest { program, limits, output, workspace } = request;
+        let ExecuteRequest { program, limits, output, workspace, read_only } = request;
         check(&limits)?;
         let overflow = Overflow::new(host, &limits, output, workspace.clone());
-        let options = RunOptions { limits, workspace };
+        let options = RunOptions { limits, workspace, read_only };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         Ok(overflow.finish(outcome))
     }

@@ -13,9 +13,10 @@ use crate::{
     check,
     codegen::{self, Observation, ToolCode},
     observed::Observed,
+    safety::Watch,
     search::{Answer, Finder, Habits, SearchRequest},
     skills::ListedSkill,
-    state::{Agent, StateError},
+    state::StateError,
 };
 
 /// How long servers may take to say what they have now, before a program is refused.
@@ -66,16 +67,16 @@ impl Guide {
     }
 
     /// The tools that fit best, or what there is; with the skills of an agent among them.
-    pub async fn search(&self, request: &SearchRequest, agent: Option<&Agent>) -> Answer {
+    pub async fn search(&self, request: &SearchRequest, watch: &Watch) -> Answer {
         self.broker.learn().await;
-        let Some(agent) = agent else { return self.search_known(request) };
+        let agent = watch.agent();
         if request.is_of_skills() {
             let named = matches!(request.query.trim(), "skills" | "skill");
             let query = Some(request.query.as_str()).filter(|_| !named);
             let skills = agent.list_skills(&self.broker, query, None, request.limit).await;
             return Answer::of_skills(&told(skills), request.detail_level);
         }
-        let mut answer = self.search_known(request);
+        let mut answer = self.search_visible(request, &|tool| !watch.hides(tool));
         if request.is_everywhere() {
             let query = Some(request.query.as_str());
             let skills = agent.list_skills(&self.broker, query, None, Some(MOST_SKILLS)).await;
@@ -86,7 +87,16 @@ impl Guide {
 
     /// As [`Self::search`], without waiting for servers that have not said what they have.
     pub fn search_known(&self, request: &SearchRequest) -> Answer {
-        self.finder.search(self.broker.catalog(), request, |tool| self.signature(tool))
+        self.search_visible(request, &|_| true)
+    }
+
+    fn search_visible(
+        &self,
+        request: &SearchRequest,
+        is_visible: &dyn Fn(&Tool) -> bool,
+    ) -> Answer {
+        let signature = |tool: &Tool| self.signature(tool);
+        self.finder.search(self.broker.catalog(), request, is_visible, signature)
     }
 
     /// The import line, the signature with its types, what the parameters mean, and a call.

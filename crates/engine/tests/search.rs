@@ -42,7 +42,7 @@ impl Searcher {
     }
 
     fn answer(&self, request: &SearchRequest) -> Answer {
-        self.finder.search(&self.catalog, request, |_| String::new())
+        self.finder.search(&self.catalog, request, &|_| true, |_| String::new())
     }
 
     fn find(&self, query: &str) -> Vec<String> {

@@ -14,6 +14,8 @@ use narrows_engine::{
     broker::Broker,
     catalog::{Cache, Catalog},
     ledger::Ledger,
+    policy::Levels,
+    safety::{Mode, Safety, SafetySettings},
     state::{Agent, State, StateSettings},
     upstream::{Fleet, Guard, LoginStore},
 };
@@ -24,10 +26,12 @@ use narrows_store::Place;
 use crate::{
     bench,
     cli::{self, Cli, Command},
-    config::{Config, ConfigSource, Discovery, Environment, Os, Places, kept_text},
+    config::{
+        Config, ConfigSource, Discovery, Environment, Os, Places, SafetyConfig, kept_text,
+    },
     demo,
     printer::Printer,
-    secret,
+    secret, vault_key,
 };
 
 /// The exit codes that scripts can rely on.
@@ -98,6 +102,10 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             }
             Command::Sessions(args) => cli::sessions::run(args, Setting::load(&at)?, printer).await,
             Command::Boards(args) => cli::boards::run(args, Setting::load(&at)?, printer).await,
+            Command::Pii(args) => cli::pii::run(args, Setting::load(&at)?, printer).await,
+            Command::Approvals(args) => {
+                cli::approvals::run(args, Setting::load(&at)?, printer).await
+            }
             Command::Audit(args) => cli::audit::run(args, Setting::load(&at)?, printer).await,
             Command::Stats(args) => cli::stats::run(args, Setting::load(&at)?, printer),
             Command::Doctor(args) => cli::doctor::run(args, &at, printer).await,
@@ -219,15 +227,66 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
         Some(url) => url.parse().context("the URL of the store")?,
         None => Place::Sqlite(places.data.join("narrows.db")),
     };
+    // Programs that must not see real values do not see files that have them.
+    let workspaces = match config.safety.mode {
+        Mode::Strict => "workspaces-strict",
+        Mode::Boundary | Mode::Off => "workspaces",
+    };
     Ok(State::new(StateSettings {
         store,
-        workspaces: places.data.join("workspaces"),
+        workspaces: places.data.join(workspaces),
         place: place_of(&places.data)?,
         limits: config.limits.clone(),
         output_age: keeping.output_age,
         output_bytes: keeping.output_bytes,
         sessions: keeping.sessions,
+        safety: safety(places, config)?,
     }))
+}
+
+/// What keeps data in and harm out, as a configuration wants it.
+pub(crate) fn safety(places: &Places, config: &Config) -> anyhow::Result<Arc<Safety>> {
+    let SafetyConfig {
+        mode,
+        pii,
+        exceptions,
+        keep,
+        key,
+        restorers,
+        policy,
+        mut levels,
+        level,
+        review,
+        audit,
+    } = config.safety.clone();
+    // `[limits]` are those of the level that everybody has who has no other.
+    let limits = &config.limits;
+    let own = levels.entry(Levels::DEFAULT.to_owned()).or_default();
+    own.wall_time.get_or_insert(limits.wall_time);
+    own.cpu_time.get_or_insert(limits.cpu_time);
+    own.memory_bytes.get_or_insert(limits.memory_bytes);
+    own.tool_calls.get_or_insert(limits.tool_calls);
+    own.calls_in_flight.get_or_insert(limits.calls_in_flight);
+    let agents = config.keeping.agents.iter();
+    let levels_of = agents
+        .filter_map(|agent| Some((agent.principal.name.clone(), agent.isolation.clone()?)))
+        .collect();
+    let key = vault_key::source(&key, &places.data);
+    let settings = SafetySettings {
+        mode,
+        pii,
+        exceptions,
+        keep,
+        key,
+        restorers,
+        policy,
+        levels,
+        level,
+        levels_of,
+        review,
+        audit,
+    };
+    Safety::new(settings).context("narrows.toml")
 }
 
 /// What tells the files of this data directory from those of others that share a store.

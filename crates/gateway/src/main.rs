@@ -15,6 +15,7 @@ mod printer;
 mod secret;
 mod stats;
 mod status;
+mod vault_key;
 
 use std::process::ExitCode;
 

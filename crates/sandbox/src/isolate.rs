@@ -71,6 +71,7 @@ pub(crate) struct Job {
     pub(crate) program: Program,
     pub(crate) limits: Limits,
     pub(crate) workspace: Option<Arc<Workspace>>,
+    pub(crate) read_only: bool,
     pub(crate) session: Option<SessionJob>,
     pub(crate) cancel: CancellationToken,
     pub(crate) events: UnboundedSender<Event>,
@@ -154,7 +155,7 @@ impl Isolate {
                 .allow_ip_name_lookup(false)
                 .build(),
             table: ResourceTable::new(),
-            files: FileSystem::new(None, &Limits::default()),
+            files: FileSystem::new(None, false, &Limits::default()),
             memory: MemoryMeter::for_start(),
             stdout,
             stderr,
@@ -176,12 +177,12 @@ impl Isolate {
 
     /// Runs the one program of this isolate, or the next one of its session.
     pub(crate) async fn run(&mut self, job: Job) -> Report {
-        let Job { program, limits, workspace, session, cancel, events, completions } = job;
+        let Job { program, limits, workspace, read_only, session, cancel, events, completions } = job;
         let started = Instant::now();
         let state = self.store.data_mut();
         let has_workspace = workspace.is_some();
-        if session.is_none() || !state.files.is_of(workspace.as_ref()) {
-            state.files = FileSystem::new(workspace, &limits);
+        if session.is_none() || !state.files.is_of(workspace.as_ref(), read_only) {
+            state.files = FileSystem::new(workspace, read_only, &limits);
         }
         // What an earlier program ran into is told already.
         state.files.refusal();

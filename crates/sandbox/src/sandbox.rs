@@ -57,6 +57,8 @@ impl Default for SandboxConfig {
 pub struct RunOptions {
     pub limits: Limits,
     pub workspace: Option<Arc<Workspace>>,
+    /// The program may read the workspace and change nothing in it.
+    pub read_only: bool,
 }
 
 /// Why a program was not run. What a program does wrong is an [`Outcome`], not an error.
@@ -135,7 +137,7 @@ impl Sandbox {
         options: RunOptions,
         cancel: CancellationToken,
     ) -> Result<Outcome, SandboxError> {
-        let RunOptions { limits, workspace } = options;
+        let RunOptions { limits, workspace, read_only } = options;
         let Some(_place) = self.place(&cancel).await? else {
             return Ok(never_started());
         };
@@ -151,6 +153,7 @@ impl Sandbox {
             program,
             limits: limits.clone(),
             workspace,
+            read_only,
             session: session_job,
             cancel: stop,
             events: events.clone(),

@@ -79,7 +79,7 @@ async fn one_of_each(sandbox: &Sandbox, number: usize) {
     let workspace: Option<Arc<Workspace>> =
         matches!(kind, LimitKind::WorkspaceBytes | LimitKind::WorkspaceFiles)
             .then(|| Workspace::open(directory.path(), &limits).unwrap());
-    let options = RunOptions { limits, workspace };
+    let options = RunOptions { limits, workspace, ..RunOptions::default() };
     let outcome = sandbox
         .run(Program::new(source), &NoTools, options, CancellationToken::new())
         .await

@@ -4,7 +4,11 @@
 //! What is given are boxed futures: the code of an `async fn` is compiled by whoever awaits it, and
 //! that of both databases takes minutes.
 
-use std::{fmt, pin::Pin, sync::Arc};
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
 
 use sqlx::{
     Decode, Executor, PgPool, Postgres, Row as _, SqlSafeStr, Sqlite, SqlitePool, Transaction, Type,
@@ -21,6 +25,8 @@ pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 
 pub(crate) struct Database {
     pub(crate) place: Arc<Place>,
     pub(crate) pools: Pools,
+    /// The proof of the key that we seal values of the vault with.
+    pub(crate) vault_key: Mutex<Option<String>>,
 }
 
 pub(crate) enum Pools {

@@ -24,6 +24,38 @@ pub enum StoreError {
     )]
     SessionMoved { id: String },
 
+    #[error("no key was claimed for the vault: claim one before values are kept")]
+    VaultUnclaimed,
+
+    #[error(
+        "the values in the vault are sealed with another key: give that key, or forget all of them first"
+    )]
+    VaultKey,
+
+    #[error(
+        "the token `{token}` stands for another value already, so nothing was kept: forget that token first"
+    )]
+    TokenTaken { token: String },
+
+    #[error(
+        "the values are removed, but their bytes may still be in the files of the store {place}: forget them again when it is less busy"
+    )]
+    NotWiped { place: Arc<Place>, source: Option<sqlx::Error> },
+
+    #[error(
+        "`{principal}` has {limit} approvals pending, and may have no more: decide them, or wait until they expire"
+    )]
+    TooManyApprovals { principal: String, limit: i64 },
+
+    #[error("there is no approval `{id}`: list those that there are")]
+    NoApproval { id: String },
+
+    #[error("the approval `{id}` was decided already: only a pending one can be")]
+    ApprovalDecided { id: String },
+
+    #[error("the approval `{id}` has expired: let the agent ask again")]
+    ApprovalExpired { id: String },
+
     #[error(
         "the store {place} is of version {found}, this program knows versions up to {known}: use a newer Narrows, or another store"
     )]

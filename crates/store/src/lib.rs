@@ -1,10 +1,11 @@
-//! What lasts: skills, sessions, boards, shared values, workspace files and the audit, in SQLite
-//! or PostgreSQL.
+//! What lasts: skills, sessions, boards, shared values, workspace files, the vault, approvals and
+//! the audit, in SQLite or PostgreSQL.
 //!
 //! A [`Store`] is opened at a [`Place`] and gives one small handle for each subject. All SQL is in
-//! `queries`, all that differs between the two databases in `database`, `connect` and the
-//! migrations. What a method has answered is in the database: it survives the process.
+//! `queries`, all that differs between the two databases in `database`, `connect`, `wipe`
+//! and the migrations. What a method has answered is in the database: it survives the process.
 
+mod approvals;
 mod audit;
 mod boards;
 mod connect;
@@ -19,15 +20,21 @@ mod sessions;
 mod shared;
 mod skills;
 mod store;
+mod vault;
+mod wipe;
 
-pub use audit::{Audit, Damage, Entry, Filter, NewEntry, Verification};
+pub use approvals::{Approval, ApprovalState, Approvals, NewApproval};
+pub use audit::{Audit, AuditSize, Damage, Entry, Filter, NewEntry, Pruned, Verification};
 pub use boards::{Board, Boards, Message};
 pub use error::StoreError;
 pub use files::{FileOrigin, FileRow, Files, Total};
-pub use limits::{BOARD_KEEPS, CODE_BYTES, NAME_BYTES, PATH_BYTES, STATE_BYTES, VALUE_BYTES};
+pub use limits::{
+    BOARD_KEEPS, CODE_BYTES, NAME_BYTES, PATH_BYTES, SHOWN_BYTES, STATE_BYTES, VALUE_BYTES,
+};
 pub use migrate::SCHEMA_VERSION;
 pub use place::{BadPlace, Place, PostgresPlace};
-pub use sessions::{SessionRow, SessionState, Sessions, Taken};
+pub use sessions::{Left, SessionRow, SessionState, Sessions, Taken};
 pub use shared::{Expected, SetResult, Shared, SharedValue};
 pub use skills::{NewSkill, Saved, Skill, SkillHead, SkillVersion, Skills};
 pub use store::Store;
+pub use vault::{Forget, Sealed, Vault, VaultCount};

@@ -11,12 +11,17 @@ use crate::StoreError;
 pub const NAME_BYTES: usize = 256;
 /// Paths of workspace files. An index entry of PostgreSQL holds 2,704 bytes.
 pub const PATH_BYTES: usize = 1024;
-/// A shared value or the body of a message, as JSON; the texts and pins of a skill, each.
+/// A shared value or the body of a message, as JSON; the texts and pins of a skill, each; a sealed
+/// value of the vault.
 pub const VALUE_BYTES: usize = 1 << 20;
 /// The code of a skill.
 pub const CODE_BYTES: usize = 1 << 20;
 /// The state of a session.
 pub const STATE_BYTES: usize = 64 << 20;
+/// What a person reads before deciding on an approval: all of it, or it would mean nothing.
+pub const SHOWN_BYTES: usize = 64 << 10;
+/// The approvals of one principal that wait for a person at the same time.
+pub(crate) const PENDING_APPROVALS: i64 = 100;
 /// The newest messages of a board that are kept.
 pub const BOARD_KEEPS: i64 = 10_000;
 
@@ -26,6 +31,11 @@ pub(crate) fn name(what: &'static str, name: &str) -> Result<(), StoreError> {
 
 pub(crate) fn path(path: &str) -> Result<(), StoreError> {
     bounded_name("path", path, PATH_BYTES)
+}
+
+/// A server and one of its tools.
+pub(crate) fn tool(tool: &str) -> Result<(), StoreError> {
+    bounded_name("name of the tool", tool, PATH_BYTES)
 }
 
 fn bounded_name(what: &'static str, name: &str, limit: usize) -> Result<(), StoreError> {

@@ -14,10 +14,12 @@ use crate::{Place, StoreError, database::Result, queries::schema};
 const SQLITE: &[&str] = &[
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_places.sql"),
+    include_str!("../migrations/sqlite/0003_protection.sql"),
 ];
 const POSTGRES: &[&str] = &[
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_places.sql"),
+    include_str!("../migrations/postgres/0003_protection.sql"),
 ];
 
 const _: () = assert!(SQLITE.len() == POSTGRES.len());

@@ -67,6 +67,81 @@ macro_rules! audit_where {
     };
 }
 
+/// What an entry takes beside its texts: numbers, hashes, and its places in the indexes. The
+/// migration has it too.
+macro_rules! entry_bytes {
+    () => {
+        512
+    };
+}
+pub(crate) const ENTRY_BYTES: usize = entry_bytes!();
+
+/// The bytes of an entry, or of several.
+macro_rules! audit_bytes {
+    ($before:literal, $after:literal) => {
+        concat!(
+            "SELECT ",
+            $before,
+            "CAST(octet_length(principal) + octet_length(namespace)
+             + octet_length(action) + octet_length(target) + octet_length(outcome)
+             + octet_length(details) + ",
+            entry_bytes!(),
+            " AS BIGINT)",
+            $after
+        )
+    };
+}
+
+/// Puts values into the vault, each as a row of `$1` (namespace), `$2` (the time), `$3` (the
+/// expiry) and four arguments of its own. A row with another fingerprint is not changed.
+macro_rules! vault_put {
+    ($($token:literal $kind:literal $fingerprint:literal $sealed:literal),+) => {
+        concat!(
+            "INSERT INTO vault (namespace, created_at, used_at, expires_at,
+                                token, kind, fingerprint, sealed)
+             VALUES ",
+            vault_put!(@rows $(
+                concat!("($1, $2, $2, $3, ", $token, ", ", $kind, ", ", $fingerprint, ", ",
+                        $sealed, ")")
+            ),+),
+            " ON CONFLICT (namespace, token) DO UPDATE
+              SET used_at = excluded.used_at,
+                  expires_at = CASE WHEN excluded.expires_at > vault.expires_at
+                                    THEN excluded.expires_at ELSE vault.expires_at END
+              WHERE vault.fingerprint = excluded.fingerprint"
+        )
+    };
+    (@rows $first:expr $(, $next:expr)*) => { concat!($first $(, ", ", $next)*) };
+}
+
+/// So many tokens are looked up at once; what is not used of the list is null.
+macro_rules! token_list {
+    () => {
+        "token IN ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+                   $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)"
+    };
+}
+pub(crate) const TOKENS_AT_ONCE: usize = 32;
+
+/// Approvals. What became of one follows from what was noted of it.
+macro_rules! approval_columns {
+    () => {
+        "id, namespace, principal, tool, arguments_hash, shown, why, expires_at, created_at,
+         decided_at, decided_by"
+    };
+}
+macro_rules! approval_state {
+    () => {
+        "CASE WHEN used_at IS NOT NULL THEN 'used' ELSE coalesce(decision, 'pending') END"
+    };
+}
+macro_rules! approvals_where {
+    ($($condition:expr),*) => {
+        concat!("SELECT ", approval_columns!(), ", ", approval_state!(), " FROM approvals WHERE ",
+                $($condition),*)
+    };
+}
+
 /// Shared values.
 macro_rules! shared_where {
     ($condition:literal) => {
@@ -173,12 +248,12 @@ queries! {
                     author = excluded.author, updated_at = excluded.updated_at
                 WHERE sessions.holder IS NULL OR sessions.holder = excluded.holder
                    OR sessions.lease_until <= excluded.updated_at
-                RETURNING generation, lost, state";
+                RETURNING generation, lost, flow, state";
         HOLDER = "SELECT holder, lease_until FROM sessions WHERE namespace = $1 AND id = $2";
         RENEW = "UPDATE sessions SET lease_until = $4
                  WHERE namespace = $1 AND id = $2 AND holder = $3";
         SAVE = "UPDATE sessions
-                SET generation = generation + 1, updated_at = $5, lost = $6, state = $7
+                SET generation = generation + 1, updated_at = $5, lost = $6, flow = $7, state = $8
                 WHERE namespace = $1 AND id = $2 AND holder = $3 AND generation = $4
                 RETURNING generation";
         GIVE_BACK = "UPDATE sessions SET holder = NULL, lease_until = 0
@@ -212,12 +287,16 @@ queries! {
     mod audit {
         /// Whoever has moved the head is alone until the commit: the chain has one end.
         TAKE_HEAD = "UPDATE audit_head SET seq = seq + $1 RETURNING seq, at, hash";
-        PUT_HEAD = "UPDATE audit_head SET at = $1, hash = $2";
+        PUT_HEAD = "UPDATE audit_head SET at = $1, hash = $2, bytes = bytes + $3";
         ADD = "INSERT INTO audit
                (seq, at, principal, namespace, action, target, outcome, previous, hash, details)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        HEAD = "SELECT seq, hash, coalesce((SELECT min(seq) FROM audit), 1),
-                       coalesce((SELECT max(seq) FROM audit), 0) FROM audit_head";
+        ENDS = "SELECT a.seq, a.hash, h.seq, h.hash, (SELECT min(seq) FROM audit),
+                       (SELECT max(seq) FROM audit) FROM audit_anchor a, audit_head h";
+        /// Entries that were removed but are not yet gone count.
+        SIZE = "SELECT h.seq - coalesce((SELECT min(seq) FROM audit), h.seq + 1) + 1,
+                       h.bytes - a.bytes, (SELECT min(at) FROM audit), (SELECT max(at) FROM audit)
+                FROM audit_anchor a, audit_head h";
         PAGE = audit_where!("seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3");
         GET = audit_where!("seq = $1");
         /// The first entry that is not older. Times never fall along the chain.
@@ -231,6 +310,18 @@ queries! {
                        FROM found WHERE found.action < $2 OR ($2 IS NULL AND action IS NOT NULL))
                    SELECT action FROM found
                    WHERE action < $2 OR ($2 IS NULL AND action IS NOT NULL)";
+        BYTES = audit_bytes!("seq, ", " FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2");
+        BYTES_UP_TO = audit_bytes!("CAST(sum(", ") AS BIGINT) FROM audit WHERE seq <= $1");
+        /// Whoever has the anchor is the only one who removes entries, until the commit. It is
+        /// taken before the head.
+        TAKE_ANCHOR = "UPDATE audit_anchor SET seq = seq RETURNING seq";
+        PUT_ANCHOR = "UPDATE audit_anchor SET seq = $1, hash = $2";
+        HASH = "SELECT hash FROM audit WHERE seq = $1";
+        OLDEST = "SELECT min(seq) FROM audit";
+        REMOVE = "DELETE FROM audit WHERE seq <= $1";
+        NOTE_REMOVED = "UPDATE audit_anchor SET bytes = bytes + $1";
+        LAST_OF = "SELECT details FROM audit WHERE action = $1 AND seq <= $2
+                   ORDER BY seq DESC LIMIT 1";
         SEARCH = audit_search!("");
         SEARCH_TARGET = audit_search!("target = $4 AND");
         SEARCH_PRINCIPAL = audit_search!("principal = $1 AND");
@@ -239,5 +330,66 @@ queries! {
         SEARCH_NAMESPACE = audit_search!("namespace = $2 AND");
         SEARCH_NAMESPACE_ACTION = audit_search!("namespace = $2 AND action = $3 AND");
         SEARCH_ACTION = audit_search!("action = $3 AND");
+    }
+
+    mod vault {
+        KEY = "SELECT proof FROM vault_key";
+        /// Whoever has the key's row is the only one who writes to the vault, until the commit.
+        TAKE_KEY = "UPDATE vault_key SET proof = proof RETURNING proof";
+        CLAIM_KEY = "INSERT INTO vault_key (id, proof) VALUES (1, $1)
+                     ON CONFLICT (id) DO UPDATE SET proof = vault_key.proof RETURNING proof";
+        FORGET_KEY = "DELETE FROM vault_key WHERE NOT EXISTS (SELECT 1 FROM vault)";
+        PUT = vault_put!("$4" "$5" "$6" "$7");
+        PUT_TEN = vault_put!(
+            "$4" "$5" "$6" "$7", "$8" "$9" "$10" "$11", "$12" "$13" "$14" "$15",
+            "$16" "$17" "$18" "$19", "$20" "$21" "$22" "$23", "$24" "$25" "$26" "$27",
+            "$28" "$29" "$30" "$31", "$32" "$33" "$34" "$35", "$36" "$37" "$38" "$39",
+            "$40" "$41" "$42" "$43");
+        OTHER = "SELECT 1 FROM vault WHERE namespace = $1 AND token = $2 AND fingerprint <> $3";
+        GET = concat!("SELECT token, kind, fingerprint, sealed, used_at FROM vault
+                       WHERE namespace = $1 AND expires_at > $2 AND ", token_list!());
+        USED = concat!("UPDATE vault SET used_at = $2
+                        WHERE namespace = $1 AND used_at < $2 AND ", token_list!());
+        FORGET = "DELETE FROM vault
+                  WHERE (namespace = $1 OR $1 IS NULL) AND (kind = $2 OR $2 IS NULL)
+                  AND (token = $3 OR $3 IS NULL) AND (used_at < $4 OR $4 IS NULL)";
+        COUNTS = "SELECT namespace, kind, count(*), min(created_at), max(expires_at) FROM vault
+                  WHERE namespace = $1 OR $1 IS NULL
+                  GROUP BY namespace, kind ORDER BY namespace, kind";
+        SWEEP = "DELETE FROM vault WHERE expires_at <= $1";
+    }
+
+    mod approvals {
+        /// Whoever has the next number is the only one who asks, until the commit.
+        NEXT = "UPDATE counters SET value = value + 1 WHERE name = 'approvals' RETURNING value";
+        SAME = approvals_where!("principal = $1 AND tool = $2 AND arguments_hash = $3
+                                 AND decision IS NULL AND expires_at > $4
+                                 ORDER BY seq DESC LIMIT 1");
+        PENDING = "SELECT count(*) FROM approvals
+                   WHERE principal = $1 AND decision IS NULL AND expires_at > $2";
+        ADD = concat!("INSERT INTO approvals
+                       (id, seq, namespace, principal, tool, arguments_hash, shown, why,
+                        created_at, expires_at)
+                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                       RETURNING ", approval_columns!(), ", 'pending'");
+        /// Of several who take one at the same moment the others find it used.
+        TAKE = concat!("UPDATE approvals SET used_at = $4 WHERE used_at IS NULL AND id =
+                        (SELECT id FROM approvals
+                         WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
+                         AND decision IS NOT NULL AND used_at IS NULL AND expires_at > $4
+                         ORDER BY decided_at DESC, seq DESC LIMIT 1)
+                        RETURNING ", approval_columns!(), ", decision");
+        DECIDE = concat!("UPDATE approvals SET decision = $2, decided_by = $3, decided_at = $4
+                          WHERE id = $1 AND decision IS NULL AND expires_at > $4
+                          RETURNING ", approval_columns!(), ", decision");
+        /// What was allowed before and not used.
+        WITHDRAW = "UPDATE approvals SET used_at = $4
+                    WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
+                    AND decision = 'allowed' AND used_at IS NULL";
+        GET = approvals_where!("id = $1");
+        LIST = approvals_where!("(", approval_state!(), " = $1 OR $1 IS NULL)
+                                 AND ($1 <> 'pending' OR expires_at > $2 OR $1 IS NULL)
+                                 ORDER BY seq DESC LIMIT $3");
+        SWEEP = "DELETE FROM approvals WHERE expires_at < $1 OR used_at < $1";
     }
 }

@@ -42,6 +42,18 @@ pub struct SessionState {
     pub state: Option<Vec<u8>>,
     /// What could not be kept.
     pub lost: Value,
+    /// What its programs have read.
+    pub flow: Value,
+}
+
+/// What a program left.
+#[derive(Clone, Copy)]
+pub struct Left<'a> {
+    pub state: &'a [u8],
+    /// What could not be kept.
+    pub lost: &'a Value,
+    /// What the programs have read.
+    pub flow: &'a Value,
 }
 
 /// A session, without its state.
@@ -79,9 +91,10 @@ impl Sessions<'_> {
             let mut columns = row.columns();
             let generation = columns.get()?;
             let lost = columns.json("sessions")?;
+            let flow = columns.json("sessions")?;
             let state = columns.get()?;
             write.commit().await?;
-            return Ok(Taken::Yours(SessionState { generation, state, lost }));
+            return Ok(Taken::Yours(SessionState { generation, state, lost, flow }));
         }
         // The statement above has locked the row: the holder is still there.
         let row = write.one(sql::HOLDER, args![namespace, id]).await?;
@@ -113,13 +126,14 @@ impl Sessions<'_> {
         id: &str,
         holder: &str,
         generation: i64,
-        state: &[u8],
-        lost: &Value,
+        left: &Left<'_>,
     ) -> Result<i64> {
+        let Left { state, lost, flow } = *left;
         limits::size("state of the session", state.len(), STATE_BYTES)?;
         let lost = limits::json("list of what was lost", lost)?;
+        let flow = limits::json("list of what was read", flow)?;
         let mut write = self.database.begin().await?;
-        let args = args![namespace, id, holder, generation, now(), &lost, state];
+        let args = args![namespace, id, holder, generation, now(), &lost, &flow, state];
         let Some(row) = write.row(sql::SAVE, args).await? else {
             return Err(StoreError::SessionMoved { id: id.to_owned() });
         };
@@ -172,6 +186,13 @@ fn end(now: i64, lease: Duration) -> i64 {
 }
 
 /// Without the state: it is large, and the agent's.
+/// Without what is in it.
+impl std::fmt::Debug for Left<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Left").field("bytes", &self.state.len()).finish_non_exhaustive()
+    }
+}
+
 impl std::fmt::Debug for SessionState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SessionState")

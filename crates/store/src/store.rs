@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Audit, Boards, Files, Place, Sessions, Shared, Skills, connect,
+    Approvals, Audit, Boards, Files, Place, Sessions, Shared, Skills, Vault, connect,
     database::{Database, Result},
     queries,
 };
@@ -58,6 +58,14 @@ impl Store {
 
     pub fn files(&self) -> Files<'_> {
         Files { database: &self.0 }
+    }
+
+    pub fn vault(&self) -> Vault<'_> {
+        Vault { database: &self.0 }
+    }
+
+    pub fn approvals(&self) -> Approvals<'_> {
+        Approvals { database: &self.0 }
     }
 
     pub fn audit(&self) -> Audit<'_> {

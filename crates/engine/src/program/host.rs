@@ -14,6 +14,7 @@ use crate::{
     guide::Guide,
     ledger::Tab,
     media::Media,
+    safety::Watch,
     search::{Answer, SearchRequest},
     state::Agent,
     upstream::Caller,
@@ -27,20 +28,21 @@ type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
 pub struct ProgramHost {
     guide: Arc<Guide>,
     tab: Option<Arc<Tab>>,
+    watch: Arc<Watch>,
     caller: Arc<dyn Caller>,
     media: Arc<Media>,
-    agent: Option<Agent>,
     output: Output,
 }
 
 impl ProgramHost {
     pub fn new(
         guide: Arc<Guide>,
+        watch: Arc<Watch>,
         caller: Arc<dyn Caller>,
         media: Arc<Media>,
         output: impl Fn(OutputStream, &str) + Send + Sync + 'static,
     ) -> Self {
-        Self { guide, tab: None, caller, media, agent: None, output: Box::new(output) }
+        Self { guide, tab: None, watch, caller, media, output: Box::new(output) }
     }
 
     /// What the program's calls would have cost a model is written on this.
@@ -49,14 +51,12 @@ impl ProgramHost {
     }
 
     /// Files, skills, boards and shared values are those that this agent may see.
-    pub fn for_agent(self, agent: Agent) -> Self {
-        Self { agent: Some(agent), ..self }
+    pub(super) fn agent(&self) -> &Agent {
+        self.watch.agent()
     }
 
-    pub(super) fn agent(&self) -> Result<&Agent, ToolFailure> {
-        self.agent.as_ref().ok_or_else(|| {
-            ToolFailure::new("nothing is kept here: no store is configured for this program")
-        })
+    pub(super) fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     pub(super) fn broker(&self) -> &Broker {
@@ -71,7 +71,7 @@ impl ProgramHost {
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
         let request = arguments.get();
         let arguments: Map<String, Value> = parse(arguments)?;
-        let called = self.broker().call(&tool, arguments, Arc::clone(&self.caller)).await;
+        let called = self.broker().call(&self.watch, &tool, arguments, Arc::clone(&self.caller)).await;
         let result = called.map_err(|error| failure(&error, at))?;
         if let Some(tab) = &self.tab {
             tab.called(&format!("{}{request}", tool.id), &value::text(&result));
@@ -100,7 +100,7 @@ impl ProgramHost {
             }
             "search_tools" => {
                 let request: SearchRequest = parse(arguments)?;
-                Ok(match self.guide.search(&request, self.agent.as_ref()).await {
+                Ok(match self.guide.search(&request, &self.watch).await {
                     Answer::Tools(found) => json!(found.tools),
                     Answer::Overview(servers) => json!(servers),
                 })
@@ -114,10 +114,7 @@ impl ProgramHost {
                     Err(error) => error,
                 };
                 // Searches find skills too.
-                let skill = match &self.agent {
-                    Some(agent) => agent.skill_definition(&wanted.name).await,
-                    None => None,
-                };
+                let skill = self.agent().skill_definition(&wanted.name).await;
                 skill.map(Value::String).ok_or_else(|| failure(&error, None))
             }
             "list_servers" => Ok(json!(self.servers())),
@@ -127,6 +124,22 @@ impl ProgramHost {
             }
             other => self.answer_state(other, arguments).await,
         }
+    }
+
+    /// In strict mode nothing enters the sandbox as it is. (What tools give is protected by the
+    /// broker's watch.)
+    pub(super) fn let_in(&self, mut value: Value) -> Value {
+        if self.watch.is_strict() {
+            self.watch.shield().json(&mut value);
+        }
+        value
+    }
+
+    fn let_in_failure(&self, mut failure: ToolFailure) -> ToolFailure {
+        if self.watch.is_strict() {
+            self.watch.shield().replace(&mut failure.message);
+        }
+        failure
     }
 
     async fn tool_names(&self, server: &str) -> Result<Vec<String>, ToolFailure> {
@@ -206,19 +219,29 @@ fn raw(value: Value) -> Result<Box<RawValue>, ToolFailure> {
 
 impl ToolHost for ProgramHost {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        Box::pin(async move { raw(self.call_tool(&call.tool, &call.arguments).await?) })
+        Box::pin(async move {
+            let answer = self.call_tool(&call.tool, &call.arguments).await;
+            raw(answer.map_err(|failure| self.let_in_failure(failure))?)
+        })
     }
 
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        Box::pin(async move { raw(self.answer(&query.name, &query.arguments).await?) })
+        Box::pin(async move {
+            let answer = self.answer(&query.name, &query.arguments).await;
+            raw(self.let_in(answer.map_err(|failure| self.let_in_failure(failure))?))
+        })
     }
 
     fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
         Box::pin(async move {
-            match (&self.agent, name.strip_prefix("skills.")) {
-                (Some(agent), Some(skill)) => agent.skill_module(self.broker(), skill).await,
-                _ => modules::source(self.broker().catalog(), &name),
+            let Some(skill) = name.strip_prefix("skills.") else {
+                return modules::source(self.broker().catalog(), &name);
+            };
+            let mut module = self.agent().skill_module(self.broker(), skill).await?;
+            if self.watch.is_strict() {
+                self.watch.shield().replace(&mut module.source);
             }
+            Some(module)
         })
     }
 

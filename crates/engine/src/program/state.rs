@@ -60,6 +60,11 @@ struct NamespaceRequest {
     namespace: Option<String>,
 }
 
+#[derive(Deserialize)]
+struct ValueRequest {
+    value: Value,
+}
+
 const READ: usize = 100;
 const PATIENCE_SECONDS: f64 = 30.0;
 
@@ -76,8 +81,8 @@ impl ProgramHost {
                 let seconds = wanted.timeout.unwrap_or(PATIENCE_SECONDS);
                 let patience = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
                 let (board, namespace) = (&wanted.board, wanted.namespace.as_deref());
-                let waited = self.agent()?.wait_board(board, wanted.since, patience, namespace);
-                Ok(json!(waited.await.map_err(failure)?))
+                let waited = self.agent().wait_board(board, wanted.since, patience, namespace);
+                Ok(self.let_in(json!(waited.await.map_err(failure)?)))
             }
             other => Err(ToolFailure::new(format!("{other:?} is not available here"))),
         }
@@ -89,7 +94,7 @@ impl ProgramHost {
         name: &str,
         arguments: &RawValue,
     ) -> Result<Value, ToolFailure> {
-        let agent = self.agent()?;
+        let agent = self.agent();
         let broker = self.broker();
         match name {
             "save_skill" => {
@@ -160,6 +165,15 @@ impl ProgramHost {
                 let wanted: SharedRequest = parse(arguments)?;
                 let keys = agent.shared_keys(&wanted.prefix, wanted.namespace.as_deref()).await;
                 Ok(json!(keys.map_err(failure)?))
+            }
+            "sanitize_pii" => {
+                let mut wanted: ValueRequest = parse(arguments)?;
+                self.watch().shield().sanitize_json(&mut wanted.value);
+                Ok(wanted.value)
+            }
+            "restore_pii" => {
+                let ValueRequest { value } = parse(arguments)?;
+                self.watch().restore(value).await.map_err(failure)
             }
             other => Err(ToolFailure::new(format!("{other:?} is not available here"))),
         }

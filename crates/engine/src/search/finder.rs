@@ -46,11 +46,13 @@ impl Finder {
         Self { categories, habits, indexed: Mutex::default() }
     }
 
-    /// The tools that fit best, or what there is. `define` tells how to call a tool.
+    /// The tools that fit best, or what there is, of those that are visible. `define` tells how to
+    /// call a tool.
     pub fn search(
         &self,
         catalog: &Catalog,
         request: &SearchRequest,
+        is_visible: &dyn Fn(&Tool) -> bool,
         define: impl Fn(&Tool) -> String,
     ) -> Answer {
         let indexed = self.indexed(&catalog.snapshot());
@@ -60,7 +62,7 @@ impl Finder {
         let mut total = None;
         let mut hint = None;
         if query.is_empty() && scope.is_all() {
-            return Answer::Overview(self.overview(&indexed, catalog));
+            return Answer::Overview(self.overview(&indexed, catalog, is_visible));
         }
         // A query that is the name of a server or category asks for what is in it.
         let named = match scope.is_all() {
@@ -70,7 +72,8 @@ impl Finder {
         let listed = named.or_else(|| query.is_empty().then(|| scope.clone()));
         match listed {
             Some(listed) => {
-                tools = listed.tools(&indexed).map(|tool| (tool, 0.0)).collect();
+                let listed = listed.tools(&indexed).filter(|tool| is_visible(tool));
+                tools = listed.map(|tool| (tool, 0.0)).collect();
                 let limit = request.limit.unwrap_or(LISTED);
                 if tools.len() > limit {
                     let more = tools.len() - limit;
@@ -81,7 +84,7 @@ impl Finder {
                 tools.truncate(limit);
             }
             None => {
-                tools = self.ranked(&indexed, &scope, query, request.limit.unwrap_or(BEST));
+                tools = self.ranked(&indexed, &scope, query, request.limit.unwrap_or(BEST), is_visible);
                 if tools.is_empty() {
                     hint = Some(self.nothing(&indexed, catalog, request));
                 }
@@ -101,6 +104,7 @@ impl Finder {
         scope: &Scope,
         query: &str,
         limit: usize,
+        is_visible: &dyn Fn(&Tool) -> bool,
     ) -> Vec<(&'a Arc<Tool>, f32)> {
         let stems = narrows_search::stems(query);
         let bonuses = self.habits.as_ref().map(|habits| habits.bonuses(&stems)).unwrap_or_default();
@@ -116,25 +120,42 @@ impl Finder {
         }
         let segments = scope.segments.clone();
         let selection = Selection { limit, segments, bonus, ..Selection::default() };
-        let hits = indexed.index.search(query, &selection);
-        let tools: Vec<(&Arc<Tool>, f32)> = hits
-            .iter()
-            .filter_map(|hit| {
+        let found = |selection: &Selection| -> Vec<(&'a Arc<Tool>, f32)> {
+            let hits = indexed.index.search(query, selection);
+            let tool = |hit: &narrows_search::Hit| {
                 let server = indexed.servers.get(hit.segment)?;
                 Some((server.tools.tools.get(hit.document)?, hit.score))
-            })
-            .collect();
+            };
+            hits.iter().filter_map(tool).collect()
+        };
+        let mut tools = found(&selection);
+        if tools.iter().any(|(tool, _)| !is_visible(tool)) {
+            // What is hidden takes no place from what is not.
+            let all = indexed.servers.iter().flat_map(|server| &server.tools.tools);
+            let hidden = all.filter(|tool| !is_visible(tool)).count();
+            tools = found(&Selection { limit: limit.saturating_add(hidden), ..selection });
+            tools.retain(|(tool, _)| is_visible(tool));
+            tools.truncate(limit);
+        }
         if let Some(habits) = &self.habits {
             habits.searched(&stems, tools.iter().map(|(tool, _)| tool.id.clone()).collect());
         }
         tools
     }
 
-    fn overview(&self, indexed: &Indexed, catalog: &Catalog) -> Vec<ServerOverview> {
+    fn overview(
+        &self,
+        indexed: &Indexed,
+        catalog: &Catalog,
+        is_visible: &dyn Fn(&Tool) -> bool,
+    ) -> Vec<ServerOverview> {
+        let count = |known: &IndexedServer| {
+            known.tools.tools.iter().filter(|tool| is_visible(tool)).count()
+        };
         let known = |name: &str| indexed.servers.iter().find(|known| known.tools.server == name);
         let servers = catalog.modules().iter().map(|(name, module)| ServerOverview {
             server: module.clone(),
-            tools: known(name).map(|known| known.tools.tools.len()),
+            tools: known(name).map(count),
             category: known(name).and_then(|known| known.category.clone()),
         });
         servers.collect()

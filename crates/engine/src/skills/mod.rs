@@ -83,4 +83,5 @@ pub use signature::{Fingerprint, KeyError, KeyFile, SignatureError, Signed};
 pub use source::{Source, SourceError};
 pub use trial::{TestResult, TrialMode, TrialReport, try_skill};
 pub use uses::ToolUse;
+pub(crate) use uses::{Mentions, imported, imported_from};
 pub use web::WebError;

@@ -4,13 +4,13 @@
 //! person who is asked whether to install a skill. It is no fence. What a program may call is
 //! decided by the broker when it calls.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ruff_python_ast::{
     Expr, ExprCall, Stmt, StmtImport, StmtImportFrom,
     visitor::{self, Visitor},
 };
-use ruff_text_size::{Ranged, TextSize};
+use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
 use crate::lines::Lines;
@@ -46,21 +46,40 @@ pub(super) struct Uses {
 }
 
 pub(super) fn uses(body: &[Stmt], lines: &Lines) -> Uses {
-    let mut names = Names::default();
-    names.visit_body(body);
-    let mut finder = Finder { names: names.0, ..Finder::default() };
-    finder.visit_body(body);
-    let mut found: Vec<(TextSize, String)> =
-        finder.found.into_iter().map(|(tool, at)| (at, tool)).collect();
-    found.sort();
-    let tools = found.into_iter().map(|(at, tool)| {
+    let mentions = Mentions::of(body);
+    let tools = mentions.tools.into_iter().map(|(at, tool)| {
         let dynamic = tool.ends_with('*');
         ToolUse { tool, line: lines.line(at), dynamic }
     });
     Uses {
         tools: tools.collect(),
-        skills: finder.skills,
-        star_of_skills: finder.star_of_skills.map(|at| lines.line(at)),
+        skills: mentions.skills,
+        star_of_skills: mentions.star_of_skills.map(|at| lines.line(at)),
+    }
+}
+
+/// The places where code names tools and skills.
+#[derive(Debug)]
+pub(crate) struct Mentions {
+    /// Each tool (see [`ToolUse::tool`]) where it is named first, in the order of the code.
+    pub(crate) tools: Vec<(TextSize, String)>,
+    /// The calls that are surely, or may be, calls of a tool.
+    pub(crate) calls: HashSet<TextRange>,
+    skills: BTreeSet<String>,
+    star_of_skills: Option<TextSize>,
+}
+
+impl Mentions {
+    pub(crate) fn of(body: &[Stmt]) -> Self {
+        let mut names = Names::default();
+        names.visit_body(body);
+        let mut finder = Finder { names: names.0, ..Finder::default() };
+        finder.visit_body(body);
+        let mut tools: Vec<(TextSize, String)> =
+            finder.found.into_iter().map(|(tool, at)| (at, tool)).collect();
+        tools.sort();
+        let Finder { calls, skills, star_of_skills, .. } = finder;
+        Self { tools, calls, skills, star_of_skills }
     }
 }
 
@@ -89,33 +108,38 @@ impl<'a> Names<'a> {
             self.0.entry(name).or_default().insert(path);
         }
     }
+}
 
-    fn import(&mut self, import: &'a StmtImport) {
-        for alias in &import.names {
-            match &alias.asname {
-                Some(name) => self.bind(name, alias.name.to_string()),
-                None => {
-                    let first = alias.name.split('.').next().unwrap_or_default();
-                    self.bind(first, first.to_owned());
-                }
-            }
+/// The names that `import …` binds, and what they mean.
+pub(crate) fn imported(import: &StmtImport) -> impl Iterator<Item = (&str, String)> {
+    import.names.iter().map(|alias| match &alias.asname {
+        Some(name) => (name.as_str(), alias.name.to_string()),
+        None => {
+            let first = alias.name.split('.').next().unwrap_or_default();
+            (first, first.to_owned())
         }
-    }
+    })
+}
 
-    fn import_from(&mut self, import: &'a StmtImportFrom) {
-        let Some(module) = module_of(import) else { return };
-        for alias in &import.names {
+/// The names that `from … import …` binds, and what they mean.
+pub(crate) fn imported_from(import: &StmtImportFrom) -> impl Iterator<Item = (&str, String)> {
+    module_of(import).into_iter().flat_map(|module| {
+        import.names.iter().map(move |alias| {
             let name = alias.asname.as_ref().unwrap_or(&alias.name);
-            self.bind(name, format!("{module}.{}", alias.name));
-        }
-    }
+            (name.as_str(), format!("{module}.{}", alias.name))
+        })
+    })
 }
 
 impl<'a> Visitor<'a> for Names<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            Stmt::Import(import) => self.import(import),
-            Stmt::ImportFrom(import) => self.import_from(import),
+            Stmt::Import(import) => {
+                imported(import).for_each(|(name, path)| self.bind(name, path));
+            }
+            Stmt::ImportFrom(import) => {
+                imported_from(import).for_each(|(name, path)| self.bind(name, path));
+            }
             _ => visitor::walk_stmt(self, stmt),
         }
     }
@@ -128,6 +152,7 @@ struct Finder<'a> {
     names: HashMap<&'a str, BTreeSet<String>>,
     /// Where each tool is named first.
     found: BTreeMap<String, TextSize>,
+    calls: HashSet<TextRange>,
     skills: BTreeSet<String>,
     star_of_skills: Option<TextSize>,
 }
@@ -192,6 +217,9 @@ impl<'a> Finder<'a> {
         let name = first.and_then(Expr::as_string_literal_expr).map(|text| text.value.to_str());
         let at = call.start();
         for path in &paths {
+            if path == CALL_BY_NAME || is_tool(path) {
+                self.calls.insert(call.range());
+            }
             match (path.as_str(), name) {
                 (CALL_BY_NAME, Some(name)) => self.tool(by_full_name(name), at),
                 ("importlib.import_module" | "builtins.__import__", Some(module)) => {
@@ -236,6 +264,12 @@ fn by_full_name(name: &str) -> String {
         Some((server, tool)) => format!("{server}.{tool}"),
         None => name.strip_prefix("servers.").unwrap_or(name).to_owned(),
     }
+}
+
+/// `servers.github.create_issue`
+fn is_tool(path: &str) -> bool {
+    let parts = path.strip_prefix("servers.").and_then(|rest| rest.split_once('.'));
+    parts.is_some_and(|(server, tool)| is_public(server) && is_public(tool))
 }
 
 /// `servers.__dict__` is no server.

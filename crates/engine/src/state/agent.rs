@@ -1,6 +1,6 @@
 //! One principal's way to what lasts.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use narrows_model::{Access, Principal};
 use narrows_sandbox::Workspace;
@@ -8,7 +8,13 @@ use narrows_store::{NewEntry, Store};
 use serde_json::{Value, json};
 
 use super::{State, StateError, namespace};
-use crate::skills::Library;
+use crate::{
+    safety::{Safety, Shield},
+    skills::Library,
+};
+
+/// How long those wait for the audit who do nothing that is not in it.
+const AUDIT_TIME: Duration = Duration::from_secs(10);
 
 /// Files, skills, sessions, boards and shared values, with one principal's rights.
 #[derive(Clone, Debug)]
@@ -20,6 +26,12 @@ pub struct Agent {
 impl Agent {
     pub(super) fn new(state: Arc<State>, principal: Arc<Principal>) -> Self {
         Self { state, principal }
+    }
+
+    /// The same, at home in another namespace: for whoever owns all of them.
+    pub fn of_namespace(&self, namespace: &str) -> Self {
+        let principal = Principal::new(self.principal.name.clone(), namespace);
+        Self { state: Arc::clone(&self.state), principal: Arc::new(principal) }
     }
 
     pub fn principal(&self) -> &Principal {
@@ -57,21 +69,59 @@ impl Agent {
         self.state.close().await;
     }
 
-    /// Writes down that a program was run. Whoever asked for it notes the files that it left, when
-    /// the last of them is written.
-    pub async fn ran(&self, hash: &str, outcome: &narrows_model::Outcome, session: Option<&str>) {
-        let ending = match &outcome.ending {
-            narrows_model::Ending::Success => "success",
-            narrows_model::Ending::Failed(_) => "failed",
-            narrows_model::Ending::Limit(..) => "limit",
-            narrows_model::Ending::Cancelled(_) => "cancelled",
+    /// What keeps data in and harm out.
+    pub fn safety(&self) -> &Arc<Safety> {
+        &self.state.settings.safety
+    }
+
+    /// Protects what leaves for this principal's model.
+    pub fn shield(&self) -> Shield {
+        Shield::new(Arc::clone(self.safety()), &self.principal.home)
+    }
+
+    /// Hands something over to the audit; it is written beside the work.
+    pub(crate) fn write_down(&self, action: &str, target: &str, outcome: &str, details: Value) {
+        let entry = self.entry(&self.principal.home, action, target, outcome, details);
+        self.state.journal.add(&self.state, entry);
+    }
+
+    /// Waits until all that was handed over is written.
+    pub(crate) async fn written(&self) -> Result<(), String> {
+        let written = self.state.journal.written(&self.state);
+        match tokio::time::timeout(AUDIT_TIME, written).await {
+            Ok(written) => written,
+            Err(_) => Err("the store does not answer".to_owned()),
+        }
+    }
+
+    /// As [`Self::written`], for those who go on in any case.
+    pub(crate) async fn written_soon(&self) {
+        let written = async {
+            // The journal has told why it failed.
+            let _ = self.state.journal.written(&self.state).await;
+            Ok(())
         };
-        let details = json!({
-            "milliseconds": outcome.wall_time.as_millis() as u64,
-            "tool_calls": outcome.tool_calls,
-            "session": session,
-        });
-        self.audit(&self.principal.home, "run", hash, ending, details).await;
+        self.state.note("the audit was not written", written).await;
+    }
+
+    /// Writes down what the tokens of now stand for. An answer is given without it too: nothing
+    /// leaks, but these tokens cannot be turned back.
+    pub async fn keep_tokens(&self) -> Result<(), String> {
+        let safety = self.safety();
+        if !safety.vault().has_news() {
+            return Ok(());
+        }
+        let keeping = async { Ok(safety.vault().write(self.store().await?).await?) };
+        self.state.in_time(keeping).await
+    }
+
+    /// The value with what its tokens stand for, for those who may know.
+    pub async fn restore(&self, mut value: Value) -> Result<Value, StateError> {
+        let shield = self.shield();
+        let kinds = shield.reveal(self, &mut value, &|_| true).await?;
+        let details = json!({ "kinds": kinds });
+        self.audit(&self.principal.home, "pii.restore", "", "ok", details).await;
+        Ok(value)
     }
 
     /// Says in the audit what this principal did. A failure is told in the log: what was done is
@@ -84,18 +134,29 @@ impl Agent {
         outcome: &str,
         details: Value,
     ) {
-        let entry = NewEntry {
+        let entry = self.entry(namespace, action, target, outcome, details);
+        let append = async {
+            self.store().await?.audit().append(&entry).await?;
+            Ok(())
+        };
+        self.state.note("the audit was not written", append).await;
+    }
+
+    fn entry(
+        &self,
+        namespace: &str,
+        action: &str,
+        target: &str,
+        outcome: &str,
+        details: Value,
+    ) -> NewEntry {
+        NewEntry {
             principal: self.name().to_owned(),
             namespace: namespace.to_owned(),
             action: action.to_owned(),
             target: target.to_owned(),
             outcome: outcome.to_owned(),
             details,
-        };
-        let append = async {
-            self.store().await?.audit().append(&entry).await?;
-            Ok(())
-        };
-        self.state.note("the audit was not written", append).await;
+        }
     }
 }

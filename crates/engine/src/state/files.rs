@@ -10,7 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Agent, StateError};
-use crate::media;
+use crate::{
+    media,
+    safety::{MARGIN, Shield},
+};
 
 /// What one answer carries of a file, if nobody says how much.
 const SHOWN_BYTES: u64 = 64 << 10;
@@ -78,8 +81,12 @@ pub struct FileEntry {
 }
 
 impl Agent {
-    /// Reads a file, or a piece of it.
-    pub fn read_file(&self, request: &ReadRequest) -> Result<FileContent, StateError> {
+    /// Reads a file, or a piece of it; for a model, with a shield.
+    pub fn read_file(
+        &self,
+        request: &ReadRequest,
+        shield: Option<&Shield>,
+    ) -> Result<FileContent, StateError> {
         let namespace = self.namespace(request.namespace.as_deref(), Access::Read)?;
         let workspace = self.state.workspaces.open(namespace)?;
         let path =
@@ -95,13 +102,20 @@ impl Agent {
             .map_err(|error| file_error(&request.path, &error))?;
         let read = part.bytes.len() as u64;
         let is_cut = request.offset.saturating_add(read) < part.total;
-        let text = match request.encoding {
-            Some(Encoding::Base64) => None,
-            _ if is_shown => None,
-            _ => text_of(&part.bytes, is_cut),
+        let text = if is_shown { None } else { text_of(&part.bytes, is_cut) };
+        let told = match (text, shield) {
+            (Some(text), Some(shield)) => {
+                let read = text.len();
+                Some(protected(&workspace, &path, request.offset, read, shield)?)
+            }
+            (text, _) => text.map(str::to_owned),
         };
-        let (encoding, content, read) = match text {
-            Some(text) => (Encoding::Text, text.to_owned(), text.len() as u64),
+        let read = text.map_or(read, |text| text.len() as u64);
+        let (encoding, content, read) = match told {
+            Some(told) if request.encoding == Some(Encoding::Base64) => {
+                (Encoding::Base64, BASE64_STANDARD.encode(told), read)
+            }
+            Some(told) => (Encoding::Text, told, read),
             None if request.encoding == Some(Encoding::Text) => {
                 let reason = "it is not UTF-8 text; ask for encoding base64".to_owned();
                 return Err(StateError::File { path: request.path.clone(), reason });
@@ -207,6 +221,29 @@ impl Agent {
     }
 }
 
+/// A piece of a text file as a model may see it. It is looked at with what is around it: whoever
+/// chooses where a piece begins must not see half of a value.
+fn protected(
+    workspace: &Workspace,
+    path: &str,
+    offset: u64,
+    length: usize,
+    shield: &Shield,
+) -> Result<String, StateError> {
+    let start = offset.saturating_sub(MARGIN);
+    let before = usize::try_from(offset - start).unwrap_or_default();
+    let wide = before as u64 + length as u64 + MARGIN;
+    let wide = workspace.read_part(path, start, wide).map_err(|error| file_error(path, &error))?;
+    let bytes = wide.bytes;
+    let within = before..(before + length).min(bytes.len());
+    // The margins may cut through characters, and may be no text at all.
+    let lead = String::from_utf8_lossy(&bytes[..before.min(bytes.len())]).into_owned();
+    let middle = String::from_utf8_lossy(bytes.get(within.clone()).unwrap_or_default());
+    let tail = String::from_utf8_lossy(&bytes[within.end.min(bytes.len())..]);
+    let piece = lead.len()..lead.len() + middle.len();
+    Ok(shield.part(&[&lead, &*middle, &*tail].concat(), piece))
+}
+
 /// Why a file could not be used.
 pub(super) fn file_error(path: &str, error: &std::io::Error) -> StateError {
     StateError::File { path: path.to_owned(), reason: error.to_string() }
@@ -229,6 +266,11 @@ impl From<FoundFile> for FileEntry {
         let modified = milliseconds(found.modified);
         Self { path: found.path, bytes: found.bytes, modified, elsewhere: None }
     }
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    milliseconds(Some(SystemTime::now()))
 }
 
 /// Since 1970.

@@ -6,12 +6,14 @@
 //! | `workspaces` | the directories of all namespaces |
 //! | `files` | files as a caller names them |
 //! | `outputs` | what the gateway wrote into workspaces: known to the store, and cleaned up |
+//! | `journal` | writes the audit beside the work |
 //! | `boards` | messages and values that agents share |
 //! | `sessions` | programs that see the variables of those before them |
 
 mod agent;
 mod boards;
 mod files;
+mod journal;
 mod outputs;
 mod sessions;
 mod workspaces;
@@ -29,10 +31,19 @@ use tokio::sync::OnceCell;
 
 pub use agent::Agent;
 pub use files::{Encoding, FileContent, FileEntry, ReadRequest, WorkspaceUse};
-pub use narrows_store::{Board, Filter as AuditFilter, Message, SessionRow, Verification};
+pub use narrows_store::{
+    Approval, ApprovalState, AuditSize, Board, Filter as AuditFilter, Forget, Message, SessionRow,
+    Verification,
+};
 pub use sessions::SessionRun;
 
-use crate::skills::{Library, LibraryError};
+pub use files::now;
+
+use crate::{
+    policy::LevelError,
+    safety::{AuditSettings, Safety, VaultError},
+    skills::{Library, LibraryError},
+};
 
 /// Where things are kept, and for how long.
 #[derive(Clone, Debug)]
@@ -49,6 +60,7 @@ pub struct StateSettings {
     pub output_age: Duration,
     pub output_bytes: u64,
     pub sessions: SessionSettings,
+    pub safety: Arc<Safety>,
 }
 
 /// How long and how many sessions are kept in memory.
@@ -94,16 +106,35 @@ pub enum StateError {
     StoreDown(String),
     #[error(transparent)]
     Library(#[from] LibraryError),
+    #[error("{0}")]
+    Level(String),
+    #[error("{0}")]
+    Exceeded(String),
+    #[error(
+        "nothing was run: the audit cannot be written ({0}), and this isolation level does nothing \
+         that is not in it"
+    )]
+    AuditDown(String),
+    #[error("{principal:?} may not turn tokens back; let it by `restore = [\"{principal}\"]` under [pii], or use `narrows pii restore`")]
+    MayNotRestore { principal: String },
+    #[error("in strict mode programs do not see what tokens stand for; pass the token to the tool that needs it")]
+    StrictRestore,
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     #[error(transparent)]
     Execute(#[from] crate::execute::ExecuteError),
 }
 
 impl StateError {
+    pub(crate) fn level(error: LevelError) -> Self {
+        Self::Level(error.to_string())
+    }
+
     /// Whether the caller asked for something that cannot be had.
     pub fn is_wrong_use(&self) -> bool {
         match self {
             Self::Execute(error) => error.is_wrong_use(),
-            Self::SessionName(_) | Self::Pattern(..) => true,
+            Self::SessionName(_) | Self::Pattern(..) | Self::Level(_) => true,
             _ => false,
         }
     }
@@ -117,6 +148,9 @@ const STORE_PAUSE: Duration = Duration::from_secs(5);
 const NOTING_PAUSE: Duration = Duration::from_secs(30);
 const NOTING_TIME: Duration = Duration::from_secs(5);
 
+/// How often what is old is removed.
+const HOUSE_INTERVAL: Duration = Duration::from_secs(15 * 60);
+
 /// All that lasts. The store is opened when it is first needed: a client is answered before.
 #[derive(Debug)]
 pub struct State {
@@ -128,6 +162,7 @@ pub struct State {
     sessions: sessions::Sessions,
     news: boards::News,
     library: Library,
+    journal: journal::Journal,
 }
 
 impl State {
@@ -139,6 +174,7 @@ impl State {
             sessions: sessions::Sessions::new(settings.sessions),
             news: boards::News::default(),
             library: Library::default(),
+            journal: journal::Journal::default(),
             settings,
         })
     }
@@ -158,29 +194,63 @@ impl State {
         Ok(opened?)
     }
 
-    /// Notes something beside an answer. A store that does not answer delays one answer, and then
-    /// none for a while.
+    /// Notes something beside an answer.
     async fn note(&self, what: &str, noting: impl Future<Output = Result<(), StateError>>) {
-        let is_down = |(when, _): &(Instant, String)| when.elapsed() < NOTING_PAUSE;
-        if self.failed().as_ref().is_some_and(is_down) {
-            tracing::warn!("{what}: the store does not answer");
-            return;
+        if let Err(why) = self.in_time(noting).await {
+            tracing::warn!("{what}: {why}");
         }
-        let noted = tokio::time::timeout(NOTING_TIME, noting).await;
-        let why = match noted {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => error.to_string(),
+    }
+
+    /// Does something with the store beside an answer. A store that does not answer delays one
+    /// answer, and then none for a while.
+    async fn in_time(
+        &self,
+        work: impl Future<Output = Result<(), StateError>>,
+    ) -> Result<(), String> {
+        let is_down = |(when, _): &(Instant, String)| when.elapsed() < NOTING_PAUSE;
+        if let Some((_, why)) = self.failed().as_ref().filter(|failed| is_down(failed)) {
+            return Err(why.clone());
+        }
+        match tokio::time::timeout(NOTING_TIME, work).await {
+            Ok(done) => done.map_err(|error| error.to_string()),
             Err(_) => {
                 let why = format!("the store {} does not answer", self.settings.store);
                 *self.failed() = Some((Instant::now(), why.clone()));
-                why
+                Err(why)
             }
-        };
-        tracing::warn!("{what}: {why}");
+        }
     }
 
     fn failed(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes what has had its time, now and then, as long as the state is there.
+    pub fn keep_house(self: &Arc<Self>) {
+        let state = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(HOUSE_INTERVAL).await;
+                let Some(state) = state.upgrade() else { return };
+                if let Err(error) = state.clean().await {
+                    tracing::warn!(%error, "what is old stays");
+                }
+            }
+        });
+    }
+
+    /// Removes what has had its time: values of the vault, approvals, entries of the audit.
+    pub async fn clean(&self) -> Result<(), StateError> {
+        let store = self.store().await?;
+        store.vault().sweep(now()).await?;
+        store.approvals().sweep(now()).await?;
+        let AuditSettings { age, bytes, .. } = *self.settings.safety.audit();
+        if age.is_some() || bytes.is_some() {
+            let age = age.map(|age| now() - i64::try_from(age.as_millis()).unwrap_or(i64::MAX));
+            let bytes = bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
+            store.audit().prune(age, bytes).await?;
+        }
+        Ok(())
     }
 
     /// How many sessions may stay in memory.
@@ -196,6 +266,11 @@ impl State {
     /// Lets everything be written that is under way.
     pub async fn close(&self) {
         self.sessions.close();
+        self.note("the audit was not written", async {
+            self.journal.finish().await;
+            Ok(())
+        })
+        .await;
         if let Some(store) = self.store.get() {
             store.close().await;
         }

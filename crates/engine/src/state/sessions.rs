@@ -10,14 +10,20 @@ use std::{
     time::Duration,
 };
 
-use narrows_model::{Outcome, is_plain_name};
+use narrows_model::{Ending, Failure, Outcome, is_plain_name};
 use narrows_sandbox::{Session, ToolHost};
-use narrows_store::{SessionState, Taken};
+use narrows_store::{Left, SessionState, Taken};
+use serde_json::{Value, json};
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds};
-use crate::execute::{ExecuteRequest, Executor};
+use crate::{
+    broker::Broker,
+    execute::{ExecuteRequest, Executor},
+    policy::Flow,
+    safety::{Mode, Watch},
+};
 
 /// For how long a gateway may use a session without a sign of life.
 const LEASE: Duration = Duration::from_secs(10);
@@ -30,6 +36,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// A program and the session that it is part of.
 #[derive(Debug)]
 pub struct SessionRun<'a> {
+    pub watch: &'a Watch,
+    pub broker: &'a Broker,
     pub executor: &'a Executor,
     pub request: ExecuteRequest,
     pub session: Option<&'a str>,
@@ -146,14 +154,60 @@ impl Agent {
         run: SessionRun<'_>,
         host: &dyn ToolHost,
     ) -> Result<Outcome, StateError> {
-        let hash = crate::skills::sha256(run.request.program.source.as_bytes());
-        let session = run.session;
-        let outcome = match session {
-            None => run.executor.execute(None, run.request, host, run.cancel).await?,
-            Some(id) => self.run_in_session(id, run, host).await?,
+        let watch = run.watch;
+        let told = Told::of(self, &run);
+        watch.begin()?;
+        if watch.level().audit_must_hold {
+            self.write_down("run.begin", &told.hash, "begun", told.details(watch));
+            self.written().await.map_err(StateError::AuditDown)?;
+        }
+        let reviewed = watch.review(&run.request.program.source, run.broker);
+        let mut outcome = match (reviewed.refusal, run.session) {
+            (Some(refusal), _) => refusal,
+            (None, None) => run.executor.execute(None, run.request, host, run.cancel).await?,
+            (None, Some(id)) => self.run_in_session(id, run, host).await?,
         };
-        self.ran(&hash, &outcome, session).await;
+        outcome.notes.extend(reviewed.notes);
+        self.ran(&told, watch, &mut outcome).await;
         Ok(outcome)
+    }
+
+    /// Writes down that a program was run. Whoever asked for it notes the files that it left, when
+    /// the last of them is written.
+    async fn ran(&self, told: &Told, watch: &Watch, outcome: &mut Outcome) {
+        let mut details = told.details(watch);
+        details["milliseconds"] = json!(outcome.wall_time.as_millis() as u64);
+        details["tool_calls"] = json!(outcome.tool_calls);
+        details["output_bytes"] = json!(outcome.stdout.len() + outcome.stderr.len());
+        let failure = outcome.failure();
+        details["error"] = json!(failure.map(|failure| failure.kind.clone()));
+        let ending = match &outcome.ending {
+            _ if failure.is_some_and(|failure| failure.kind == "ReviewError") => "refused",
+            Ending::Success => "success",
+            Ending::Failed(_) => "failed",
+            Ending::Limit(..) => "limit",
+            Ending::Cancelled(_) => "cancelled",
+        };
+        self.write_down("run", &told.hash, ending, details);
+        if !watch.level().audit_must_hold {
+            return self.written_soon().await;
+        }
+        let closed = match self.written().await {
+            Err(why) => why,
+            Ok(()) if watch.is_closed() => "a call is not in it".to_owned(),
+            Ok(()) => return,
+        };
+        // What is not in the audit has not happened, as far as the caller learns.
+        *outcome = Outcome::not_run(Failure {
+            kind: "AuditError".into(),
+            message: format!(
+                "the audit cannot be written ({closed}); at the isolation level {:?} such a run \
+                 gives nothing back",
+                watch.level().name
+            ),
+            line: None,
+            traceback: String::new(),
+        });
     }
 
     async fn run_in_session(
@@ -165,10 +219,10 @@ impl Agent {
         if !is_plain_name(id) {
             return Err(StateError::SessionName(id.to_owned()));
         }
-        let SessionRun { executor, request, cancel, .. } = run;
         let sessions = &self.state.sessions;
         sessions.keep_sweeping(&self.state);
-        let key = (self.principal().home.clone(), id.to_owned());
+        let key = (self.principal().home.clone(), self.kept_id(id));
+        let watch = run.watch;
         let slot = sessions.slot(&key);
         // Two programs of one session wait for each other.
         let mut slot = slot.lock().await;
@@ -178,6 +232,9 @@ impl Agent {
             Some(live) => live.session,
             None => Session::from_state(stored.state),
         };
+        // What an earlier program has read may be in its variables.
+        watch.has_read(&serde_json::from_value(stored.flow.clone()).unwrap_or_default());
+        let SessionRun { executor, request, cancel, .. } = run;
         let before = session.state().cloned();
         let running = executor.execute(Some(&mut session), request, host, cancel);
         let mut outcome = lease.keep_during(running).await?;
@@ -185,7 +242,7 @@ impl Agent {
         if session.state() != before.as_ref()
             && let Some(state) = session.state()
         {
-            match lease.save(generation, state, session.fleeting()).await {
+            match lease.save(generation, state, session.fleeting(), &watch.flow()).await {
                 Ok(saved) => generation = saved,
                 Err(error) => outcome.notes.push(format!(
                     "session: its variables could not be written down ({error}); they last only \
@@ -226,12 +283,63 @@ impl Agent {
 
     /// The sessions of this principal's namespace.
     pub async fn sessions(&self) -> Result<Vec<narrows_store::SessionRow>, StateError> {
-        Ok(self.store().await?.sessions().list(&self.principal().home).await?)
+        let mut rows = self.store().await?.sessions().list(&self.principal().home).await?;
+        let prefix = self.session_prefix();
+        // Those of the other mode are not there for anyone of this one.
+        rows.retain_mut(|row| match row.id.strip_prefix(prefix) {
+            Some(id) if is_plain_name(id) => {
+                row.id = id.to_owned();
+                true
+            }
+            _ => false,
+        });
+        Ok(rows)
+    }
+
+    /// What stands before the ids of sessions. Variables of programs that saw real values are not
+    /// those of programs that must not.
+    fn session_prefix(&self) -> &'static str {
+        if self.safety().mode() == Mode::Strict { "strict:" } else { "" }
+    }
+
+    fn kept_id(&self, id: &str) -> String {
+        format!("{}{id}", self.session_prefix())
     }
 
     /// Forgets a session; tells whether there was one.
     pub async fn remove_session(&self, id: &str) -> Result<bool, StateError> {
-        Ok(self.store().await?.sessions().remove(&self.principal().home, id).await?)
+        Ok(self.store().await?.sessions().remove(&self.principal().home, &self.kept_id(id)).await?)
+    }
+}
+
+/// What the audit says of a run.
+struct Told {
+    hash: String,
+    code: String,
+    context: Vec<String>,
+    session: Option<String>,
+}
+
+impl Told {
+    fn of(agent: &Agent, run: &SessionRun<'_>) -> Self {
+        let program = &run.request.program;
+        Self {
+            hash: crate::skills::sha256(program.source.as_bytes()),
+            // Whatever a program says of people is protected here too.
+            code: agent.shield().sanitized(&program.source).into_owned(),
+            context: program.context.keys().cloned().collect(),
+            session: run.session.map(str::to_owned),
+        }
+    }
+
+    fn details(&self, watch: &Watch) -> Value {
+        json!({
+            "run": watch.run(),
+            "level": watch.level().name,
+            "code": self.code,
+            "context": self.context,
+            "session": self.session,
+        })
     }
 }
 
@@ -266,12 +374,14 @@ impl Lease {
         generation: i64,
         state: &[u8],
         lost: &narrows_sandbox::Lost,
+        flow: &Flow,
     ) -> Result<i64, StateError> {
         let (namespace, id) = &self.key;
         let lost = serde_json::json!(lost);
         let sessions = self.state.store().await?.sessions();
         let holder = &self.state.sessions.holder;
-        Ok(sessions.save(namespace, id, holder, generation, state, &lost).await?)
+        let left = Left { state, lost: &lost, flow: &json!(flow) };
+        Ok(sessions.save(namespace, id, holder, generation, &left).await?)
     }
 
     async fn give_back(mut self) {

@@ -5,6 +5,7 @@ mod calls;
 mod catalog;
 mod check;
 mod gateway;
+mod pii;
 mod python;
 mod sandbox;
 mod search;
@@ -43,6 +44,10 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
         }
         Benchmark::Check(args) => {
             let report = check::measure(&args.catalog)?;
+            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+        Benchmark::Pii(args) => {
+            let report = pii::measure(&args.data, args.clean.as_deref())?;
             if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
         Benchmark::Tokens(args) => {

@@ -1,11 +1,13 @@
 //! What the user can write on the command line.
 
+pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod boards;
 pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod login;
+pub(crate) mod pii;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod servers;
@@ -61,6 +63,11 @@ pub(crate) enum Command {
     Sessions(sessions::SessionsArgs),
     /// Messages and values that agents share
     Boards(boards::BoardsArgs),
+    /// Personal data: its tokens, and the vault
+    #[command(after_help = pii::AFTER_HELP)]
+    Pii(pii::PiiArgs),
+    /// Calls that wait for a person
+    Approvals(approvals::ApprovalsArgs),
     /// Who did what
     Audit(audit::AuditArgs),
     /// Tokens that models saw, and what direct calls would have cost
@@ -119,6 +126,8 @@ pub(crate) enum Benchmark {
     Store(StoreBenchArgs),
     /// How long a program is looked at before it runs, with a catalog of real tools
     Check(CatalogBenchArgs),
+    /// How well and how fast personal data is found, on labelled texts
+    Pii(PiiBenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -158,6 +167,19 @@ pub(crate) struct SearchBenchArgs {
     /// JSON with "queries": [{set, query, rel}]; the same file as the tools if it is not named
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PiiBenchArgs {
+    /// JSON: [{full_text, spans: [{entity_type, start_position, end_position}]}]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: PathBuf,
+    /// JSON in which there is nothing personal, to count false alarms: a file, or a directory
+    #[arg(long, value_name = "PATH")]
+    pub(crate) clean: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,

@@ -12,13 +12,24 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
+use futures::future::BoxFuture;
 use narrows_engine::{
-    Background, ExecuteRequest, OutputUse, ProgramHost, media::Media, state::SessionRun,
-    upstream::Nobody,
+    Background, ExecuteRequest, OutputUse, ProgramHost,
+    media::Media,
+    safety::{ASKER, Watch},
+    state::SessionRun,
+    upstream::Caller,
 };
-use narrows_model::{Ending, Limits, Outcome, OutputStream, Program};
+use narrows_model::{Ending, Outcome, OutputStream, Program};
 use narrows_sandbox::Workspace;
-use serde_json::{Map, Value};
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationAction,
+        ElicitationCapability,
+    },
+};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -28,6 +39,9 @@ use crate::{
 
 /// A program longer than this is data, and belongs into the workspace.
 const MOST_SOURCE_BYTES: u64 = 8 << 20;
+
+/// What anybody may ask for.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// Words that Python keeps for itself.
 const KEYWORDS: [&str; 35] = [
@@ -59,9 +73,9 @@ pub(crate) struct RunArgs {
     /// How long it may run, in seconds (1 to 120)
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
     timeout: Duration,
-    /// How much memory it may use, in megabytes
-    #[arg(long, value_name = "MB", default_value_t = 512)]
-    memory: u64,
+    /// How much memory it may use, in megabytes; by default what the isolation level gives
+    #[arg(long, value_name = "MB")]
+    memory: Option<u64>,
     /// A directory that the program sees as /workspace
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
@@ -71,6 +85,15 @@ pub(crate) struct RunArgs {
     /// Keep its variables for the next program of this session, as a notebook does
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Run it at this isolation level, if that is stricter than the agent's own
+    #[arg(long, value_name = "LEVEL")]
+    isolation: Option<String>,
+    /// Show personal data instead of tokens
+    #[arg(long)]
+    reveal: bool,
+    /// Allow calls that a person has to approve
+    #[arg(long)]
+    yes: bool,
     /// Print the outcome as one JSON document when the program has ended
     #[arg(long)]
     json: bool,
@@ -81,7 +104,15 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let agent = setting.agent(args.agent.as_deref())?;
     let session = args.session.clone();
     let own_workspace = args.agent.is_some() || session.is_some();
-    let mut request = match request(args) {
+    let (reveal, yes) = (args.reveal, args.yes);
+    let watch = match agent.level(args.isolation.as_deref()) {
+        Ok(level) => agent.watch(level),
+        Err(error) => {
+            printer.error(error.to_string());
+            return Ok(Exit::WrongUse);
+        }
+    };
+    let mut request = match request(args, &watch, printer) {
         Ok(request) => request,
         Err(error) => {
             printer.error(format!("{error:#}"));
@@ -91,6 +122,8 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     if own_workspace && request.workspace.is_none() {
         request.workspace = Some(agent.workspace()?);
     }
+    (request.workspace, request.read_only) = watch.workspace(request.workspace.take());
+    let shield = (!reveal).then(|| watch.shield().clone());
     let executor = app::single_executor()?;
     let cancel = CancellationToken::new();
     let interrupt = cancel.clone();
@@ -103,16 +136,24 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let terminal = Terminal { printer, streams: !json, open_line: Arc::clone(&open_line) };
     let broker = setting.broker()?;
     let media = Arc::new(Media::new(request.workspace.clone()));
-    let output = move |stream, text: &str| terminal.output(stream, text);
+    let streams = shield.as_ref().map(|shield| Arc::new(shield.streams()));
+    let (terminal, held_back) = (Arc::new(terminal), streams.clone());
+    let shown = Arc::clone(&terminal);
+    let output = move |stream, text: &str| match &streams {
+        Some(streams) => shown.output(stream, &streams.push(stream, text)),
+        None => shown.output(stream, text),
+    };
     let background = Background::default();
     let guide = setting.guide(broker.clone(), &background);
     let executed = match guide.refuse(&request.program).await {
         Some(outcome) => Ok(outcome),
         None => {
-            let host = ProgramHost::new(Arc::clone(&guide), Arc::new(Nobody), media, output)
-                .for_agent(agent.clone());
-            let executor = &executor;
-            let run = SessionRun { executor, request, session: session.as_deref(), cancel };
+            let person = Arc::new(Person { printer, yes });
+            let watched = Arc::clone(&watch);
+            let host = ProgramHost::new(Arc::clone(&guide), watched, person, media, output);
+            let (watch, broker, executor) = (&*watch, &broker, &executor);
+            let session = session.as_deref();
+            let run = SessionRun { watch, broker, executor, request, session, cancel };
             let ran = agent.run(run, &host).await;
             if own_workspace {
                 agent.note_files().await;
@@ -122,8 +163,19 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     };
     broker.fleet().shut_down().await;
     guide.flush(FLUSH_TIME);
+    if let Some(streams) = held_back {
+        for stream in [OutputStream::Stdout, OutputStream::Stderr] {
+            terminal.output(stream, &streams.finish(stream));
+        }
+    }
     match executed {
-        Ok(outcome) => {
+        Ok(mut outcome) => {
+            if let Some(shield) = &shield {
+                shield.outcome(&mut outcome);
+            }
+            if let Err(error) = agent.keep_tokens().await {
+                outcome.notes.push(format!("pii: {error}"));
+            }
             if json {
                 printer.json(&outcome);
             } else {
@@ -142,7 +194,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     }
 }
 
-fn request(args: RunArgs) -> anyhow::Result<ExecuteRequest> {
+fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<ExecuteRequest> {
     let (name, source) = match (args.code, args.file) {
         (Some(code), _) => ("<code>".to_owned(), code),
         (None, Some(file)) if file != Path::new("-") => {
@@ -161,18 +213,27 @@ fn request(args: RunArgs) -> anyhow::Result<ExecuteRequest> {
             ("<stdin>".to_owned(), source)
         }
     };
-    let limits = Limits {
-        wall_time: args.timeout,
-        cpu_time: args.timeout,
-        memory_bytes: args.memory.saturating_mul(1 << 20),
-        ..Limits::default()
-    };
+    let (mut limits, note) = watch.limits(Some(args.timeout));
+    note.iter().for_each(|note| printer.note(note));
+    if args.timeout > LONGEST {
+        // Refused as a wrong use.
+        limits.wall_time = args.timeout;
+    }
+    if let Some(memory) = args.memory {
+        let memory_bytes = memory.saturating_mul(1 << 20);
+        // Whoever asks for a level means its limits.
+        limits.memory_bytes = match args.isolation {
+            Some(_) => memory_bytes.min(limits.memory_bytes),
+            None => memory_bytes,
+        };
+    }
     let workspace = args.workspace.map(|path| Workspace::open(path, &limits)).transpose()?;
     Ok(ExecuteRequest {
         program: Program { name, source, context: args.context.unwrap_or_default() },
         limits,
         output: if args.json { OutputUse::Kept } else { OutputUse::Streamed },
         workspace,
+        read_only: false,
     })
 }
 
@@ -248,6 +309,41 @@ fn exit(outcome: &Outcome) -> Exit {
         Ending::Failed(_) => Exit::Failure,
         Ending::Limit(..) => Exit::Limit,
         Ending::Cancelled(_) => Exit::Interrupted,
+    }
+}
+
+/// Whoever sits before the terminal, and decides on calls that have to be approved.
+struct Person {
+    printer: Printer,
+    yes: bool,
+}
+
+impl Caller for Person {
+    fn capabilities(&self) -> ClientCapabilities {
+        let mut capabilities = ClientCapabilities::default();
+        if self.yes || io::stdin().is_terminal() {
+            capabilities.elicitation = Some(ElicitationCapability::default());
+        }
+        capabilities
+    }
+
+    fn elicit(
+        &self,
+        server: &str,
+        question: ElicitRequestParams,
+    ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
+        let answer = match question {
+            ElicitRequestParams::FormElicitationParams { message, .. } if server == ASKER => {
+                let allow = self.yes || matches!(self.printer.ask(&message), Ok(Some(true)));
+                let answer = ElicitResult::new(ElicitationAction::Accept);
+                Ok(answer.with_content(json!({ "allow": allow })))
+            }
+            _ => {
+                let message = format!("the server {server:?} asks for input, which narrows run has not");
+                Err(ErrorData::invalid_request(message, None))
+            }
+        };
+        Box::pin(std::future::ready(answer))
     }
 }
 

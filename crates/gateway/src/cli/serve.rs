@@ -61,11 +61,11 @@ pub(crate) async fn run(
     let broker = setting.broker()?;
     let state = setting.state()?;
     let principal = setting.principal(args.agent.as_deref())?;
-    let limits = setting.config.limits.clone();
     let background = Background::default();
     let guide = setting.guide(broker.clone(), &background);
     let ledger = setting.ledger(&background);
-    let gateway = Gateway::new(guide, ledger, limits, state, principal, args.surface);
+    state.keep_house();
+    let gateway = Gateway::new(guide, ledger, state, principal, args.surface);
     let stop = CancellationToken::new();
     tokio::spawn(wait_for_signal(stop.clone()));
     let status = StatusFile::new(&setting.places);

@@ -186,8 +186,8 @@ impl Desk {
         let background = Background::default();
         let guide = self.setting.guide(self.broker.clone(), &background);
         let media = Arc::new(Media::new(None));
-        let host = ProgramHost::new(guide, Arc::new(Nobody), media, |_, _| ())
-            .for_agent(self.agent.clone());
+        let watch = self.agent.watch(self.agent.level(None)?);
+        let host = ProgramHost::new(guide, watch, Arc::new(Nobody), media, |_, _| ());
         let mode = if record { TrialMode::Record } else { TrialMode::Replay };
         let mut reports = Vec::new();
         for name in names {

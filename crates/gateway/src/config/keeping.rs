@@ -30,6 +30,8 @@ pub(crate) struct AgentEntry {
     pub(crate) principal: Principal,
     /// What it shows over HTTP.
     pub(crate) key: Option<Template>,
+    /// The isolation level of its programs.
+    pub(crate) isolation: Option<String>,
 }
 
 impl Default for Keeping {
@@ -93,6 +95,7 @@ impl AgentEntry {
         let mut section =
             Section::open(&field.node, path.clone(), field.at, Manner::Strict, problems)?;
         let key = section.template("key");
+        let isolation = section.string("isolation");
         let home = section.string("home").unwrap_or_else(|| field.name.clone());
         let mut principal = Principal::new(field.name.clone(), home);
         for (namespace, access) in section.map("may") {
@@ -110,7 +113,7 @@ impl AgentEntry {
             section.complain_here(message);
         }
         section.finish();
-        Some(Self { principal, key })
+        Some(Self { principal, key, isolation })
     }
 }
 

@@ -64,6 +64,22 @@ impl Node {
         }
     }
 
+    /// The value as JSON has it.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Null | Value::Date => serde_json::Value::Null,
+            Value::Bool(value) => (*value).into(),
+            Value::Integer(number) => (*number).into(),
+            Value::Float(number) => (*number).into(),
+            Value::String(text) => text.as_str().into(),
+            Value::Array(items) => items.iter().map(Self::to_json).collect(),
+            Value::Table(fields) => {
+                let fields = fields.iter().map(|field| (field.name.clone(), field.node.to_json()));
+                serde_json::Value::Object(fields.collect())
+            }
+        }
+    }
+
     pub(crate) fn as_bool(&self) -> Option<bool> {
         match self.value {
             Value::Bool(value) => Some(value),

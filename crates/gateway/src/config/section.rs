@@ -150,6 +150,82 @@ impl<'a> Section<'a> {
         map
     }
 
+    /// Each table of an array of tables: `[[policy.rules]]`.
+    pub(crate) fn each(&mut self, name: &'static str, mut read: impl FnMut(&mut Section<'_>)) {
+        let Some(field) = self.take(name) else { return };
+        let Value::Array(items) = &field.node.value else {
+            return self.complain(name, must_be("an array of tables", &field.node));
+        };
+        for (number, item) in items.iter().enumerate() {
+            let path = format!("{}[{number}]", key_path(&self.path, name));
+            let section = Section::open(item, path, item.at, self.manner, self.problems);
+            if let Some(mut section) = section {
+                read(&mut section);
+                section.finish();
+            }
+        }
+    }
+
+    /// Each table of a table of tables, with its name: `[isolation.levels.NAME]`.
+    pub(crate) fn entries(
+        &mut self,
+        name: &'static str,
+        mut read: impl FnMut(&str, &mut Section<'_>),
+    ) {
+        let Some(field) = self.take(name) else { return };
+        let Some(fields) = field.node.fields() else {
+            return self.complain(name, must_be("a table of tables", &field.node));
+        };
+        for entry in fields {
+            let path = key_path(&key_path(&self.path, name), &entry.name);
+            let section = Section::open(&entry.node, path, entry.at, self.manner, self.problems);
+            if let Some(mut section) = section {
+                read(&entry.name, &mut section);
+                section.finish();
+            }
+        }
+    }
+
+    /// The name of a table in an array; without one it is a mistake.
+    pub(crate) fn named(&mut self) -> Option<String> {
+        if !self.has("name") {
+            self.complain("name", "is missing; it is told to whoever the rule stops");
+        }
+        self.string("name")
+    }
+
+    /// Names with whole numbers.
+    pub(crate) fn counts(
+        &mut self,
+        name: &'static str,
+        range: RangeInclusive<u32>,
+    ) -> BTreeMap<String, u32> {
+        let mut counts = BTreeMap::new();
+        for (key, value) in self.values(name) {
+            let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+            match number.filter(|number| range.contains(number)) {
+                Some(number) => _ = counts.insert(key, number),
+                None => {
+                    let (least, most) = (range.start(), range.end());
+                    let message =
+                        format!("says of {key} what is no whole number from {least} to {most}");
+                    self.complain(name, message);
+                }
+            }
+        }
+        counts
+    }
+
+    /// Names with values of any kind.
+    pub(crate) fn values(&mut self, name: &'static str) -> BTreeMap<String, serde_json::Value> {
+        let Some(field) = self.take(name) else { return BTreeMap::new() };
+        let Some(entries) = field.node.fields() else {
+            self.complain(name, must_be("a table", &field.node));
+            return BTreeMap::new();
+        };
+        entries.iter().map(|entry| (entry.name.clone(), entry.node.to_json())).collect()
+    }
+
     pub(crate) fn boolean(&mut self, name: &'static str) -> Option<bool> {
         let field = self.take(name)?;
         let value = field.node.as_bool();

@@ -9,7 +9,7 @@ use std::{
 
 use narrows_model::{Expose, Limits, ServerSpec};
 
-use super::{ConfigError, ConfigSource, Keeping, Syntax, tables};
+use super::{ConfigError, ConfigSource, Keeping, SafetyConfig, Syntax, tables};
 
 /// A configuration larger than this is some other file. (Claude Code keeps megabytes in its own.)
 const MOST_BYTES: u64 = 64 << 20;
@@ -29,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) http: HttpSettings,
     pub(crate) discovery: Discovery,
     pub(crate) keeping: Keeping,
+    pub(crate) safety: SafetyConfig,
 }
 
 /// What applies to servers that do not say otherwise.

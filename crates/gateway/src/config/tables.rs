@@ -1,5 +1,5 @@
 //! Reads the tables of a configuration: `[servers]`, `[defaults]`, `[limits]`, `[http]`,
-//! `[discovery]`; those of what lasts are in `keeping`.
+//! `[discovery]`; those of what lasts are in `keeping`, those of safety in `safety`.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -11,7 +11,7 @@ use narrows_model::Limits;
 
 use super::{
     AgentEntry, Config, Defaults, Discovery, Field, HttpSettings, Keeping, Manner, Node, Position,
-    Problem, Section, ServerEntry,
+    Problem, SafetyConfig, Section, ServerEntry,
     entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS},
     name::valid_name,
     problem::key_path,
@@ -30,6 +30,7 @@ pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
         config.http = http(&mut file);
         config.discovery = discovery(&mut file);
         config.keeping = Keeping::read(&mut file);
+        config.safety = SafetyConfig::read(&mut file, directory);
         // Known, and tables; their entries are read below.
         file.section("servers");
         file.section("agents");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use narrows_engine::{Background, Guide, GuideSettings, ledger::Ledger};
-use narrows_model::{Connection, Limits, Principal, ServerSpec, StdioSpec, Template};
+use narrows_model::{Connection, Principal, ServerSpec, StdioSpec, Template};
 use rmcp::ServiceExt;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -37,7 +37,6 @@ pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit
     let gateway = Gateway::new(
         Arc::new(guide),
         ledger,
-        Limits::default(),
         app::state(&places, &Config::default())?,
         Principal::local(),
         Surface::Core,

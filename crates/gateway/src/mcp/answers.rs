@@ -16,6 +16,7 @@ use super::{
     gateway::Gateway,
     keeping,
     own_tools::OwnTool,
+    privacy,
 };
 use crate::stats;
 
@@ -30,7 +31,7 @@ pub(super) async fn answer(
     let kind = if tool.runs_code() { Kind::Run } else { Kind::Lookup };
     let written = format!("{}{}", tool.name(), Value::Object(arguments.clone()));
     let tab = gateway.ledger.open(kind, &written);
-    let result = match tool {
+    let mut result = match tool {
         OwnTool::SearchTools => search_tools(gateway, &agent, arguments).await,
         OwnTool::GetToolDefinition => get_tool_definition(gateway, &agent, arguments).await,
         OwnTool::GetExecutionStats => execution_stats(gateway),
@@ -39,14 +40,24 @@ pub(super) async fn answer(
         OwnTool::ListSkills => keeping::list_skills(gateway, &agent, arguments).await,
         OwnTool::WriteWorkspaceFile => keeping::write_file(&agent, arguments).await,
         OwnTool::ReadWorkspaceFile => keeping::read_file(&agent, arguments),
+        OwnTool::SanitizePii => privacy::sanitize(&agent, arguments),
+        OwnTool::RestorePii => privacy::restore(&agent, arguments).await,
         OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
         OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
             Ok(request) => {
-                code::execute(Arc::clone(gateway), agent, request, client, Arc::clone(&tab)).await?
+                code::execute(Arc::clone(gateway), agent.clone(), request, client, Arc::clone(&tab)).await?
             }
             Err(mistake) => failed(mistake),
         },
     };
+    // What programs give is protected by the watch over their run.
+    if tool != OwnTool::RestorePii && !tool.runs_code() {
+        let shield = agent.shield();
+        shield.result(&mut result);
+        if let Err(error) = agent.keep_tokens().await {
+            tracing::warn!("{error}");
+        }
+    }
     tab.close(&result_text(&result), result.is_error != Some(true));
     Ok(result)
 }
@@ -56,8 +67,12 @@ async fn search_tools(
     agent: &Agent,
     arguments: Map<String, Value>,
 ) -> CallToolResult {
+    let watch = match agent.level(None) {
+        Ok(level) => agent.watch(level),
+        Err(error) => return failed(error.to_string()),
+    };
     match read::<SearchRequest>(arguments) {
-        Ok(request) => said(gateway.guide.search(&request, Some(agent)).await.text()),
+        Ok(request) => said(gateway.guide.search(&request, &watch).await.text()),
         Err(mistake) => failed(mistake),
     }
 }

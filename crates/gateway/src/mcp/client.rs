@@ -1,7 +1,10 @@
 //! The client of a session, as those see it who work for it.
 
 use futures::future::BoxFuture;
-use narrows_engine::upstream::{Caller, Progress};
+use narrows_engine::{
+    safety::Shield,
+    upstream::{Caller, Progress},
+};
 use narrows_model::OutputStream;
 use rmcp::{
     ErrorData,
@@ -28,27 +31,44 @@ pub(super) struct Client {
     events: mpsc::UnboundedSender<Event>,
     session: u64,
     capabilities: ClientCapabilities,
+    /// Its model may read all that it is told.
+    shield: Shield,
 }
 
 impl Client {
     pub(super) fn new(
         session: u64,
         capabilities: Option<ClientCapabilities>,
+        shield: Shield,
     ) -> (Self, mpsc::UnboundedReceiver<Event>) {
         let (events, receiver) = mpsc::unbounded_channel();
         let mut capabilities = capabilities.unwrap_or_default();
         // What we do not pass on, a server shall not count on.
         capabilities.extensions = None;
-        (Self { events, session, capabilities }, receiver)
+        (Self { events, session, capabilities, shield }, receiver)
     }
 
-    pub(super) fn output(&self, stream: OutputStream, text: &str) {
-        self.tell(Event::Output(stream, text.to_owned()));
+    /// Something was printed; it is protected already.
+    pub(super) fn output(&self, stream: OutputStream, text: String) {
+        if !text.is_empty() {
+            self.tell(Event::Output(stream, text));
+        }
     }
 
     fn tell(&self, event: Event) {
         // The client is gone, and soon the work is.
         let _ = self.events.send(event);
+    }
+
+    /// What a model is asked, as it may read it.
+    fn protected(&self, request: CreateMessageRequestParams) -> CreateMessageRequestParams {
+        let Ok(mut value) = serde_json::to_value(&request) else { return request };
+        for part in ["messages", "systemPrompt"] {
+            if let Some(part) = value.get_mut(part) {
+                self.shield.json(part);
+            }
+        }
+        serde_json::from_value(value).unwrap_or(request)
     }
 
     async fn ask<T>(&self, event: impl FnOnce(Answer<T>) -> Event) -> Result<T, ErrorData> {
@@ -74,12 +94,16 @@ impl Caller for Client {
         self.capabilities.clone()
     }
 
-    fn progress(&self, _server: &str, progress: Progress) {
+    fn progress(&self, _server: &str, mut progress: Progress) {
+        if let Some(message) = &mut progress.message {
+            self.shield.replace(message);
+        }
         self.tell(Event::Progress(progress));
     }
 
     fn log(&self, server: &str, mut message: LoggingMessageNotificationParam) {
         message.logger.get_or_insert_with(|| server.to_owned());
+        self.shield.json(&mut message.data);
         self.tell(Event::Log(message));
     }
 
@@ -104,6 +128,6 @@ impl Caller for Client {
             let refused = Err(unsupported(server, "a completion by the model (sampling)"));
             return Box::pin(std::future::ready(refused));
         }
-        Box::pin(self.ask(|answer| Event::Sample(Box::new(request), answer)))
+        Box::pin(self.ask(|answer| Event::Sample(Box::new(self.protected(request)), answer)))
     }
 }

@@ -6,9 +6,10 @@ use narrows_engine::{
     ExecuteRequest, OutputUse, ProgramHost,
     ledger::Tab,
     media::{Media, Shown},
+    safety::Mode,
     state::{Agent, SessionRun, StateError},
 };
-use narrows_model::{Limits, Outcome, Program};
+use narrows_model::{Outcome, OutputStream, Program};
 use narrows_sandbox::Workspace;
 use rmcp::{
     ErrorData,
@@ -19,8 +20,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::{client::Client, gateway::Gateway};
 
-/// What a model is shown of each stream.
-const SHOWN_BYTES: usize = 64 << 10;
 /// Where models put the code when they forget the name.
 const OTHER_NAMES: [&str; 10] = [
     "python",
@@ -44,6 +43,8 @@ pub(super) struct CodeRequest {
     pub(super) timeout: Option<Duration>,
     /// The session whose variables the program sees.
     pub(super) session: Option<String>,
+    /// A stricter isolation level than the caller's own.
+    pub(super) isolation: Option<String>,
     pub(super) corrections: Vec<String>,
 }
 
@@ -77,10 +78,15 @@ impl CodeRequest {
             Some(Value::Number(id)) => Some(id.to_string()),
             Some(_) => return Err("\"session_id\" is not a string".into()),
         };
+        let isolation = match arguments.remove("isolation") {
+            None | Some(Value::Null) => None,
+            Some(Value::String(level)) => Some(level).filter(|level| !level.is_empty()),
+            Some(_) => return Err("\"isolation\" is not the name of a level".into()),
+        };
         for unknown in arguments.keys() {
             corrections.push(format!("{unknown:?} is no parameter, and was ignored"));
         }
-        Ok(Self { code, context, timeout, session, corrections })
+        Ok(Self { code, context, timeout, session, isolation, corrections })
     }
 }
 
@@ -167,30 +173,41 @@ fn is_prose(line: &str) -> bool {
 pub(super) async fn execute(
     gateway: Arc<Gateway>,
     agent: Agent,
-    request: CodeRequest,
+    mut request: CodeRequest,
     client: Arc<Client>,
     tab: Arc<Tab>,
 ) -> Result<CallToolResult, ErrorData> {
-    let workspace = match agent.workspace() {
-        Ok(workspace) => workspace,
+    let prepared = agent
+        .level(request.isolation.as_deref())
+        .and_then(|level| Ok((agent.watch(level), agent.workspace()?)));
+    let (watch, workspace) = match prepared {
+        Ok(prepared) => prepared,
         Err(error) => return Ok(refused(&error)),
     };
-    let media = Arc::new(Media::new(Some(Arc::clone(&workspace))));
-    let printer = Arc::clone(&client);
+    let (seen_workspace, read_only) = watch.workspace(Some(Arc::clone(&workspace)));
+    let media = Arc::new(Media::new(seen_workspace.clone()));
+    let streams = Arc::new(watch.shield().streams());
+    let (printer, printed) = (Arc::clone(&client), Arc::clone(&streams));
     let guide = Arc::clone(&gateway.guide);
-    let host = ProgramHost::new(guide, client, Arc::clone(&media), move |stream, text| {
-        printer.output(stream, text);
-    });
-    let host = host.counting(tab).for_agent(agent.clone());
-    let limits = match request.timeout {
-        Some(wall_time) => Limits { wall_time, cpu_time: wall_time, ..gateway.limits.clone() },
-        None => gateway.limits.clone(),
-    };
+    let output = move |stream, text: &str| printer.output(stream, printed.push(stream, text));
+    let host =
+        ProgramHost::new(guide, Arc::clone(&watch), client.clone(), Arc::clone(&media), output);
+    let host = host.counting(tab);
+    let (limits, note) = watch.limits(request.timeout);
+    request.corrections.extend(note);
+    let mut context = Value::Object(request.context);
+    if watch.shield().mode() == Mode::Strict {
+        watch.shield().json(&mut context);
+    }
     let run = ExecuteRequest {
-        program: Program { context: request.context, ..Program::new(request.code) },
+        program: Program {
+            context: context.as_object().cloned().unwrap_or_default(),
+            ..Program::new(request.code)
+        },
         limits,
         output: OutputUse::Kept,
-        workspace: Some(Arc::clone(&workspace)),
+        workspace: seen_workspace,
+        read_only,
     };
     let outcome = match gateway.guide.refuse(&run.program).await {
         Some(outcome) => Ok(outcome),
@@ -198,17 +215,35 @@ pub(super) async fn execute(
             let executor = gateway.executor().map_err(|error| internal(&error))?;
             let session = request.session.as_deref();
             let cancel = CancellationToken::new();
-            let run = SessionRun { executor: &executor, request: run, session, cancel };
+            let (watch, broker) = (&*watch, &gateway.broker);
+            let executor = &executor;
+            let run = SessionRun { watch, broker, executor, request: run, session, cancel };
             agent.run(run, &host).await
         }
     };
     let mut outcome = match outcome {
         Ok(outcome) => outcome,
         // Busy, or asked for something impossible: the model can mend that.
-        Err(error) => return Ok(refused(&error)),
+        Err(error) => {
+            let mut refused = refused(&error);
+            watch.shield().result(&mut refused);
+            return Ok(refused);
+        }
     };
     outcome.notes.splice(0..0, request.corrections);
-    let answer = answer(outcome, media.take_shown(), &workspace);
+    for stream in [OutputStream::Stdout, OutputStream::Stderr] {
+        client.output(stream, streams.finish(stream));
+    }
+    // Before anything is cut, so that no half of a value is left.
+    watch.shield().outcome(&mut outcome);
+    if let Err(error) = agent.keep_tokens().await {
+        outcome.notes.push(format!("pii: {error}"));
+    }
+    let mut answer = answer(outcome, media.take_shown(), &workspace, watch.level().shown_bytes);
+    watch.shield().result(&mut answer);
+    if let Err(error) = agent.keep_tokens().await {
+        tracing::warn!("{error}");
+    }
     // What was cut went into the workspace just now.
     agent.note_files().await;
     Ok(answer)
@@ -223,10 +258,15 @@ fn internal(error: &dyn std::error::Error) -> ErrorData {
 }
 
 /// An outcome as a client reads it: text for a model, structure for a program.
-fn answer(mut outcome: Outcome, shown: Vec<Shown>, workspace: &Arc<Workspace>) -> CallToolResult {
+fn answer(
+    mut outcome: Outcome,
+    shown: Vec<Shown>,
+    workspace: &Arc<Workspace>,
+    most_bytes: usize,
+) -> CallToolResult {
     for stream in ["stdout", "stderr"] {
         let text = if stream == "stdout" { &mut outcome.stdout } else { &mut outcome.stderr };
-        if let Some(note) = cut(text, stream, workspace) {
+        if let Some(note) = cut(text, stream, workspace, most_bytes) {
             outcome.notes.push(note);
         }
     }
@@ -254,13 +294,18 @@ fn answer(mut outcome: Outcome, shown: Vec<Shown>, workspace: &Arc<Workspace>) -
 }
 
 /// Keeps all of a long stream in the workspace, and the beginning in the answer.
-fn cut(text: &mut String, stream: &str, workspace: &Arc<Workspace>) -> Option<String> {
-    if text.len() <= SHOWN_BYTES {
+fn cut(
+    text: &mut String,
+    stream: &str,
+    workspace: &Arc<Workspace>,
+    most_bytes: usize,
+) -> Option<String> {
+    if text.len() <= most_bytes {
         return None;
     }
     let size = text.len();
     let kept = narrows_engine::keep_text(workspace, stream, text.as_str()).ok();
-    text.truncate(text.floor_char_boundary(SHOWN_BYTES));
+    text.truncate(text.floor_char_boundary(most_bytes));
     Some(match kept {
         Some(name) => format!(
             "{stream}: shown are the first {} of {size} bytes; all of it is in /workspace/{name}",

@@ -8,7 +8,7 @@ use narrows_engine::{
     ledger::Ledger,
     state::{Agent, State},
 };
-use narrows_model::{Limits, Principal};
+use narrows_model::Principal;
 use narrows_sandbox::SandboxConfig;
 
 use super::{parked::Parked, passthrough::Passthrough};
@@ -30,7 +30,6 @@ pub(crate) struct Gateway {
     pub(super) ledger: Arc<Ledger>,
     pub(super) passthrough: Passthrough,
     pub(super) executor: Mutex<Option<Arc<Executor>>>,
-    pub(super) limits: Limits,
     state: Arc<State>,
     /// Whoever asks without saying who it is.
     principal: Arc<Principal>,
@@ -42,7 +41,6 @@ impl Gateway {
     pub(crate) fn new(
         guide: Arc<Guide>,
         ledger: Arc<Ledger>,
-        limits: Limits,
         state: Arc<State>,
         principal: Principal,
         surface: Surface,
@@ -54,7 +52,6 @@ impl Gateway {
             guide,
             ledger,
             executor: Mutex::new(None),
-            limits,
             state,
             principal: Arc::new(principal),
             surface,

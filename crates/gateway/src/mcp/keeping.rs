@@ -2,6 +2,7 @@
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use narrows_engine::{
+    policy::WorkspaceUse,
     skills::{ListedSkill, SkillDraft},
     state::{Agent, Encoding, FileContent, ReadRequest, StateError},
 };
@@ -126,6 +127,10 @@ pub(crate) fn skill_line(skill: &ListedSkill) -> String {
 
 pub(super) async fn write_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let WriteRequest { path, content, encoding, namespace } = or_failed!(read(arguments));
+    let level = or_failed!(agent.level(None));
+    if level.workspace != WorkspaceUse::Write {
+        return failed(format!("at the isolation level {:?} nothing is written", level.name));
+    }
     let bytes = or_failed!(bytes_of(content, encoding));
     let written = or_failed!(agent.write_file(&path, &bytes, namespace.as_deref()).await);
     let text = format!("wrote {} bytes to /workspace/{}", written.bytes, written.path);
@@ -146,7 +151,7 @@ fn bytes_of(content: Value, encoding: Option<Encoding>) -> Result<Vec<u8>, Strin
 
 pub(super) fn read_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let request: ReadRequest = or_failed!(read(arguments));
-    let file = or_failed!(agent.read_file(&request));
+    let file = or_failed!(agent.read_file(&request, Some(&agent.shield())));
     let about = about(&file);
     let FileContent { content, encoding, media_type, .. } = file;
     let is_whole = about.get("next_offset").is_none() && about["offset"] == 0;

@@ -14,6 +14,7 @@ mod keeping;
 mod own_tools;
 mod parked;
 mod passthrough;
+mod privacy;
 mod session;
 
 pub(crate) mod http;

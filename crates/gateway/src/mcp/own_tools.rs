@@ -19,12 +19,14 @@ pub(super) enum OwnTool {
     WriteWorkspaceFile,
     ReadWorkspaceFile,
     ListWorkspaceFiles,
+    SanitizePii,
+    RestorePii,
     GetExecutionStats,
 }
 
 impl OwnTool {
     /// In the order in which they are listed; those of the core come first.
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::ExecuteCode,
         Self::SearchTools,
         Self::GetToolDefinition,
@@ -35,6 +37,8 @@ impl OwnTool {
         Self::WriteWorkspaceFile,
         Self::ReadWorkspaceFile,
         Self::ListWorkspaceFiles,
+        Self::SanitizePii,
+        Self::RestorePii,
         Self::GetExecutionStats,
     ];
     const CORE: usize = 3;
@@ -56,6 +60,8 @@ impl OwnTool {
             Self::WriteWorkspaceFile => "write_workspace_file",
             Self::ReadWorkspaceFile => "read_workspace_file",
             Self::ListWorkspaceFiles => "list_workspace_files",
+            Self::SanitizePii => "sanitize_pii",
+            Self::RestorePii => "restore_pii",
             Self::GetExecutionStats => "get_execution_stats",
         }
     }
@@ -75,6 +81,7 @@ impl OwnTool {
             Self::WriteWorkspaceFile => write_workspace_file(),
             Self::ReadWorkspaceFile => read_workspace_file(),
             Self::ListWorkspaceFiles => list_workspace_files(),
+            Self::SanitizePii | Self::RestorePii => pii(self.name()),
             Self::GetExecutionStats => get_execution_stats(),
         }
     }
@@ -118,6 +125,7 @@ fn execute(name: &str) -> Value {
                 "context": {"type": "object", "description": "variables for the code"},
                 "timeout": {"type": "number", "description": "seconds, 1 to 120; default 30"},
                 "session_id": {"type": "string", "description": "keeps variables for later calls"},
+                "isolation": {"type": "string", "description": "a stricter level, as hardened"},
             },
             "required": ["code"],
         },
@@ -269,6 +277,31 @@ fn list_workspace_files() -> Value {
         "title": "List files",
         "description": "Files of the workspace. Example: {\"pattern\": \"*.csv\"}",
         "inputSchema": {"type": "object", "properties": {"pattern": {"type": "string"}}},
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+fn pii(name: &str) -> Value {
+    let (title, description) = match name {
+        "sanitize_pii" => (
+            "Hide personal data",
+            "Put tokens in the place of personal data. \
+             Example: {\"text\": \"Write to a@example.com\"}",
+        ),
+        _ => (
+            "Show personal data",
+            "What tokens stand for, where that is allowed. \
+             Example: {\"text\": \"Write to [EMAIL_abc]\"}",
+        ),
+    };
+    json!({
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}, "data": {"description": "or any JSON"}},
+        },
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
     })
 }

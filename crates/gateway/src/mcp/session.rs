@@ -9,10 +9,13 @@ use std::{
 };
 
 use narrows_engine::{
+    broker::CallError,
     catalog::Tool as CatalogTool,
     ledger::definition_text,
     nearest,
-    upstream::{Caller, Change, Era},
+    safety::{Shield, Watch},
+    state::Agent,
+    upstream::{Caller, Change, Era, UpstreamError},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -35,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     answers,
     changes::Changes,
+    client::Client,
     conversation::{Turn, Work},
     gateway::Gateway,
     http,
@@ -91,9 +95,11 @@ impl Session {
         }
     }
 
-    fn tools(&self) -> Vec<Tool> {
+    /// Our own tools, and those of servers that are passed through.
+    fn tools(&self, is_visible: &dyn Fn(&CatalogTool) -> bool) -> Vec<Tool> {
         let mut tools = own_tools::tools(self.gateway.surface);
-        for (name, tool) in self.gateway.passthrough.tools(&tools) {
+        let passed = self.gateway.passthrough.tools(&tools).into_iter();
+        for (name, tool) in passed.filter(|(_, tool)| is_visible(tool)) {
             // The definition as its server wrote it, as far as the protocol's types go.
             if let Ok(mut definition) = serde_json::from_value::<Tool>(tool.raw.clone()) {
                 definition.name = name.into();
@@ -116,7 +122,8 @@ impl Session {
         let key = self.ledger_key(context);
         let agent = self.gateway.agent(http::principal(context));
         let arguments = params.arguments.unwrap_or_default();
-        let work = Work::start(context, self.number, move |client| async move {
+        let shield = agent.shield();
+        let work = Work::start(context, self.number, shield, move |client| async move {
             let gateway = &session.gateway;
             let result = answers::answer(gateway, agent, own, arguments, client).await?;
             gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
@@ -134,8 +141,21 @@ impl Session {
         let tool = self.passed_tool(&params.name).await?;
         params.meta = None;
         params.name = tool.id.tool.clone().into();
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        Ok(self.pass(Some(tool.id.server.clone()), None, request, context))
+        let agent = self.gateway.agent(http::principal(context));
+        let level = agent.level(None).map_err(|error| invalid(&error))?;
+        let watch = agent.watch(level);
+        let gateway = Arc::clone(&self.gateway);
+        let asks_itself = is_modern(context);
+        let shield = watch.shield().clone();
+        Ok(Work::start(context, self.number, shield, move |client| async move {
+            let passed = pass_tool(&gateway, &watch, &tool, params, asks_itself, client).await;
+            // A tool that was not called is an answer that a model can read.
+            let passed = passed.or_else(|error| match error {
+                CallError::Upstream(error) => Err(watch.shield().error(of_upstream(error))),
+                other => Ok(of_result(answers::failed(other.to_string()))),
+            });
+            protected(watch.agent(), watch.shield(), passed).await
+        }))
     }
 
     /// Whose session this is, for the ledger. Requests of the newer protocol have no session, so
@@ -150,7 +170,7 @@ impl Session {
 
     /// What this client's model reads of all tools that it is shown.
     fn definitions(&self) -> String {
-        let definitions = self.tools().into_iter().filter_map(|tool| {
+        let definitions = self.tools(&|_| true).into_iter().filter_map(|tool| {
             let raw = serde_json::to_value(&tool).ok()?;
             Some(definition_text(&tool.name, &raw))
         });
@@ -177,35 +197,26 @@ impl Session {
         Err(ErrorData::invalid_params(format!("there is no tool {name:?}{hint}"), None))
     }
 
-    /// Passes a request on, to a server or to whoever has an item.
+    /// Passes a request on, to whoever has an item.
     fn pass(
         &self,
-        server: Option<String>,
-        item: Option<Item>,
+        item: Item,
         request: ClientRequest,
         context: &RequestContext<RoleServer>,
     ) -> ClientWork {
         let gateway = Arc::clone(&self.gateway);
         // If both sides speak the newer protocol, questions and answers pass as they are.
         let asks_itself = is_modern(context);
-        Work::start(context, self.number, |client| async move {
-            let servers = match (server, item) {
-                (Some(server), _) => vec![server],
-                (None, Some(item)) => gateway.passthrough.owners(&item),
-                (None, None) => Vec::new(),
-            };
+        let agent = gateway.agent(http::principal(context));
+        let shield = agent.shield();
+        Work::start(context, self.number, shield, move |client| async move {
             let mut refusal = ErrorData::invalid_params("no server has it", None);
-            for server in servers {
+            for server in gateway.passthrough.owners(&item) {
                 let client: Arc<dyn Caller> = Arc::clone(&client) as _;
-                let passed = if asks_itself && gateway.broker.fleet().era(&server) == Era::Discover
-                {
-                    gateway.broker.fleet().request(&server, request.clone(), client).await
-                } else {
-                    gateway.broker.pass(&server, request.clone(), client).await
-                };
-                match passed {
-                    Ok(result) => return Ok(result),
-                    Err(error) => refusal = of_upstream(error),
+                let sent = send(&gateway, &server, request.clone(), asks_itself, client).await;
+                match sent {
+                    Ok(result) => return protected(&agent, &agent.shield(), Ok(result)).await,
+                    Err(error) => refusal = agent.shield().error(of_upstream(error)),
                 }
             }
             Err(refusal)
@@ -273,6 +284,84 @@ impl Session {
     }
 }
 
+/// Sends a request to a server. If both sides speak the newer protocol, questions and answers pass
+/// as they are.
+async fn send(
+    gateway: &Gateway,
+    server: &str,
+    request: ClientRequest,
+    asks_itself: bool,
+    client: Arc<dyn Caller>,
+) -> Result<ServerResult, UpstreamError> {
+    if asks_itself && gateway.broker.fleet().era(server) == Era::Discover {
+        gateway.broker.fleet().request(server, request, client).await
+    } else {
+        gateway.broker.pass(server, request, client).await
+    }
+}
+
+/// Calls a tool that the client sees as it is, under the same rules as a program's calls.
+async fn pass_tool(
+    gateway: &Gateway,
+    watch: &Watch,
+    tool: &CatalogTool,
+    mut params: CallToolRequestParams,
+    asks_itself: bool,
+    client: Arc<Client>,
+) -> Result<ServerResult, CallError> {
+    let arguments = params.arguments.take().unwrap_or_default();
+    let mut admitted = watch.admit(tool, arguments, client.as_ref()).await?;
+    params.arguments = Some(std::mem::take(&mut admitted.arguments));
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+    let sent = send(gateway, &tool.id.server, request, asks_itself, client).await;
+    match sent {
+        Ok(ServerResult::CallToolResult(result)) => {
+            watch.returned(admitted, tool, Ok(result)).await.map(of_result)
+        }
+        // It asks something first, or gives something that nobody knows.
+        Ok(other) => Ok(other),
+        Err(error) => watch.returned(admitted, tool, Err(error.into())).await.map(of_result),
+    }
+}
+
+/// What a server says, as a client's model may read it.
+async fn protected(
+    agent: &Agent,
+    shield: &Shield,
+    passed: Result<ServerResult, ErrorData>,
+) -> Result<ServerResult, ErrorData> {
+    let passed = passed.map(|mut result| {
+        match &mut result {
+            ServerResult::CallToolResult(result) => shield.result(result),
+            ServerResult::ReadResourceResult(result) => {
+                result.contents.iter_mut().for_each(|content| shield.resource(content));
+            }
+            ServerResult::CustomResult(result) => shield.json(&mut result.0),
+            ServerResult::GetPromptResult(prompt) => {
+                if let Ok(mut value) = serde_json::to_value(&*prompt) {
+                    shield.json(&mut value);
+                    if let Ok(protected) = serde_json::from_value(value) {
+                        *prompt = protected;
+                    }
+                }
+            }
+            ServerResult::CompleteResult(result) => {
+                result.completion.values.iter_mut().for_each(|value| shield.replace(value));
+            }
+            _ => {}
+        }
+        result
+    });
+    if let Err(error) = agent.keep_tokens().await {
+        tracing::warn!("{error}");
+    }
+    passed
+}
+
+fn invalid(error: &dyn std::error::Error) -> ErrorData {
+    ErrorData::invalid_params(error.to_string(), None)
+}
+
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
@@ -306,14 +395,17 @@ impl ServerHandler for Session {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.gateway.passthrough.ready().await;
-        Ok(ListToolsResult::with_all_items(self.tools()))
+        let agent = self.gateway.agent(http::principal(&context));
+        let level = agent.level(None).map_err(|error| invalid(&error))?;
+        let watch = agent.watch(level);
+        Ok(ListToolsResult::with_all_items(self.tools(&|tool| !watch.hides(tool))))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools().into_iter().find(|tool| tool.name == name)
+        self.tools(&|_| true).into_iter().find(|tool| tool.name == name)
     }
 
     async fn call_tool(
@@ -357,7 +449,7 @@ impl ServerHandler for Session {
             None => {
                 let item = Item::Prompt(request.name.clone());
                 let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(request));
-                self.pass(None, Some(item), request, &context)
+                self.pass(item, request, &context)
             }
         };
         match self.converse(work, &context).await? {
@@ -401,7 +493,7 @@ impl ServerHandler for Session {
             None => {
                 let item = Item::Resource(request.uri.clone());
                 let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(request));
-                self.pass(None, Some(item), request, &context)
+                self.pass(item, request, &context)
             }
         };
         match self.converse(work, &context).await? {
@@ -428,7 +520,7 @@ impl ServerHandler for Session {
             _ => return Ok(CompleteResult::default()),
         };
         let request = ClientRequest::CompleteRequest(CompleteRequest::new(request));
-        let work = self.pass(None, Some(item), request, &context);
+        let work = self.pass(item, request, &context);
         match self.converse(work, &context).await? {
             ServerResult::CompleteResult(result) => Ok(result),
             _ => Err(unexpected()),

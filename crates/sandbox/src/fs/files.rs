@@ -19,6 +19,8 @@ const MOST_OPEN: usize = 256;
 pub(crate) struct FileSystem {
     tmp: MemoryTree,
     workspace: Option<Arc<Workspace>>,
+    /// Nothing in the workspace may change.
+    read_only: bool,
     open: Arc<()>,
 }
 
@@ -41,6 +43,8 @@ pub(super) struct OpenFile {
     content: Content,
     pub(super) readable: bool,
     pub(super) writable: bool,
+    /// Not even its times may change.
+    is_fixed: bool,
     _place: OpenPlace,
 }
 
@@ -82,11 +86,19 @@ impl Stat {
 }
 
 impl FileSystem {
-    pub(crate) fn new(workspace: Option<Arc<Workspace>>, limits: &Limits) -> Self {
-        Self { tmp: MemoryTree::new(limits.tmp_bytes), workspace, open: Arc::default() }
+    pub(crate) fn new(
+        workspace: Option<Arc<Workspace>>,
+        read_only: bool,
+        limits: &Limits,
+    ) -> Self {
+        let tmp = MemoryTree::new(limits.tmp_bytes);
+        Self { tmp, workspace, read_only, open: Arc::default() }
     }
 
-    pub(crate) fn is_of(&self, workspace: Option<&Arc<Workspace>>) -> bool {
+    pub(crate) fn is_of(&self, workspace: Option<&Arc<Workspace>>, read_only: bool) -> bool {
+        if self.read_only != read_only {
+            return false;
+        }
         match (&self.workspace, workspace) {
             (Some(ours), Some(other)) => Arc::ptr_eq(ours, other),
             (ours, other) => ours.is_none() && other.is_none(),
@@ -108,6 +120,12 @@ impl FileSystem {
 
     fn workspace(&self) -> Result<&Arc<Workspace>, ErrorCode> {
         self.workspace.as_ref().ok_or(ErrorCode::NoEntry)
+    }
+
+    /// The workspace, for something that changes it.
+    fn workspace_to_change(&self) -> Result<&Arc<Workspace>, ErrorCode> {
+        let workspace = self.workspace()?;
+        if self.read_only { Err(ErrorCode::ReadOnly) } else { Ok(workspace) }
     }
 
     pub(super) fn stat(&self, path: &VirtualPath, follow: bool) -> Result<Stat, ErrorCode> {
@@ -139,9 +157,16 @@ impl FileSystem {
             self.stat(&path, how.follow)?;
             return Err(ErrorCode::NotDirectory);
         }
+        let is_fixed = self.read_only && matches!(path.place(), Place::Workspace(_));
         let content = match path.place() {
             Place::Workspace(path) => {
-                Content::Disk(Arc::new(self.workspace()?.open_file(&path, how)?))
+                let workspace = match how {
+                    OpenHow { create: false, write: false, truncate: false, .. } => {
+                        self.workspace()?
+                    }
+                    _ => self.workspace_to_change()?,
+                };
+                Content::Disk(Arc::new(workspace.open_file(&path, how)?))
             }
             Place::Tmp(path) => Content::Memory(self.open_in_memory(&path, how)?),
             Place::Root => return Err(ErrorCode::IsDirectory),
@@ -152,6 +177,7 @@ impl FileSystem {
             content,
             readable: how.read,
             writable: how.write,
+            is_fixed,
             _place: place,
         }))
     }
@@ -188,7 +214,7 @@ impl FileSystem {
             Place::Workspace(path) if path.is_empty() && self.workspace.is_some() => {
                 Err(ErrorCode::Exist)
             }
-            Place::Workspace(path) => self.workspace()?.create_folder(&path),
+            Place::Workspace(path) => self.workspace_to_change()?.create_folder(&path),
             Place::Nowhere => Err(ErrorCode::ReadOnly),
         }
     }
@@ -197,7 +223,7 @@ impl FileSystem {
         match path.place() {
             Place::Root => Err(ErrorCode::IsDirectory),
             Place::Tmp(path) => self.tmp.remove_file(&path),
-            Place::Workspace(path) => self.workspace()?.remove_file(&path),
+            Place::Workspace(path) => self.workspace_to_change()?.remove_file(&path),
             Place::Nowhere => Err(ErrorCode::NoEntry),
         }
     }
@@ -206,7 +232,7 @@ impl FileSystem {
         match path.place() {
             Place::Root => Err(ErrorCode::Busy),
             Place::Tmp(path) => self.tmp.remove_folder(&path),
-            Place::Workspace(path) => self.workspace()?.remove_folder(&path),
+            Place::Workspace(path) => self.workspace_to_change()?.remove_folder(&path),
             Place::Nowhere => Err(ErrorCode::NoEntry),
         }
     }
@@ -214,7 +240,9 @@ impl FileSystem {
     pub(super) fn rename(&mut self, from: &VirtualPath, to: &VirtualPath) -> Result<(), ErrorCode> {
         match (from.place(), to.place()) {
             (Place::Tmp(from), Place::Tmp(to)) => self.tmp.rename(&from, &to),
-            (Place::Workspace(from), Place::Workspace(to)) => self.workspace()?.rename(&from, &to),
+            (Place::Workspace(from), Place::Workspace(to)) => {
+                self.workspace_to_change()?.rename(&from, &to)
+            }
             (Place::Nowhere, _) => Err(ErrorCode::NoEntry),
             (_, Place::Nowhere) => Err(ErrorCode::ReadOnly),
             (Place::Root, _) | (_, Place::Root) => Err(ErrorCode::Busy),
@@ -232,7 +260,7 @@ impl FileSystem {
 
     pub(super) fn set_times(&self, path: &VirtualPath, times: Times) -> Result<(), ErrorCode> {
         match path.place() {
-            Place::Workspace(path) => self.workspace()?.set_times(&path, times),
+            Place::Workspace(path) => self.workspace_to_change()?.set_times(&path, times),
             Place::Tmp(path) => {
                 if let (Ok(file), Some(modified)) = (self.tmp.file(&path), times.modified) {
                     file.set_modified(modified);
@@ -286,6 +314,7 @@ impl OpenFile {
 
     pub(super) fn set_times(&self, times: Times) -> Result<(), ErrorCode> {
         match &self.content {
+            _ if self.is_fixed => Err(ErrorCode::ReadOnly),
             Content::Disk(file) => file.set_times(times),
             Content::Memory(file) => {
                 if let Some(modified) = times.modified {

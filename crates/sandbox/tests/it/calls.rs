@@ -23,7 +23,7 @@ async fn run_calls(source: &str) -> (Outcome, TestHost) {
 
 async fn run_calls_within(source: &str, limits: Limits) -> (Outcome, TestHost) {
     let host = TestHost::new();
-    let options = RunOptions { limits, workspace: None };
+    let options = RunOptions { limits, workspace: None, ..RunOptions::default() };
     let outcome = run_with(&format!("{IMPORT}{source}"), &host, options).await;
     (outcome, host)
 }
@@ -728,7 +728,7 @@ async fn the_outcome_tells_how_much_output_was_dropped() {
 async fn the_host_sees_all_output_also_what_is_not_kept() {
     let host = TestHost::new();
     let limits = Limits { output_bytes: 100, ..Limits::default() };
-    let options = RunOptions { limits, workspace: None };
+    let options = RunOptions { limits, workspace: None, ..RunOptions::default() };
     let outcome = run_with("for n in range(50): print('x' * 9)", &host, options).await;
     assert_eq!(outcome.stdout.len(), 100);
     assert_eq!(host.stdout().len(), 500);

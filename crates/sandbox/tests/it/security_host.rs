@@ -457,7 +457,7 @@ result = [sorted(found), texts > 50_000]
 "#
     );
     let limits = Limits::default();
-    let options = RunOptions { limits, workspace: None };
+    let options = RunOptions { limits, workspace: None, ..RunOptions::default() };
     let outcome = run_with(&source, &TestHost::new(), options).await;
     // Only the control, which is hidden as deep as anything: so the walk finds what is there.
     assert_eq!(*value(&outcome), json!([[secrets.len()], true]));

@@ -324,13 +324,18 @@ await asyncio.gather(*[call_mcp_tool("echo", {"n": n}) for n in range(500)])
 "#;
     let host = TestHost::new();
     let limits = Limits { tool_calls: 20, ..Limits::default() };
-    let options = RunOptions { limits: limits.clone(), workspace: None };
+    let options = RunOptions { limits: limits.clone(), workspace: None, ..RunOptions::default() };
     let outcome = run_with(source, &host, options).await;
     assert_eq!(limit(&outcome), LimitKind::ToolCalls);
     assert_eq!(failure(&outcome).kind, "LimitError");
     assert_eq!((outcome.tool_calls, host.calls.lock().unwrap().len()), (20, 20));
     let fine = source.replace("500", "20");
-    let outcome = run_with(&fine, &TestHost::new(), RunOptions { limits, workspace: None }).await;
+    let outcome = run_with(
+        &fine,
+        &TestHost::new(),
+        RunOptions { limits, workspace: None, ..RunOptions::default() },
+    )
+    .await;
     assert!(outcome.is_success());
 }
 
@@ -343,7 +348,9 @@ result = len(await asyncio.gather(*[call_mcp_tool("wait", {"ms": 1}) for n in ra
 "#;
     let host = TestHost::new();
     let limits = Limits { calls_in_flight: 5, ..Limits::default() };
-    let outcome = run_with(source, &host, RunOptions { limits, workspace: None }).await;
+    let outcome =
+        run_with(source, &host, RunOptions { limits, workspace: None, ..RunOptions::default() })
+            .await;
     assert_eq!(*value(&outcome), json!(100));
     assert_eq!(host.most_in_flight.lock().unwrap().1, 5);
 }
@@ -361,7 +368,9 @@ result = answer[2]
 "#;
     let host = TestHost::new();
     let limits = Limits { calls_in_flight: 5, ..Limits::default() };
-    let outcome = run_with(source, &host, RunOptions { limits, workspace: None }).await;
+    let outcome =
+        run_with(source, &host, RunOptions { limits, workspace: None, ..RunOptions::default() })
+            .await;
     assert_eq!(*value(&outcome), json!("7"));
     let most = host.most_in_flight.lock().unwrap().1;
     assert!(most <= 5, "{most} calls were with the host at once");

@@ -24,7 +24,8 @@ fn short() -> Limits {
 }
 
 async fn run_on(host: &TestHost, source: &str) -> Outcome {
-    run_with(source, host, RunOptions { limits: short(), workspace: None }).await
+    run_with(source, host, RunOptions { limits: short(), workspace: None, ..RunOptions::default() })
+        .await
 }
 
 /// The next program runs as if nothing had been.
@@ -205,7 +206,9 @@ result = [numbers, refused]
 "#;
     let host = TestHost::new();
     let limits = Limits { tool_calls: 5, ..short() };
-    let outcome = run_with(source, &host, RunOptions { limits, workspace: None }).await;
+    let outcome =
+        run_with(source, &host, RunOptions { limits, workspace: None, ..RunOptions::default() })
+            .await;
     let refused = "the program reached the limit of 5 tool calls; make fewer calls, or split the \
                    work into several runs";
     assert_eq!(*value(&outcome), json!([[1, 2, 3, 4, 5], [refused, refused, refused]]));

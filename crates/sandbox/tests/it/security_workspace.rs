@@ -834,7 +834,7 @@ def fill():
 result = attempt(fill)
 "#
             ));
-            let options = RunOptions { limits: small(), workspace };
+            let options = RunOptions { limits: small(), workspace, ..RunOptions::default() };
             value(&run_with(&source, &TestHost::new(), options).await).clone()
         }
     };
@@ -845,6 +845,62 @@ result = attempt(fill)
     assert!(results.iter().filter(|result| **result == fits).count() <= 2, "{results:?}");
     assert!(results.iter().filter(|result| **result == FAILED_WRITE).count() >= 3, "{results:?}");
     assert!(size_on_disk(&place.workspace()) <= 1 << 20);
+}
+
+/// Whatever a program tries on a workspace that it may only read, nothing in it changes. The
+/// control does the same where it may write.
+#[tokio::test]
+async fn a_workspace_that_is_only_read_stays_as_it_is() {
+    let source = attempting(
+        r#"
+import os
+def note(mode):
+    with open("own.txt", mode) as file:
+        file.write("changed")
+def touched():
+    with open("own.txt") as file:
+        os.utime(file.fileno(), (7, 7))
+attempts = {
+    "write": lambda: note("w"),
+    "append": lambda: note("a"),
+    "update": lambda: note("r+"),
+    "create": lambda: open("new.txt", "w").close(),
+    "rename": lambda: os.rename("own.txt", "other.txt"),
+    "remove": lambda: os.remove("own.txt"),
+    "folder": lambda: os.mkdir("folder"),
+    "times": lambda: os.utime("own.txt", (7, 7)),
+    "times of what is open": touched,
+    "write_file": lambda: write_file("own.txt", "changed"),
+    "delete_file": lambda: delete_file("own.txt"),
+}
+result = {name: attempt(action)[0] for name, action in attempts.items()}
+seen = open("own.txt").read() if os.path.exists("own.txt") else None
+open("/tmp/scratch", "w").close()
+result["read"] = seen
+"#,
+    );
+    let run = |place: &Neighbours, read_only| {
+        let workspace = Some(Workspace::open(place.workspace(), &small()).unwrap());
+        let options = RunOptions { limits: small(), workspace, read_only };
+        let source = source.clone();
+        async move { value(&run_with(&source, &TestHost::new(), options).await).clone() }
+    };
+    let place = Neighbours::new();
+    let before = fs::metadata(place.workspace().join("own.txt")).unwrap().modified().unwrap();
+    let outcome = run(&place, true).await;
+    let tried = outcome.as_object().unwrap();
+    assert_eq!(tried["read"], "mine");
+    let allowed: Vec<_> = tried.iter().filter(|(_, how)| **how == "allowed").collect();
+    assert!(allowed.is_empty(), "{allowed:?}");
+    let names: Vec<_> = fs::read_dir(place.workspace()).unwrap().collect();
+    assert_eq!(names.len(), 1);
+    let own = place.workspace().join("own.txt");
+    assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
+    assert_eq!(fs::metadata(&own).unwrap().modified().unwrap(), before);
+
+    let control = run(&Neighbours::new(), false).await;
+    let allowed = control.as_object().unwrap().values().filter(|how| **how == "allowed").count();
+    assert!(allowed >= 6, "{control}");
 }
 
 #[tokio::test]

@@ -147,7 +147,12 @@ pub async fn run(source: &str) -> Outcome {
 }
 
 pub async fn run_within(source: &str, limits: Limits) -> Outcome {
-    run_with(source, &TestHost::new(), RunOptions { limits, workspace: None }).await
+    run_with(
+        source,
+        &TestHost::new(),
+        RunOptions { limits, workspace: None, ..RunOptions::default() },
+    )
+    .await
 }
 
 /// Runs a program with a directory as its workspace.
@@ -157,7 +162,8 @@ pub async fn run_in(directory: &Path, source: &str) -> Outcome {
 
 pub async fn run_in_within(directory: &Path, source: &str, limits: Limits) -> Outcome {
     let workspace = Some(Workspace::open(directory, &limits).expect("a workspace"));
-    run_with(source, &TestHost::new(), RunOptions { limits, workspace }).await
+    run_with(source, &TestHost::new(), RunOptions { limits, workspace, ..RunOptions::default() })
+        .await
 }
 
 pub async fn run_with(source: &str, host: &TestHost, options: RunOptions) -> Outcome {

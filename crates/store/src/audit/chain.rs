@@ -1,15 +1,20 @@
-//! The chain of hashes: each entry holds the hash of the one before it, the head that of the last.
+//! The chain of hashes: each entry holds the hash of the one before it, the head that of the last,
+//! and the anchor that of the entry before the first.
 
 use std::fmt::{self, Write as _};
 
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{Audit, sql};
 use crate::database::{Result, Row, Write, args};
 
 /// How many entries are read at once.
-const PAGE: i64 = 1_000;
+pub(super) const PAGE: i64 = 1_000;
+
+/// The action of the entry that moves the beginning of the chain.
+pub(super) const PRUNE: &str = "audit.prune";
 
 /// The hash before the first entry.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -19,12 +24,11 @@ const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000
 pub enum Verification {
     Intact {
         entries: i64,
+        /// The first of them: 1, unless older ones were pruned.
+        first: i64,
     },
     /// The first entry at which something is wrong.
-    Broken {
-        seq: i64,
-        what: Damage,
-    },
+    Broken { seq: i64, what: Damage },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,6 +39,8 @@ pub enum Damage {
     Foreign,
     /// The head was changed, or goes with another last entry.
     Head,
+    /// The beginning was changed: no entry says that the chain was cut off here.
+    Anchor,
 }
 
 impl fmt::Display for Damage {
@@ -44,6 +50,7 @@ impl fmt::Display for Damage {
             Self::Missing => "the entry is missing",
             Self::Foreign => "the entry does not follow the one before it",
             Self::Head => "the entry is not the last one that was noted",
+            Self::Anchor => "the chain was not cut off after this entry",
         })
     }
 }
@@ -90,39 +97,111 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// A place in the chain: an entry, by its number and hash.
+#[derive(PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) seq: i64,
+    hash: String,
+}
+
+/// Where the chain begins and ends, all at one moment.
+#[derive(PartialEq, Eq)]
+pub(super) struct Ends {
+    /// The last entry that was removed; the beginning if none was.
+    anchor: Mark,
+    /// The last entry.
+    pub(super) head: Mark,
+    /// The numbers that there are.
+    oldest: Option<i64>,
+    newest: Option<i64>,
+}
+
 impl Audit<'_> {
     /// Reads the whole chain, as it is at the beginning of this call, and says where it is broken.
     pub async fn verify(&self) -> Result<Verification> {
-        let row = self.database.one(sql::HEAD, args![]).await?;
-        let mut columns = row.columns();
-        let (end, end_hash): (i64, String) = (columns.get()?, columns.get()?);
-        let (oldest, newest): (i64, i64) = (columns.get()?, columns.get()?);
-        if oldest < 1 {
-            return Ok(Verification::Broken { seq: oldest, what: Damage::Foreign });
+        let mut ends = self.ends().await?;
+        loop {
+            let found = self.follow(&ends).await?;
+            if matches!(found, Verification::Intact { .. }) {
+                return Ok(found);
+            }
+            // Entries may have been removed before we came to them. Then it begins elsewhere now.
+            let now = self.ends().await?;
+            if (&now.anchor, now.oldest) == (&ends.anchor, ends.oldest) {
+                return Ok(found);
+            }
+            ends = now;
         }
-        let (mut seq, mut hash) = (0, BEGINNING.to_owned());
-        while seq < end {
-            let rows = self.database.rows(sql::PAGE, args![seq, end, PAGE]).await?;
+    }
+
+    pub(super) async fn ends(&self) -> Result<Ends> {
+        let row = self.database.one(sql::ENDS, args![]).await?;
+        let mut columns = row.columns();
+        Ok(Ends {
+            anchor: Mark { seq: columns.get()?, hash: columns.get()? },
+            head: Mark { seq: columns.get()?, hash: columns.get()? },
+            oldest: columns.get()?,
+            newest: columns.get()?,
+        })
+    }
+
+    async fn follow(&self, ends: &Ends) -> Result<Verification> {
+        let Ends { anchor, head, .. } = ends;
+        let broken = |seq, what| Ok(Verification::Broken { seq, what });
+        if self.noted_anchor(head.seq).await?.as_ref() != Some(anchor) {
+            return broken(anchor.seq, Damage::Anchor);
+        }
+        // Entries that were removed may still be there. They have to lead to those that were not.
+        let first = ends.oldest.unwrap_or(i64::MAX).min(anchor.seq + 1);
+        if first < 1 {
+            return broken(first, Damage::Foreign);
+        }
+        let mut seq = first - 1;
+        let mut hash = match seq {
+            0 => Some(BEGINNING.to_owned()),
+            seq if seq == anchor.seq => Some(anchor.hash.clone()),
+            _ => None,
+        };
+        while seq < head.seq {
+            let rows = self.database.rows(sql::PAGE, args![seq, head.seq, PAGE]).await?;
             if rows.is_empty() {
-                return Ok(Verification::Broken { seq: seq + 1, what: Damage::Missing });
+                return broken(seq + 1, Damage::Missing);
             }
             for row in &rows {
-                match follow(row, seq + 1, &hash)? {
-                    Ok(next) => (seq, hash) = (seq + 1, next),
-                    Err(what) => return Ok(Verification::Broken { seq: seq + 1, what }),
+                match follow(row, seq + 1, hash.as_deref())? {
+                    Ok(next) => (seq, hash) = (seq + 1, Some(next)),
+                    Err(what) => return broken(seq + 1, what),
                 }
             }
         }
-        Ok(match newest > end {
-            true => Verification::Broken { seq: end + 1, what: Damage::Foreign },
-            false if hash != end_hash => Verification::Broken { seq: end, what: Damage::Head },
-            false => Verification::Intact { entries: end },
+        Ok(if ends.newest > Some(head.seq) {
+            Verification::Broken { seq: head.seq + 1, what: Damage::Foreign }
+        } else if hash.as_ref() != Some(&head.hash) {
+            Verification::Broken { seq: head.seq, what: Damage::Head }
+        } else {
+            Verification::Intact { entries: head.seq - first + 1, first }
         })
+    }
+
+    /// The anchor as the chain itself has it: by the last entry that says so.
+    async fn noted_anchor(&self, end: i64) -> Result<Option<Mark>> {
+        let Some(row) = self.database.row(sql::LAST_OF, args![PRUNE, end]).await? else {
+            return Ok(Some(Mark { seq: 0, hash: BEGINNING.to_owned() }));
+        };
+        let details: Value = row.columns().json("audit")?;
+        let mark = (details["seq"].as_i64(), details["hash"].as_str());
+        let (Some(seq), Some(hash)) = mark else { return Ok(None) };
+        Ok(Some(Mark { seq, hash: hash.to_owned() }))
     }
 }
 
-/// The hash of the entry, if it is the one that follows.
-fn follow(row: &Row, seq: i64, before: &str) -> Result<std::result::Result<String, Damage>> {
+/// The hash of the entry, if it is the one that follows. Of the first that is left of those that
+/// were removed the hash before it is not known.
+fn follow(
+    row: &Row,
+    seq: i64,
+    before: Option<&str>,
+) -> Result<std::result::Result<String, Damage>> {
     let mut columns = row.columns();
     let (found, at): (i64, i64) = (columns.get()?, columns.get()?);
     let [principal, namespace, action, target, outcome]: [&str; 5] =
@@ -134,7 +213,7 @@ fn follow(row: &Row, seq: i64, before: &str) -> Result<std::result::Result<Strin
         Err(Damage::Missing)
     } else if hash(previous, found, at, texts) != kept {
         Err(Damage::Changed)
-    } else if previous != before {
+    } else if before.is_some_and(|before| previous != before) {
         Err(Damage::Foreign)
     } else {
         Ok(kept)

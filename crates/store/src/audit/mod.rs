@@ -1,6 +1,8 @@
 //! The audit: who did what, in a chain that shows whether it was tampered with.
 
 mod chain;
+mod export;
+mod retention;
 mod search;
 
 use serde::Serialize;
@@ -9,12 +11,13 @@ use serde_json::{Value, json};
 use crate::{
     database::{Database, Result, Row, Write, args},
     limits::{NAME_BYTES, PATH_BYTES},
-    queries::audit as sql,
+    queries::{ENTRY_BYTES, audit as sql},
     store::now,
 };
 
 pub(crate) use chain::hex;
 pub use chain::{Damage, Verification};
+pub use retention::{AuditSize, Pruned};
 pub use search::Filter;
 
 /// The details of an entry, as JSON. An agent must not fill the audit with what it calls tools
@@ -96,7 +99,7 @@ impl Audit<'_> {
 
     /// How many entries there are.
     pub async fn count(&self) -> Result<i64> {
-        self.database.number(sql::HEAD, args![]).await
+        Ok(self.size().await?.entries)
     }
 }
 
@@ -107,6 +110,7 @@ pub(crate) async fn append(write: &mut Write, entries: &[NewEntry]) -> Result<i6
     let (last, head) = chain::take_head(write, count).await?;
     let mut link = head;
     link.at = link.at.max(now());
+    let mut bytes = 0;
     for (seq, entry) in (last - count + 1..).zip(entries) {
         let details = details(&entry.details);
         let [principal, namespace, action, outcome] =
@@ -115,13 +119,15 @@ pub(crate) async fn append(write: &mut Write, entries: &[NewEntry]) -> Result<i6
         let target = clean(&entry.target, PATH_BYTES);
         let texts = [&principal, &namespace, &action, &target, &outcome, &details];
         let previous = link.next(seq, texts.map(String::as_str));
+        bytes += ENTRY_BYTES + texts.map(String::len).iter().sum::<usize>();
         let args = args![
             seq, link.at, &principal, &namespace, &action, &target, &outcome, &previous,
             &link.hash, &details,
         ];
         write.run(sql::ADD, args).await?;
     }
-    write.run(sql::PUT_HEAD, args![link.at, &link.hash]).await?;
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    write.run(sql::PUT_HEAD, args![link.at, &link.hash, bytes]).await?;
     Ok(last)
 }
 

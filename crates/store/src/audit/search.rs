@@ -74,7 +74,7 @@ impl Audit<'_> {
     }
 
     /// The first entry that is not before the time; past all entries if there is none.
-    async fn first_at(&self, time: Option<i64>) -> Result<Option<i64>> {
+    pub(super) async fn first_at(&self, time: Option<i64>) -> Result<Option<i64>> {
         let Some(time) = time else { return Ok(None) };
         let row = self.database.row(sql::FIRST_AT, args![time]).await?;
         row.map_or(Ok(i64::MAX), |row| row.columns().get()).map(Some)
@@ -127,6 +127,7 @@ mod tests {
             (sql::SEARCH_NAMESPACE_ACTION, "(namespace=? AND action=? AND seq>?"),
             (sql::SEARCH_ACTION, "audit_by_action (action=? AND seq>?"),
             (sql::FIRST_AT, "COVERING INDEX audit_by_time (at>?"),
+            (sql::LAST_OF, "audit_by_action (action=? AND seq<?"),
         ] {
             let explain = AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", query.text()));
             let plan = sqlx::query(explain).fetch_all(&mut connection).await.unwrap();

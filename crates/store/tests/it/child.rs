@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_store::{NewEntry, Place, Store, Taken};
+use narrows_store::{Left, NewEntry, Place, Store, Taken};
 use serde_json::{Value, json};
 
 use crate::{home::open, shared::increment, skills::skill};
@@ -139,7 +139,8 @@ async fn write(store: Store, run: &str, turns: usize) {
             for generation in 0..turns {
                 let generation = i64::try_from(generation).unwrap();
                 let state = vec![7; 10_000];
-                let saved = sessions.save("team", run, run, generation, &state, &Value::Null).await;
+                let left = Left { state: &state, lost: &Value::Null, flow: &Value::Null };
+                let saved = sessions.save("team", run, run, generation, &left).await;
                 tell(&json!(["session", run, saved.unwrap()]));
             }
         },

@@ -1,6 +1,7 @@
 //! What the store promises, on SQLite and on PostgreSQL.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod approvals;
 mod audit;
 mod boards;
 mod cancellation;
@@ -11,7 +12,10 @@ mod migrations;
 mod opening;
 mod processes;
 mod queries;
+mod retention;
 mod server;
 mod sessions;
 mod shared;
 mod skills;
+mod vault;
+mod wiping;

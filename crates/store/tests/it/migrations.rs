@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use narrows_store::{SCHEMA_VERSION, Store, Taken, Verification};
+use narrows_store::{ApprovalState, SCHEMA_VERSION, Store, Taken, Verification};
 use serde_json::json;
 use sqlx::{Connection, PgConnection, SqliteConnection};
 
@@ -37,8 +37,8 @@ async fn schema(home: &Home) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
 }
 
-/// What the fixtures hold.
-async fn assert_rows(store: &Store) {
+/// What the fixtures hold, since the version in which it came.
+async fn assert_rows(store: &Store, version: i64) {
     let skill = store.skills().get("team", "total", None).await.unwrap().unwrap();
     assert_eq!(
         (skill.head.version, skill.head.revision, skill.code.as_str()),
@@ -63,7 +63,20 @@ async fn assert_rows(store: &Store) {
     assert_eq!(session.lost, json!(["a lock"]));
     assert_eq!(store.files().total("team").await.unwrap().bytes, 12);
     assert_eq!(store.files().outputs("team", "unknown").await.unwrap()[0].path, "out/1.txt");
-    assert_eq!(store.audit().verify().await.unwrap(), Verification::Intact { entries: 7 });
+    assert_eq!(
+        store.audit().verify().await.unwrap(),
+        Verification::Intact { entries: 7, first: 1 }
+    );
+    assert_eq!(store.audit().size().await.unwrap().bytes, 4_055);
+    if version >= 3 {
+        let tokens = ["[EMAIL_abcdefghijkl]".to_owned()];
+        let values = store.vault().get("team", &tokens, 0).await.unwrap();
+        assert_eq!((values[0].kind.as_str(), &*values[0].sealed), ("EMAIL", &b"\0sealed\0"[..]));
+        assert_eq!(store.vault().claim_key("another").await.unwrap(), "proof");
+        let approvals = store.approvals().list(None, 10, 0).await.unwrap();
+        let states: Vec<_> = approvals.iter().map(|it| (it.id.as_str(), it.state)).collect();
+        assert_eq!(states, [("a2", ApprovalState::Pending), ("a1", ApprovalState::Used)]);
+    }
 }
 
 on_both! {
@@ -75,7 +88,7 @@ on_both! {
             home.empty().await;
             home.tamper(&fixture(&home, version)).await;
             let store = Store::open(&place(&home.url)).await.unwrap();
-            assert_rows(&store).await;
+            assert_rows(&store, version).await;
             store.check().await.unwrap();
             assert_eq!(schema(&home).await, newest, "from version {version}");
             store.close().await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use narrows_store::{SessionState, Store, StoreError, Taken};
+use narrows_store::{Left, SessionState, Store, StoreError, Taken};
 use serde_json::{Value, json};
 
 use crate::home::on_both;
@@ -25,20 +25,28 @@ async fn take_it(store: &Store, holder: &str, lease: Duration) -> SessionState {
 
 async fn save(store: &Store, holder: &str, generation: i64) -> Result<i64, StoreError> {
     let state = format!("state of {holder}");
-    store.sessions().save("team", "s", holder, generation, state.as_bytes(), &json!(["lock"])).await
+    let (lost, flow) = (json!(["lock"]), json!({ "kinds": ["EMAIL"] }));
+    let left = Left { state: state.as_bytes(), lost: &lost, flow: &flow };
+    store.sessions().save("team", "s", holder, generation, &left).await
+}
+
+/// What a program left, of which only the state matters.
+fn left(state: &[u8]) -> Left<'_> {
+    Left { state, lost: &Value::Null, flow: &Value::Null }
 }
 
 on_both! {
     async fn state_goes_from_one_process_to_another(home) {
         let (one, two) = (&home.store, home.another().await);
         let fresh = take_it(one, "one", LONG).await;
-        assert_eq!(fresh, SessionState { generation: 0, state: None, lost: Value::Null });
+        assert_eq!(fresh, SessionState { generation: 0, state: None, lost: Value::Null, flow: Value::Null });
         assert_eq!(save(one, "one", 0).await.unwrap(), 1);
         assert_eq!(save(one, "one", 1).await.unwrap(), 2);
         one.sessions().give_back("team", "s", "one").await.unwrap();
 
         let found = take_it(&two, "two", LONG).await;
         assert_eq!((found.generation, found.lost), (2, json!(["lock"])));
+        assert_eq!(found.flow, json!({ "kinds": ["EMAIL"] }));
         assert_eq!(found.state.unwrap(), b"state of one");
     }
 
@@ -103,10 +111,10 @@ on_both! {
         let sessions = home.store.sessions();
         take_it(&home.store, "one", LONG).await;
         let state: Vec<u8> = (0..8 << 20).map(|i| u8::try_from(i % 251).unwrap()).collect();
-        sessions.save("team", "s", "one", 0, &state, &Value::Null).await.unwrap();
+        sessions.save("team", "s", "one", 0, &left(&state)).await.unwrap();
         assert!(take_it(&home.store, "one", LONG).await.state.unwrap() == state);
         let large = vec![0; (64 << 20) + 1];
-        let refused = sessions.save("team", "s", "one", 1, &large, &Value::Null).await.unwrap_err();
+        let refused = sessions.save("team", "s", "one", 1, &left(&large)).await.unwrap_err();
         assert!(matches!(refused, StoreError::TooLarge { .. }), "{refused}");
     }
 

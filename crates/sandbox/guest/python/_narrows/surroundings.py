@@ -2,7 +2,7 @@
 
 import builtins
 
-from . import calls, skills, state, tools, workspace
+from . import calls, privacy, skills, state, tools, workspace
 
 NAMES = {
     "ToolError": calls.ToolError,
@@ -17,6 +17,8 @@ NAMES = {
     "board": state.board,
     "boards": state.boards,
     "shared": state.shared,
+    "sanitize_pii": privacy.sanitize_pii,
+    "restore_pii": privacy.restore_pii,
 }
 
 

@@ -1,0 +1,211 @@
+//! The rules, made ready, and what they decide.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    ask::{Action, Ask, Decision, Hints},
+    flow::{Barrier, Flow, FlowFinding},
+    matcher::Matcher,
+    pattern::{PatternError, Patterns, Spelled},
+    quota::Allowance,
+    settings::{PolicyError, PolicySettings, RevealRule, Rule},
+};
+
+/// All rules, ready to be asked.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    rules: Vec<Ready>,
+    destructive: Action,
+    barriers: Vec<Barrier>,
+    reveal: Vec<(Patterns, Patterns, bool)>,
+    pub(super) allowances: Vec<Allowance>,
+}
+
+/// A rule with its patterns.
+#[derive(Clone, Debug)]
+struct Ready {
+    name: String,
+    principals: Patterns,
+    tools: Patterns,
+    read_only: Option<bool>,
+    destructive: Option<bool>,
+    arguments: BTreeMap<String, Matcher>,
+    action: Action,
+    why: Option<String>,
+}
+
+impl Ready {
+    fn new(rule: Rule) -> Result<Self, PolicyError> {
+        let problem = |problem: String| PolicyError::Rule { rule: rule.name.clone(), problem };
+        let pattern = |error: PatternError| problem(error.to_string());
+        let is_odd = |path: &str| path.split('.').any(str::is_empty);
+        if let Some(path) = rule.arguments.keys().find(|path| is_odd(path)) {
+            let form = "write to, filter.owner or items.*.id";
+            return Err(problem(format!("{path:?} is no path of an argument: {form}")));
+        }
+        Ok(Self {
+            principals: Patterns::exact(&rule.principals).map_err(pattern)?,
+            tools: Patterns::names(&rule.tools).map_err(pattern)?,
+            name: rule.name,
+            read_only: rule.read_only,
+            destructive: rule.destructive,
+            arguments: rule.arguments,
+            action: rule.action,
+            why: rule.why,
+        })
+    }
+
+    /// Whether it fits, but for the arguments.
+    fn fits_tool(&self, principal: &str, tool: &Spelled, hints: Hints) -> bool {
+        self.read_only.is_none_or(|wanted| wanted != hints.writes())
+            && self.destructive.is_none_or(|wanted| wanted == hints.destroys())
+            && self.principals.fit(principal)
+            && self.tools.fit_tool(tool)
+    }
+
+    fn fits(&self, ask: &Ask<'_>, tool: &Spelled) -> bool {
+        self.fits_tool(ask.principal, tool, ask.hints)
+            && self
+                .arguments
+                .iter()
+                .all(|(path, matcher)| matcher.fits(ask.arguments, path, self.action))
+    }
+
+    fn decision(&self, ask: &Ask<'_>) -> Decision {
+        let Ask { server, tool, .. } = ask;
+        let name = &self.name;
+        let reason = self.why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let why = match self.action {
+            Action::Allow => String::new(),
+            Action::Deny => {
+                let next = match self.arguments.is_empty() {
+                    true => "use another tool",
+                    false => "use other arguments or another tool",
+                };
+                format!(
+                    "{server}.{tool} was not called: the rule {name:?} denies it{reason}; {next}, or ask whoever runs the gateway"
+                )
+            }
+            Action::Confirm => format!(
+                "{server}.{tool} was not called: the rule {name:?} wants a person to approve it first{reason}"
+            ),
+        };
+        let named = !self.tools.is_empty();
+        Decision { action: self.action, rule: Some(name.clone()), named, why }
+    }
+}
+
+impl Policy {
+    /// Makes rules ready. The error says which rule is wrong, and how.
+    pub fn new(settings: PolicySettings) -> Result<Self, PolicyError> {
+        let PolicySettings { rules, destructive, flows, quotas, reveal } = settings;
+        unique(rules.iter().map(|rule| &rule.name))?;
+        unique(flows.iter().map(|flow| &flow.name))?;
+        unique(quotas.iter().map(|quota| &quota.name))?;
+        let barrier = |rule: super::FlowRule| {
+            let name = rule.name.clone();
+            Barrier::new(rule).map_err(|problem| PolicyError::Rule { rule: name, problem })
+        };
+        let allowance = |quota: super::Quota| {
+            let name = quota.name.clone();
+            Allowance::new(quota).map_err(|problem| PolicyError::Rule { rule: name, problem })
+        };
+        let reveal = reveal.into_iter().enumerate().map(|(index, rule)| {
+            let RevealRule { tools, kinds, allow } = rule;
+            let problem = |problem| PolicyError::Reveal { number: index + 1, problem };
+            let kinds = Patterns::names(&kinds).map_err(problem)?;
+            Ok((Patterns::names(&tools).map_err(problem)?, kinds, allow))
+        });
+        Ok(Self {
+            rules: rules.into_iter().map(Ready::new).collect::<Result<_, _>>()?,
+            destructive,
+            barriers: flows.into_iter().map(barrier).collect::<Result<_, _>>()?,
+            reveal: reveal.collect::<Result<_, _>>()?,
+            allowances: quotas.into_iter().map(allowance).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What becomes of a call. The first rule that fits decides.
+    pub fn decide(&self, ask: &Ask<'_>) -> Decision {
+        let tool = Spelled::new(ask.server, ask.tool);
+        if let Some(rule) = self.rules.iter().find(|rule| rule.fits(ask, &tool)) {
+            return rule.decision(ask);
+        }
+        let Ask { server, tool, .. } = ask;
+        let action = self.by_default(ask.hints);
+        let why = match action {
+            Action::Allow => String::new(),
+            Action::Deny => format!(
+                "{server}.{tool} was not called: it says that it destroys, and such tools are denied unless a rule allows them; ask whoever runs the gateway"
+            ),
+            Action::Confirm => format!(
+                "{server}.{tool} was not called: it says that it destroys, and a person has to approve that first"
+            ),
+        };
+        Decision { action, rule: None, named: false, why }
+    }
+
+    /// Whether a tool is denied whatever its arguments are. Such a tool is not shown.
+    pub fn hides(&self, principal: &str, server: &str, tool: &str, hints: Hints) -> bool {
+        let tool = Spelled::new(server, tool);
+        for rule in &self.rules {
+            if !rule.fits_tool(principal, &tool, hints) {
+                continue;
+            }
+            match (rule.action, rule.arguments.is_empty()) {
+                (Action::Deny, true) => return true,
+                (Action::Deny, false) => {}
+                (Action::Allow | Action::Confirm, _) => return false,
+            }
+        }
+        self.by_default(hints) == Action::Deny
+    }
+
+    fn by_default(&self, hints: Hints) -> Action {
+        if hints.destroys() { self.destructive } else { Action::Allow }
+    }
+
+    /// Whether a tool may have personal data of a kind.
+    pub fn may_have(&self, server: &str, tool: &str, kind: &str) -> bool {
+        let tool = Spelled::new(server, tool);
+        let fits = |(tools, kinds, _): &&(Patterns, Patterns, bool)| {
+            tools.fit_tool(&tool) && kinds.fit_kind(kind)
+        };
+        self.reveal.iter().find(fits).is_none_or(|(_, _, allow)| *allow)
+    }
+
+    /// Whether a flow rule goes by kinds of personal data. If none does, nobody need look for them.
+    pub fn looks_at_kinds(&self) -> bool {
+        self.barriers.iter().any(Barrier::looks_at_kinds)
+    }
+
+    /// The flow rule that sending something to a tool would break, with the kinds of personal
+    /// data that are in it. One that denies goes before one that asks.
+    pub fn flow(
+        &self,
+        flow: &Flow,
+        server: &str,
+        tool: &str,
+        sent_kinds: &BTreeSet<String>,
+    ) -> Option<FlowFinding> {
+        let stop = |action| {
+            let barriers = self.barriers.iter().filter(move |barrier| barrier.action() == action);
+            barriers.filter_map(|barrier| barrier.stops(flow, server, tool, sent_kinds)).next()
+        };
+        stop(Action::Deny).or_else(|| stop(Action::Confirm))
+    }
+}
+
+/// Names are told to callers, so that each means one rule.
+fn unique<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), PolicyError> {
+    let mut known = BTreeSet::new();
+    for name in names {
+        if name.trim().is_empty() {
+            return Err(PolicyError::NoName);
+        }
+        if !known.insert(name) {
+            return Err(PolicyError::SameName(name.clone()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! What the arguments of a call must be for a rule to fit.
+
+use serde_json::{Map, Value};
+
+use super::{ask::Action, pattern::Pattern};
+
+/// Deeper than anyone writes; stops settings that exhaust the stack.
+const DEEPEST: usize = 16;
+
+/// What a value must be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Matcher {
+    Equals(Value),
+    /// A text (or a number, as it is written) that fits a pattern or a regular expression.
+    Like(Pattern),
+    /// There is such an argument, and it is not null; or there is none.
+    Present(bool),
+    Above(f64),
+    Below(f64),
+    Not(Box<Matcher>),
+    /// One of them.
+    Any(Vec<Matcher>),
+    /// Each of them.
+    All(Vec<Matcher>),
+}
+
+impl Matcher {
+    /// Reads what the configuration has:
+    ///
+    /// | written | fits |
+    /// |---|---|
+    /// | `"main"`, `5`, `true` | that value |
+    /// | `"*@example.com"` | a text of that form, the whole of it |
+    /// | `["a", "b*"]` | one of these |
+    /// | `{"regex": "^x"}` | a text in which the expression is found |
+    /// | `{"above": 5, "below": 9}` | a number between these |
+    /// | `{"present": false}` | no such argument |
+    /// | `{"equals": "*"}` | that value, whatever is in it |
+    /// | `{"not": …}` | what the other does not fit |
+    pub fn read(written: &Value) -> Result<Self, String> {
+        Self::read_at(written, 0)
+    }
+
+    fn read_at(written: &Value, depth: usize) -> Result<Self, String> {
+        if depth > DEEPEST {
+            return Err(format!("matchers stand at most {DEEPEST} deep in one another"));
+        }
+        match written {
+            Value::String(text) if text.contains(['*', '?']) => {
+                Pattern::glob(text).map(Self::Like).map_err(|error| error.to_string())
+            }
+            Value::Array(choices) if !choices.is_empty() => {
+                let choices = choices.iter().map(|choice| Self::read_at(choice, depth + 1));
+                Ok(Self::Any(choices.collect::<Result<_, _>>()?))
+            }
+            Value::Object(parts) if !parts.is_empty() => {
+                let parts = parts.iter().map(|(word, value)| Self::part(word, value, depth));
+                let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
+                Ok(if parts.len() == 1 { parts.remove(0) } else { Self::All(parts) })
+            }
+            Value::Array(_) | Value::Object(_) => {
+                Err("an empty matcher fits nothing: write the value that is meant".to_owned())
+            }
+            value => Ok(Self::Equals(value.clone())),
+        }
+    }
+
+    fn part(word: &str, value: &Value, depth: usize) -> Result<Self, String> {
+        let number =
+            || value.as_f64().ok_or_else(|| format!("{word} takes a number, and not {value}"));
+        match word {
+            "equals" => Ok(Self::Equals(value.clone())),
+            "above" => Ok(Self::Above(number()?)),
+            "below" => Ok(Self::Below(number()?)),
+            "not" => Ok(Self::Not(Box::new(Self::read_at(value, depth + 1)?))),
+            "present" => match value.as_bool() {
+                Some(present) => Ok(Self::Present(present)),
+                None => Err(format!("present takes true or false, and not {value}")),
+            },
+            "regex" | "glob" => {
+                let text = value.as_str();
+                let text = text.ok_or_else(|| format!("{word} takes a text, and not {value}"))?;
+                let read = if word == "regex" { Pattern::regex } else { Pattern::glob };
+                read(text).map(Self::Like).map_err(|error| error.to_string())
+            }
+            _ => Err(format!(
+                "there is no matcher {word:?}; there are equals, glob, regex, above, below, present and not"
+            )),
+        }
+    }
+
+    /// Whether the arguments at a path are what this wants.
+    ///
+    /// A path may mean many values: those of a list, or of `items.*.id`. One that fits is enough
+    /// to deny or to ask; all have to fit to allow. So the one recipient in a list who is
+    /// elsewhere is never covered by the others.
+    pub(super) fn fits(&self, arguments: &Map<String, Value>, path: &str, action: Action) -> bool {
+        let mut values = Vec::new();
+        select_members(arguments, path, &mut values);
+        values.retain(|value| !value.is_null());
+        if values.is_empty() {
+            return self.fits_absent();
+        }
+        match action {
+            Action::Allow => values.iter().all(|value| self.fits_value(value, action)),
+            Action::Deny | Action::Confirm => {
+                values.iter().any(|value| self.fits_value(value, action))
+            }
+        }
+    }
+
+    fn fits_absent(&self) -> bool {
+        match self {
+            Self::Present(wanted) => !wanted,
+            Self::Equals(value) => value.is_null(),
+            Self::Not(inner) => match inner.as_ref() {
+                Self::Present(wanted) => *wanted,
+                _ => false,
+            },
+            Self::Any(choices) => choices.iter().any(Self::fits_absent),
+            Self::All(parts) => parts.iter().all(Self::fits_absent),
+            Self::Like(_) | Self::Above(_) | Self::Below(_) => false,
+        }
+    }
+
+    fn wants_list(&self) -> bool {
+        match self {
+            Self::Equals(wanted) => wanted.is_array(),
+            Self::Present(_) => true,
+            Self::Not(inner) => inner.wants_list(),
+            Self::Any(several) | Self::All(several) => several.iter().any(Self::wants_list),
+            Self::Like(_) | Self::Above(_) | Self::Below(_) => false,
+        }
+    }
+
+    fn fits_value(&self, value: &Value, action: Action) -> bool {
+        // A list is its elements, unless a list is what is wanted.
+        if let Value::Array(elements) = value
+            && !self.wants_list()
+        {
+            let mut each = elements.iter().map(|element| self.fits_value(element, action));
+            return match action {
+                Action::Allow => !elements.is_empty() && each.all(|fits| fits),
+                Action::Deny | Action::Confirm => each.any(|fits| fits),
+            };
+        }
+        match self {
+            Self::Equals(wanted) => equal(wanted, value),
+            Self::Like(pattern) => match value {
+                Value::String(text) => pattern.fits(text),
+                Value::Number(_) | Value::Bool(_) => pattern.fits(&value.to_string()),
+                _ => false,
+            },
+            Self::Present(wanted) => *wanted,
+            Self::Above(than) => number(value).is_some_and(|number| number > *than),
+            Self::Below(than) => number(value).is_some_and(|number| number < *than),
+            Self::Not(inner) => !inner.fits_value(value, action),
+            Self::Any(choices) => choices.iter().any(|choice| choice.fits_value(value, action)),
+            Self::All(parts) => parts.iter().all(|part| part.fits_value(value, action)),
+        }
+    }
+}
+
+/// The values at a path. `*` is every member or element; the elements of a list are looked at
+/// whether the path says so or not; a name may have dots in it.
+fn select<'a>(value: &'a Value, path: &str, found: &mut Vec<&'a Value>) {
+    match value {
+        Value::Object(members) => select_members(members, path, found),
+        Value::Array(elements) => {
+            let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+            for element in elements {
+                match (first, rest) {
+                    ("*", "") => found.push(element),
+                    ("*", rest) => select(element, rest, found),
+                    _ => select(element, path, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut Vec<&'a Value>) {
+    match path.strip_prefix("*.") {
+        _ if path == "*" => return found.extend(members.values()),
+        Some(rest) => members.values().for_each(|member| select(member, rest, found)),
+        None => {}
+    }
+    found.extend(members.get(path));
+    for (dot, _) in path.match_indices('.') {
+        if let Some(member) = members.get(&path[..dot]) {
+            select(member, &path[dot + 1..], found);
+        }
+    }
+}
+
+/// 5 and 5.0 are the same.
+fn equal(wanted: &Value, value: &Value) -> bool {
+    match (wanted, value) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        _ => wanted == value,
+    }
+}
+
+/// Servers take `"5000"` for 5000, so a rule has to.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,71 @@
+//! How much of something there was in the last minute.
+
+use std::{collections::VecDeque, time::Duration};
+
+/// What limits "per minute" look back on.
+const SECONDS: u64 = 60;
+
+/// Amounts by the second, for one minute.
+///
+/// A token bucket would let twice the limit through in the first minute: all that it holds, and
+/// all that flows in. A list of every moment would grow with the limit. Counting by the second
+/// keeps the promise in any minute, in the space of at most 61 numbers, and is late by less than
+/// a second.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    /// Seconds and their amounts, the oldest first.
+    amounts: VecDeque<(u64, u64)>,
+    total: u64,
+}
+
+impl Window {
+    /// When something was last counted.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.amounts.back().map(|(second, _)| *second)
+    }
+
+    /// How long until `more` fits under `limit`. None if it does now.
+    pub(super) fn wait(&mut self, more: u64, limit: u64, now: Duration) -> Option<Duration> {
+        self.forget(now.as_secs());
+        let mut total = self.total.saturating_add(more);
+        if total <= limit {
+            return None;
+        }
+        let mut until = now.as_secs();
+        for (second, amount) in &self.amounts {
+            total = total.saturating_sub(*amount);
+            until = *second;
+            if total <= limit {
+                break;
+            }
+        }
+        // A second is forgotten when its end is a minute ago.
+        let free = Duration::from_secs(until.saturating_add(SECONDS + 1));
+        Some(free.saturating_sub(now).max(Duration::from_millis(1)))
+    }
+
+    pub(super) fn add(&mut self, amount: u64, now: Duration) {
+        // Callers of several threads come late, and never before the last one here.
+        let second = now.as_secs().max(self.last().unwrap_or_default());
+        self.forget(second);
+        self.total = self.total.saturating_add(amount);
+        match self.amounts.back_mut() {
+            Some((last, amounts)) if *last == second => *amounts = amounts.saturating_add(amount),
+            _ => self.amounts.push_back((second, amount)),
+        }
+    }
+
+    fn forget(&mut self, now: u64) {
+        while let Some((second, amount)) = self.amounts.front()
+            && second.saturating_add(SECONDS) < now
+        {
+            self.total = self.total.saturating_sub(*amount);
+            self.amounts.pop_front();
+        }
+    }
+
+    /// Whether nothing of it counts any more.
+    pub(super) fn is_over(&self, now: Duration) -> bool {
+        self.last().is_none_or(|last| last.saturating_add(SECONDS) < now.as_secs())
+    }
+}

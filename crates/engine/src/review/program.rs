@@ -1,0 +1,50 @@
+//! A whole program.
+
+use ruff_python_parser::parse_module;
+use ruff_text_size::TextSize;
+
+use super::{
+    calls, collect,
+    finding::{Finding, Findings, Found, ReviewSettings, Severity},
+    walk::Walker,
+};
+use crate::{
+    check::is_too_deep,
+    policy::{Denial, Level},
+    skills::Mentions,
+};
+
+/// Looks at a program before it runs. `tools` is asked about each tool that it names, as
+/// `server.tool` or as it is written.
+///
+/// A program that does not parse has no findings: Python says better what is wrong with it. What
+/// becomes of findings is up to the level's [`ReviewMode`](crate::policy::ReviewMode).
+pub fn review(
+    code: &str,
+    level: &Level,
+    settings: &ReviewSettings,
+    tools: &dyn Fn(&str) -> Option<Denial>,
+) -> Vec<Finding> {
+    let code = code.strip_prefix('\u{feff}').unwrap_or(code);
+    let mut findings = Findings::new(settings);
+    if is_too_deep(code) {
+        findings.add(TextSize::default(), too_deep());
+        return findings.in_order(code);
+    }
+    let Ok(parsed) = parse_module(code) else { return Vec::new() };
+    let body = parsed.suite();
+    let mentions = Mentions::of(body);
+    calls::denied(&mentions, level, tools, &mut findings);
+    let scopes = collect::collect(body);
+    Walker::new(&scopes, level, &mentions.calls, &mut findings).walk(body);
+    findings.in_order(code)
+}
+
+fn too_deep() -> Found {
+    Found {
+        rule: "too-deep",
+        severity: Severity::Danger,
+        subject: "too-deep".to_owned(),
+        message: "the program is nested too deeply to be looked at; split long expressions into statements".to_owned(),
+    }
+}

@@ -1,0 +1,161 @@
+//! Where names are bound, and to what.
+
+use std::collections::HashMap;
+
+use ruff_python_ast::Expr;
+use ruff_text_size::{TextRange, TextSize};
+
+pub(super) type ScopeId = usize;
+/// The scope of the whole program.
+pub(super) const MODULE: ScopeId = 0;
+/// So much of what a name is bound to is remembered.
+const MOST_VALUES: usize = 4;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Module,
+    Class,
+    /// Also a lambda.
+    Function,
+    Comprehension,
+}
+
+/// What a name is bound to.
+#[derive(Clone, Debug)]
+pub(super) enum Bound<'a> {
+    /// An import of this.
+    Path(String),
+    /// The value of an expression, in a scope.
+    Value(&'a Expr, ScopeId),
+    Other,
+}
+
+/// A name in one scope.
+#[derive(Debug, Default)]
+pub(super) struct Name<'a> {
+    pub(super) values: Vec<Bound<'a>>,
+    times: usize,
+    /// From here on it is surely bound.
+    surely: Option<TextSize>,
+    deleted: bool,
+}
+
+impl<'a> Name<'a> {
+    /// What it is, if it is only ever one thing.
+    pub(super) fn only(&self) -> Option<&Bound<'a>> {
+        self.values.first().filter(|_| self.times == 1 && !self.deleted)
+    }
+}
+
+#[derive(Debug)]
+struct Scope<'a> {
+    kind: Kind,
+    parent: Option<ScopeId>,
+    names: HashMap<&'a str, Name<'a>>,
+    /// `global` and `nonlocal`
+    elsewhere: HashMap<&'a str, ScopeId>,
+}
+
+/// Whether a name may be that of Python itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Builtin {
+    No,
+    /// A function uses it, and the program binds it later on.
+    Maybe,
+    Yes,
+}
+
+/// All scopes of a program.
+#[derive(Debug)]
+pub(super) struct Scopes<'a> {
+    scopes: Vec<Scope<'a>>,
+    by_node: HashMap<TextRange, ScopeId>,
+}
+
+impl<'a> Scopes<'a> {
+    pub(super) fn new() -> Self {
+        let mut scopes = Self { scopes: Vec::new(), by_node: HashMap::new() };
+        scopes.push(Kind::Module, None);
+        scopes
+    }
+
+    fn push(&mut self, kind: Kind, parent: Option<ScopeId>) -> ScopeId {
+        let (names, elsewhere) = (HashMap::new(), HashMap::new());
+        self.scopes.push(Scope { kind, parent, names, elsewhere });
+        self.scopes.len() - 1
+    }
+
+    pub(super) fn add(&mut self, kind: Kind, parent: ScopeId, node: TextRange) -> ScopeId {
+        let scope = self.push(kind, Some(parent));
+        self.by_node.insert(node, scope);
+        scope
+    }
+
+    pub(super) fn of_node(&self, node: TextRange) -> ScopeId {
+        self.by_node.get(&node).copied().unwrap_or(MODULE)
+    }
+
+    pub(super) fn parent(&self, scope: ScopeId) -> ScopeId {
+        self.scopes[scope].parent.unwrap_or(MODULE)
+    }
+
+    pub(super) fn is_comprehension(&self, scope: ScopeId) -> bool {
+        self.scopes[scope].kind == Kind::Comprehension
+    }
+
+    pub(super) fn is_elsewhere(&mut self, name: &'a str, from: ScopeId, to: ScopeId) {
+        self.scopes[from].elsewhere.insert(name, to);
+    }
+
+    /// `surely` is where the binding is over, if nothing can leave it out.
+    pub(super) fn bind(
+        &mut self,
+        name: &'a str,
+        bound: Bound<'a>,
+        scope: ScopeId,
+        surely: Option<TextSize>,
+    ) {
+        let elsewhere = self.scopes[scope].elsewhere.get(name).copied();
+        let surely = surely.filter(|_| elsewhere.is_none());
+        let name = self.scopes[elsewhere.unwrap_or(scope)].names.entry(name).or_default();
+        name.times += 1;
+        name.surely = match (name.surely, surely) {
+            (Some(known), Some(new)) => Some(known.min(new)),
+            (known, new) => known.or(new),
+        };
+        if name.values.len() < MOST_VALUES {
+            name.values.push(bound);
+        }
+    }
+
+    pub(super) fn delete(&mut self, name: &'a str, scope: ScopeId) {
+        let scope = self.scopes[scope].elsewhere.get(name).copied().unwrap_or(scope);
+        self.scopes[scope].names.entry(name).or_default().deleted = true;
+    }
+
+    /// What a name is at a place, and whether it may be Python's own.
+    pub(super) fn look_up(
+        &self,
+        name: &str,
+        scope: ScopeId,
+        at: TextSize,
+    ) -> (Option<&Name<'a>>, Builtin) {
+        let mut next = Some(scope);
+        while let Some(id) = next {
+            let here = &self.scopes[id];
+            // A function in a class does not see the names of the class.
+            let is_seen = here.kind != Kind::Class || id == scope;
+            if let Some(found) = here.names.get(name).filter(|_| is_seen) {
+                let builtin = match (here.kind, found.surely) {
+                    (Kind::Function | Kind::Comprehension, _) => Builtin::No,
+                    (_, Some(from)) if !found.deleted && at >= from => Builtin::No,
+                    (_, Some(_)) if !found.deleted && id != scope => Builtin::Maybe,
+                    _ => Builtin::Yes,
+                };
+                return (Some(found), builtin);
+            }
+            next = here.parent;
+        }
+        (None, Builtin::Yes)
+    }
+}

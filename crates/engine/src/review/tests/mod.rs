@@ -1,0 +1,42 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod arbitrary;
+mod corpus;
+mod hopeless;
+mod refused;
+
+use std::collections::BTreeMap;
+
+use super::{Finding, ReviewSettings, Severity, review};
+use crate::policy::{Denial, Level, Levels};
+
+fn level(name: &str) -> Level {
+    Levels::new(BTreeMap::new()).unwrap().get(name).unwrap().as_ref().clone()
+}
+
+fn nothing_denied(_: &str) -> Option<Denial> {
+    None
+}
+
+/// The findings in a program at the default level.
+fn findings(code: &str) -> Vec<Finding> {
+    review(code, &level(Levels::DEFAULT), &ReviewSettings::default(), &nothing_denied)
+}
+
+/// Rule, line and severity of each finding.
+fn brief(code: &str) -> Vec<(&'static str, u32, Severity)> {
+    findings(code).iter().map(|one| (one.rule, one.line, one.severity)).collect()
+}
+
+/// The worst that was found by a rule.
+#[track_caller]
+fn assert_found(code: &str, rule: &str, severity: Severity) {
+    let found = findings(code);
+    let worst = found.iter().filter(|one| one.rule == rule).map(|one| one.severity).max();
+    assert_eq!(worst, Some(severity), "{rule} in\n{code}\n{found:#?}");
+}
+
+#[track_caller]
+fn assert_clean(code: &str) {
+    assert_eq!(findings(code), [], "{code}");
+}

@@ -1,0 +1,328 @@
+//! Every statement and expression, in its scope.
+
+use std::collections::{HashMap, HashSet};
+
+use ruff_python_ast::{
+    Comprehension, Expr, ExprCall, ExprContext, Operator, PatternKeyword, Stmt, StmtFor, StmtIf,
+    StmtTry, StmtWhile,
+    visitor::{self, Visitor},
+};
+use ruff_text_size::{Ranged, TextRange, TextSize};
+
+use super::{
+    allocations,
+    calls::{Calls, Times},
+    collect::{ScopedVisitor, walk_definition, walk_expression},
+    finding::{Findings, Found},
+    imports, loops, names,
+    scope::{Kind, MODULE, ScopeId, Scopes},
+    tricks,
+};
+use crate::policy::Level;
+
+pub(super) struct Walker<'w, 'a, 's> {
+    scopes: &'w Scopes<'a>,
+    level: &'w Level,
+    tool_calls: &'w HashSet<TextRange>,
+    findings: &'w mut Findings<'s>,
+    calls: Calls<'a>,
+    /// The functions of the program, as `calls` counts them.
+    functions: HashMap<TextRange, usize>,
+    at: Place,
+    outside: Vec<Place>,
+    /// The end of what was found to be huge, whose parts are not told again.
+    told: TextSize,
+}
+
+/// Where the walker is.
+#[derive(Clone, Copy)]
+struct Place {
+    scope: ScopeId,
+    function: usize,
+    /// How often the function comes here.
+    times: Times,
+    /// In how many `try` with handlers this is.
+    handled: usize,
+}
+
+/// What is done with a module that is named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// `module.name`, which says more.
+    Base,
+    Whole,
+}
+
+impl<'w, 'a, 's> Walker<'w, 'a, 's> {
+    pub(super) fn new(
+        scopes: &'w Scopes<'a>,
+        level: &'w Level,
+        tool_calls: &'w HashSet<TextRange>,
+        findings: &'w mut Findings<'s>,
+    ) -> Self {
+        let mut calls = Calls::default();
+        let function = calls.add_function(None);
+        Self {
+            scopes,
+            level,
+            tool_calls,
+            findings,
+            calls,
+            functions: HashMap::new(),
+            at: Place { scope: MODULE, function, times: Times::ONCE, handled: 0 },
+            outside: Vec::new(),
+            told: TextSize::default(),
+        }
+    }
+
+    pub(super) fn walk(mut self, body: &'a [Stmt]) {
+        self.visit_body(body);
+        self.calls.report(self.level, self.findings);
+    }
+
+    fn add(&mut self, node: &impl Ranged, found: Option<Found>) {
+        if let Some(found) = found {
+            self.findings.add(node.start(), found);
+        }
+    }
+
+    /// Goes on with another count of how often.
+    fn times(&mut self, times: Times, then: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.at.times, times);
+        then(self);
+        self.at.times = outer;
+    }
+
+    fn maybe(&mut self, then: impl FnOnce(&mut Self)) {
+        self.times(self.at.times.maybe(), then);
+    }
+
+    fn looped_while(&mut self, stmt: &'a Stmt, looped: &'a StmtWhile) {
+        self.add(stmt, loops::of_while(looped, self.at.handled > 0));
+        self.visit_expr(&looped.test);
+        self.maybe(|inner| {
+            inner.visit_body(&looped.body);
+            inner.visit_body(&looped.orelse);
+        });
+    }
+
+    fn looped_for(&mut self, stmt: &'a Stmt, looped: &'a StmtFor) {
+        let Place { scope, handled, times, .. } = self.at;
+        self.add(stmt, loops::of_for(looped, self.scopes, scope, handled > 0));
+        let turns = allocations::count(&looped.iter, self.scopes, scope);
+        let turns = turns.filter(|_| !loops::is_left(&looped.body));
+        let inside = times.looped(turns);
+        if turns.is_some() {
+            self.add(stmt, loops::too_many_turns(inside.count, self.level));
+        }
+        self.visit_expr(&looped.iter);
+        self.visit_expr(&looped.target);
+        self.times(inside, |inner| inner.visit_body(&looped.body));
+        self.maybe(|inner| inner.visit_body(&looped.orelse));
+    }
+
+    fn tried(&mut self, tried: &'a StmtTry) {
+        let handles = usize::from(!tried.handlers.is_empty());
+        self.at.handled += handles;
+        self.visit_body(&tried.body);
+        self.at.handled -= handles;
+        self.maybe(|inner| {
+            tried.handlers.iter().for_each(|handler| inner.visit_except_handler(handler));
+            inner.visit_body(&tried.orelse);
+        });
+        self.visit_body(&tried.finalbody);
+    }
+
+    fn chosen(&mut self, chosen: &'a StmtIf) {
+        self.visit_expr(&chosen.test);
+        let body = |inner: &mut Self| inner.visit_body(&chosen.body);
+        match is_main(&chosen.test) {
+            true => body(self),
+            false => self.maybe(body),
+        }
+        self.maybe(|inner| {
+            let clauses = &chosen.elif_else_clauses;
+            clauses.iter().for_each(|clause| inner.visit_elif_else_clause(clause));
+        });
+    }
+
+    /// All that an expression may mean.
+    fn named(&mut self, expr: &'a Expr, how: Use) {
+        for meaning in self.scopes.meanings(expr, self.at.scope) {
+            let denied = names::denied(&meaning.path, self.findings.denied());
+            self.add(expr, denied);
+            self.add(expr, names::dynamic_code(&meaning));
+            self.add(expr, imports::by_name(&meaning));
+            let is_own = expr.as_name_expr().is_some_and(|name| &*name.id == "__builtins__");
+            if meaning.path == "builtins" && (is_own || how == Use::Whole) {
+                self.add(expr, Some(tricks::builtins(expr)));
+            }
+        }
+    }
+
+    /// The object of `object.name` and `object[key]`.
+    fn visit_base(&mut self, expr: &'a Expr) {
+        match expr {
+            Expr::Name(_) => self.named(expr, Use::Base),
+            _ => self.visit_expr(expr),
+        }
+    }
+
+    fn call(&mut self, expr: &'a Expr, call: &'a ExprCall) {
+        let (scopes, Place { scope, function, times, .. }) = (self.scopes, self.at);
+        self.named(expr, Use::Base);
+        self.add(expr, tricks::call(call, scopes, scope));
+        self.add(expr, loops::of_call(call, scopes, scope));
+        if self.tool_calls.contains(&expr.range()) {
+            self.calls.tool(function, expr.start(), times);
+        } else if let Expr::Name(name) = call.func.as_ref() {
+            self.calls.function(function, &name.id, expr.start(), times);
+        }
+        match imports::call(call, scopes, scope, self.level) {
+            Some(found) => self.add(expr, Some(found)),
+            None => self.visit_expr(&call.func),
+        }
+        self.visit_arguments(&call.arguments);
+    }
+
+    /// Something whose value may be huge, or a text that may be a hidden name.
+    fn value(&mut self, expr: &'a Expr) {
+        let (scopes, scope) = (self.scopes, self.at.scope);
+        self.add(expr, tricks::text(expr, scopes, scope));
+        if expr.start() >= self.told
+            && let Some(found) = allocations::huge(expr, scopes, scope, self.level)
+        {
+            self.told = expr.end();
+            self.add(expr, Some(found));
+        }
+    }
+
+    /// A comprehension that is gone through at once.
+    fn comprehended(&mut self, expr: &'a Expr, generators: &'a [Comprehension]) {
+        let (scopes, Place { scope, times, .. }) = (self.scopes, self.at);
+        let mut inside = times;
+        for generator in generators.iter().filter(|generator| !generator.is_async) {
+            self.add(expr, loops::of_iterator(&generator.iter, scopes, scope));
+            inside = inside.looped(allocations::count(&generator.iter, scopes, scope));
+        }
+        self.add(expr, loops::too_many_turns(inside.count, self.level));
+    }
+}
+
+/// `__name__ == "__main__"`
+fn is_main(test: &Expr) -> bool {
+    let left = test.as_compare_expr().and_then(|compare| compare.left.as_name_expr());
+    left.is_some_and(|name| &*name.id == "__name__")
+}
+
+impl<'a> ScopedVisitor<'a> for Walker<'_, 'a, '_> {
+    fn enter(&mut self, node: TextRange, kind: Kind) {
+        self.outside.push(self.at);
+        self.at.scope = self.scopes.of_node(node);
+        match (kind, self.functions.get(&node)) {
+            (_, Some(function)) => {
+                self.at.function = *function;
+                (self.at.times, self.at.handled) = (Times::ONCE, 0);
+            }
+            // A lambda runs whenever it is called.
+            (Kind::Function, None) => self.at.times = self.at.times.maybe(),
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(outside) = self.outside.pop() {
+            self.at = outside;
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
+    fn visit_stmt(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::Import(import) => imports::import(import, self.level, self.findings),
+            Stmt::ImportFrom(import) => imports::import_from(import, self.level, self.findings),
+            Stmt::FunctionDef(function) => {
+                let id = self.calls.add_function(Some(&function.name));
+                self.functions.insert(function.range, id);
+                walk_definition(self, stmt);
+            }
+            Stmt::ClassDef(_) => walk_definition(self, stmt),
+            Stmt::While(looped) => self.looped_while(stmt, looped),
+            Stmt::For(looped) => self.looped_for(stmt, looped),
+            Stmt::Try(tried) => self.tried(tried),
+            Stmt::If(chosen) => self.chosen(chosen),
+            Stmt::Match(_) => self.maybe(|inner| visitor::walk_stmt(inner, stmt)),
+            _ => visitor::walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        let (scopes, scope) = (self.scopes, self.at.scope);
+        match expr {
+            Expr::Name(name) if name.ctx == ExprContext::Load => self.named(expr, Use::Whole),
+            Expr::Attribute(attribute) => {
+                self.add(&attribute.attr, tricks::attribute(&attribute.attr));
+                let denied = names::denied(&attribute.attr, self.findings.denied());
+                self.add(&attribute.attr, denied);
+                self.named(expr, Use::Whole);
+                self.visit_base(&attribute.value);
+            }
+            Expr::Subscript(subscript) => {
+                self.add(expr, tricks::member(subscript, scopes, scope));
+                self.value(expr);
+                self.named(expr, Use::Whole);
+                self.visit_base(&subscript.value);
+                self.visit_expr(&subscript.slice);
+            }
+            Expr::Call(call) => {
+                self.value(expr);
+                self.call(expr, call);
+            }
+            Expr::If(chosen) => {
+                self.visit_expr(&chosen.test);
+                self.maybe(|inner| {
+                    inner.visit_expr(&chosen.body);
+                    inner.visit_expr(&chosen.orelse);
+                });
+            }
+            _ => {
+                match expr {
+                    Expr::StringLiteral(_) | Expr::FString(_) => {
+                        self.add(expr, tricks::text(expr, scopes, scope));
+                    }
+                    Expr::BinOp(operation) if is_growing(operation.op) => self.value(expr),
+                    Expr::ListComp(comp) => {
+                        self.value(expr);
+                        self.comprehended(expr, &comp.generators);
+                    }
+                    Expr::SetComp(comp) => self.comprehended(expr, &comp.generators),
+                    Expr::DictComp(comp) => self.comprehended(expr, &comp.generators),
+                    _ => {}
+                }
+                walk_expression(self, expr);
+            }
+        }
+    }
+
+    fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
+        let turns = allocations::count(&comprehension.iter, self.scopes, self.at.scope);
+        self.visit_expr(&comprehension.iter);
+        self.visit_expr(&comprehension.target);
+        // The place is that of the comprehension, and ends with it.
+        self.at.times = self.at.times.looped(turns);
+        comprehension.ifs.iter().for_each(|condition| self.visit_expr(condition));
+        if !comprehension.ifs.is_empty() {
+            self.at.times = self.at.times.maybe();
+        }
+    }
+
+    fn visit_pattern_keyword(&mut self, keyword: &'a PatternKeyword) {
+        self.add(&keyword.attr, tricks::attribute(&keyword.attr));
+        visitor::walk_pattern_keyword(self, keyword);
+    }
+}
+
+fn is_growing(operator: Operator) -> bool {
+    matches!(operator, Operator::Add | Operator::Mult | Operator::Pow | Operator::LShift)
+}

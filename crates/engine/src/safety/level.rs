@@ -1,0 +1,144 @@
+//! The isolation level of a run, and the program looked at before it runs.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use narrows_model::{Failure, Limits, Outcome};
+use narrows_sandbox::Workspace;
+
+use super::Watch;
+use crate::{
+    broker::Broker,
+    catalog::Tool,
+    policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceUse},
+    review::{Severity, review},
+    state::{Agent, StateError},
+};
+
+/// Enough to see what is the matter.
+const MOST_TOLD: usize = 10;
+
+/// What looking at a program came to.
+#[derive(Debug, Default)]
+pub(crate) struct Reviewed {
+    /// It is not run, and this is why.
+    pub(crate) refusal: Option<Outcome>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Agent {
+    /// The level to run at: this principal's own, or one that it asks for, if that is not looser
+    /// in any respect.
+    pub fn level(&self, asked: Option<&str>) -> Result<Arc<Level>, StateError> {
+        let own = self.safety().level_of(self.name()).map_err(StateError::level)?;
+        let Some(asked) = asked.filter(|asked| *asked != own.name) else { return Ok(own) };
+        let level = self.safety().levels().get(asked).map_err(StateError::level)?;
+        let looser = level.looser_than(&own);
+        if looser.is_empty() {
+            return Ok(level);
+        }
+        Err(StateError::Level(format!(
+            "the isolation level {asked:?} is looser than yours, {:?}, in: {}; ask for a stricter \
+             one, or have the configuration changed",
+            own.name,
+            looser.join(", ")
+        )))
+    }
+
+    /// Watches over a run at a level.
+    pub fn watch(&self, level: Arc<Level>) -> Arc<Watch> {
+        Watch::new(self.clone(), level)
+    }
+}
+
+impl Watch {
+    /// The limits of a run for which a caller asks for so much time, and what was not granted.
+    pub fn limits(&self, time: Option<Duration>) -> (Limits, Option<String>) {
+        let level = self.level();
+        let limits = level.limits.clone();
+        let Some(wanted) = time else { return (limits, None) };
+        let wall_time = wanted.min(level.longest);
+        let note = (wall_time < wanted).then(|| {
+            format!(
+                "timeout: the isolation level {:?} gives {} s at most",
+                level.name,
+                wall_time.as_secs_f64()
+            )
+        });
+        (Limits { wall_time, cpu_time: wall_time, ..limits }, note)
+    }
+
+    /// The workspace as programs of this level see it, and whether they may only read it.
+    pub fn workspace(&self, workspace: Option<Arc<Workspace>>) -> (Option<Arc<Workspace>>, bool) {
+        match self.level().workspace {
+            WorkspaceUse::None => (None, false),
+            WorkspaceUse::Read => (workspace, true),
+            WorkspaceUse::Write => (workspace, false),
+        }
+    }
+
+    /// Takes one of the principal's runs of this minute.
+    pub(crate) fn begin(&self) -> Result<(), StateError> {
+        let meter = &self.safety().meter;
+        let within = meter.run(&self.safety().policy, self.agent().name(), Instant::now());
+        within.map_err(|exceeded| StateError::Exceeded(exceeded.to_string()))
+    }
+
+    /// Looks at a program before it runs.
+    pub(crate) fn review(&self, code: &str, broker: &Broker) -> Reviewed {
+        let level = self.level();
+        if level.review == ReviewMode::Off {
+            return Reviewed::default();
+        }
+        let denied = |name: &str| {
+            let tool = broker.catalog().resolve(name, None).ok()?;
+            let why = self.would_refuse(&tool)?;
+            Some(Denial { why })
+        };
+        let found = review(code, level, &self.safety().review, &denied);
+        if level.review == ReviewMode::Block {
+            let dangers: Vec<_> =
+                found.iter().filter(|found| found.severity == Severity::Danger).collect();
+            if let Some(first) = dangers.first() {
+                let said: Vec<String> =
+                    dangers.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+                let refusal = Outcome::not_run(Failure {
+                    kind: "ReviewError".into(),
+                    message: format!(
+                        "nothing was run; the isolation level {:?} does not allow this program:\n{}",
+                        level.name,
+                        said.join("\n")
+                    ),
+                    line: Some(first.line),
+                    traceback: String::new(),
+                });
+                return Reviewed { refusal: Some(refusal), notes: Vec::new() };
+            }
+        }
+        let notes = found
+            .iter()
+            .filter(|found| found.severity >= Severity::Warning)
+            .take(MOST_TOLD)
+            .map(|found| format!("review: {found}"));
+        Reviewed { refusal: None, notes: notes.collect() }
+    }
+
+    /// Why a tool would not be called, whatever its arguments.
+    pub(crate) fn would_refuse(&self, tool: &Tool) -> Option<String> {
+        let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
+        let hints = Hints::of(&tool.raw);
+        let policy = &self.safety().policy;
+        let arguments = serde_json::Map::new();
+        let principal = self.agent().name();
+        let decision =
+            policy.decide(&Ask { principal, server, tool: name, hints, arguments: &arguments });
+        let is_hidden = policy.hides(principal, server, name, hints);
+        if decision.action == Action::Deny && is_hidden {
+            return Some(decision.why);
+        }
+        let of_level = self.of_level(decision, hints, server, name);
+        (of_level.action == Action::Deny).then_some(of_level.why)
+    }
+}

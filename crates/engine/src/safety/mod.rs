@@ -1,0 +1,243 @@
+//! What keeps data in and harm out: personal data, policy, isolation levels, review, audit.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `vault` | what tokens stand for, encrypted |
+//! | `shield` | tokens in the place of personal data, in all that leaves |
+//! | `watch` | one run, or one call: what it may do, what it has read, what is written down of it |
+//! | `confirm` | asking a person |
+//! | `level` | the isolation level of a run, and the program looked at before it runs |
+//!
+//! The rules themselves are in `crate::policy`, what is found in a program in `crate::review`,
+//! what is personal data in `narrows-pii`. None of those does anything by itself.
+
+mod confirm;
+mod level;
+mod shield;
+mod vault;
+mod watch;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use globset::{Glob, GlobMatcher};
+use narrows_pii::Scanner;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::{
+    policy::{Level, LevelError, Levels, Meter, Policy, PolicyError, PolicySettings},
+    review::ReviewSettings,
+};
+
+pub use confirm::ASKER;
+pub use shield::{MARGIN, Shield, Streams};
+pub use vault::{KeySource, Vault, VaultError};
+pub use watch::{Admitted, Watch};
+
+/// Where personal data is replaced by tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// On the way to the model: programs see values, the model sees tokens.
+    #[default]
+    Boundary,
+    /// On the way into the sandbox: programs see tokens too.
+    Strict,
+    /// Nowhere.
+    Off,
+}
+
+/// What the audit has of arguments and results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditContents {
+    /// A keyed hash: equal contents are seen to be equal, and nothing else is seen.
+    #[default]
+    Hashes,
+    /// The text, with tokens in the place of personal data.
+    Protected,
+}
+
+/// Tools that are trusted with kinds of personal data: what they give reaches the model as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exception {
+    /// `server`, `server.tool`, with `*` and `?`.
+    pub tools: String,
+    /// All kinds, if it is empty.
+    pub kinds: BTreeSet<String>,
+}
+
+/// Everything that can be said about safety.
+#[derive(Clone)]
+pub struct SafetySettings {
+    pub mode: Mode,
+    pub pii: narrows_pii::Settings,
+    pub exceptions: Vec<Exception>,
+    /// How long values are kept after they were last met.
+    pub keep: Duration,
+    pub key: KeySource,
+    /// The principals that may ask for values with `restore_pii`.
+    pub restorers: BTreeSet<String>,
+    pub policy: PolicySettings,
+    pub levels: BTreeMap<String, crate::policy::LevelSettings>,
+    /// The level of those who have none of their own.
+    pub level: String,
+    pub levels_of: BTreeMap<String, String>,
+    pub review: ReviewSettings,
+    pub audit: AuditSettings,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AuditSettings {
+    pub contents: AuditContents,
+    /// Older entries are removed.
+    pub age: Option<Duration>,
+    /// The oldest are removed while all are larger than this.
+    pub bytes: Option<u64>,
+}
+
+impl std::fmt::Debug for SafetySettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SafetySettings").field("mode", &self.mode).finish_non_exhaustive()
+    }
+}
+
+impl Default for SafetySettings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            pii: narrows_pii::Settings::default(),
+            exceptions: Vec::new(),
+            keep: Duration::from_secs(30 * 24 * 60 * 60),
+            key: Arc::new(|| Err("none is configured".to_owned())),
+            restorers: BTreeSet::new(),
+            policy: PolicySettings::default(),
+            levels: BTreeMap::new(),
+            level: "production".to_owned(),
+            levels_of: BTreeMap::new(),
+            review: ReviewSettings::default(),
+            audit: AuditSettings::default(),
+        }
+    }
+}
+
+#[derive(Debug, Error)]
+pub enum SafetyError {
+    #[error("pii: {0}")]
+    Pii(#[from] narrows_pii::SettingsError),
+    #[error("policy: {0}")]
+    Policy(#[from] PolicyError),
+    #[error("isolation: {0}")]
+    Level(#[from] LevelError),
+    #[error("pii.exceptions: {0:?} is no pattern of tools: {1}")]
+    Pattern(String, String),
+}
+
+/// The safety of a gateway, shared by all that it does.
+pub struct Safety {
+    mode: Mode,
+    scanner: Scanner,
+    keep_last: BTreeMap<String, usize>,
+    exceptions: Vec<(GlobMatcher, BTreeSet<String>)>,
+    vault: Vault,
+    restorers: BTreeSet<String>,
+    policy: Policy,
+    meter: Meter,
+    levels: Levels,
+    level: String,
+    levels_of: BTreeMap<String, String>,
+    review: ReviewSettings,
+    audit: AuditSettings,
+}
+
+impl Safety {
+    pub fn new(settings: SafetySettings) -> Result<Arc<Self>, SafetyError> {
+        let keep_last = settings.pii.kinds.iter();
+        let keep_last = keep_last.map(|(kind, how)| (kind.clone(), how.keep_last)).collect();
+        let exceptions = settings.exceptions.into_iter().map(|Exception { tools, kinds }| {
+            let pattern = if tools.contains('.') { tools.clone() } else { format!("{tools}.*") };
+            let glob = Glob::new(&pattern);
+            let glob =
+                glob.map_err(|error| SafetyError::Pattern(tools, error.kind().to_string()))?;
+            Ok((glob.compile_matcher(), kinds))
+        });
+        let levels = Levels::new(settings.levels)?;
+        for name in std::iter::once(&settings.level).chain(settings.levels_of.values()) {
+            levels.get(name)?;
+        }
+        Ok(Arc::new(Self {
+            mode: settings.mode,
+            scanner: Scanner::new(&settings.pii)?,
+            keep_last,
+            exceptions: exceptions.collect::<Result<_, SafetyError>>()?,
+            vault: Vault::new(settings.key, settings.keep),
+            restorers: settings.restorers,
+            policy: Policy::new(settings.policy)?,
+            meter: Meter::default(),
+            levels,
+            level: settings.level,
+            levels_of: settings.levels_of,
+            review: settings.review,
+            audit: settings.audit,
+        }))
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub fn scanner(&self) -> &Scanner {
+        &self.scanner
+    }
+
+    pub fn levels(&self) -> &Levels {
+        &self.levels
+    }
+
+    pub fn audit(&self) -> &AuditSettings {
+        &self.audit
+    }
+
+    /// The level of a principal.
+    pub fn level_of(&self, principal: &str) -> Result<Arc<Level>, LevelError> {
+        self.levels.get(self.levels_of.get(principal).unwrap_or(&self.level))
+    }
+
+    /// Whether a principal may be told what tokens stand for.
+    pub fn may_restore(&self, principal: &str) -> bool {
+        self.restorers.contains(principal)
+    }
+
+    pub(crate) fn vault(&self) -> &Vault {
+        &self.vault
+    }
+
+    fn keep_last(&self, kind: &str) -> usize {
+        self.keep_last.get(kind).copied().unwrap_or_default()
+    }
+
+    /// Whether what a tool gives of this kind reaches the model as it is.
+    fn is_exempt(&self, tool: &str, kind: &str) -> bool {
+        self.exceptions
+            .iter()
+            .any(|(tools, kinds)| tools.is_match(tool) && (kinds.is_empty() || kinds.contains(kind)))
+    }
+
+    fn has_exceptions(&self, tool: &str) -> bool {
+        self.exceptions.iter().any(|(tools, _)| tools.is_match(tool))
+    }
+}
+
+impl std::fmt::Debug for Safety {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Safety").field("mode", &self.mode).finish_non_exhaustive()
+    }
+}

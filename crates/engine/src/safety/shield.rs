@@ -1,0 +1,367 @@
+//! Puts tokens in the place of personal data, for one namespace.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use narrows_model::{Ending, Failure, Outcome, OutputStream};
+use narrows_pii::{Form, Found, Stream, TokenMaker, Tokens};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock, ResourceContents},
+};
+use serde_json::{Map, Value};
+
+use super::{Mode, Safety, VaultError};
+use crate::state::Agent;
+
+/// What is looked at beside a part of a text, on either side: a value that a cut went through
+/// must be found whole.
+pub const MARGIN: u64 = 16 << 10;
+
+/// Protects what leaves for a model.
+#[derive(Clone)]
+pub struct Shield {
+    safety: Arc<Safety>,
+    namespace: Arc<str>,
+    maker: Arc<TokenMaker>,
+    /// Values that came from tools which are trusted with them.
+    exempt: Arc<Mutex<HashSet<(String, String)>>>,
+}
+
+impl Shield {
+    pub(crate) fn new(safety: Arc<Safety>, namespace: &str) -> Self {
+        let maker = safety.vault.maker(namespace);
+        Self { safety, namespace: namespace.into(), maker, exempt: Arc::default() }
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.safety.mode
+    }
+
+    fn is_off(&self) -> bool {
+        self.safety.mode == Mode::Off
+    }
+
+    fn tokens(&self) -> Making<'_> {
+        Making { shield: self }
+    }
+
+    /// A text as the model may see it.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_off() { Cow::Borrowed(text) } else { self.sanitized(text) }
+    }
+
+    /// A text with tokens, whatever the mode is.
+    pub fn sanitized<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.safety.scanner.protect(text, None, &mut self.tokens())
+    }
+
+    /// Changes a text in place.
+    pub fn replace(&self, text: &mut String) {
+        if let Cow::Owned(protected) = self.text(text) {
+            *text = protected;
+        }
+    }
+
+    /// A part of a text, as if all of it were protected: a value that reaches over the edge is
+    /// replaced as a whole.
+    pub fn part(&self, text: &str, part: std::ops::Range<usize>) -> String {
+        if self.is_off() {
+            return text[part].to_owned();
+        }
+        let mut told = String::new();
+        let mut at = part.start;
+        let mut tokens = self.tokens();
+        for Found { kind, range } in self.safety.scanner.find(text, None) {
+            if range.end <= at || range.start >= part.end {
+                continue;
+            }
+            told.push_str(&text[at..range.start.max(at)]);
+            told.push_str(&tokens.token(kind.as_str(), &text[range.clone()], Form::Text));
+            at = range.end.min(part.end);
+        }
+        told.push_str(&text[at..part.end]);
+        told
+    }
+
+    /// Any JSON as the model may see it.
+    pub fn json(&self, value: &mut Value) {
+        if !self.is_off() {
+            self.sanitize_json(value);
+        }
+    }
+
+    /// The same, whatever the mode is.
+    pub fn sanitize_json(&self, value: &mut Value) {
+        self.safety.scanner.protect_json(value, &mut self.tokens());
+    }
+
+    /// Which kinds of personal data are in a value.
+    pub(super) fn kinds(&self, value: &Value) -> BTreeSet<String> {
+        let mut seen = Seen::default();
+        self.safety.scanner.protect_json(&mut value.clone(), &mut seen);
+        seen.kinds
+    }
+
+    /// Lets values through that a tool gave which is trusted with kinds of them.
+    pub(super) fn exempt(&self, value: &Value, is_exempt: &dyn Fn(&str) -> bool) {
+        let mut seen = Seen::default();
+        self.safety.scanner.protect_json(&mut value.clone(), &mut seen);
+        let mut exempt = self.exempt.lock().unwrap_or_else(PoisonError::into_inner);
+        exempt.extend(seen.values.into_iter().filter(|(kind, _)| is_exempt(kind)));
+    }
+
+    /// All that a model reads of a run.
+    pub fn outcome(&self, outcome: &mut Outcome) {
+        if self.is_off() {
+            return;
+        }
+        self.replace(&mut outcome.stdout);
+        self.replace(&mut outcome.stderr);
+        self.json(&mut outcome.result);
+        outcome.notes.iter_mut().for_each(|note| self.replace(note));
+        if let Ending::Failed(failure) | Ending::Limit(_, failure) | Ending::Cancelled(failure) =
+            &mut outcome.ending
+        {
+            let Failure { kind, message, traceback, .. } = failure;
+            [kind, message, traceback].into_iter().for_each(|text| self.replace(text));
+        }
+    }
+
+    /// A result as the model, or in strict mode the program, may see it.
+    pub fn result(&self, result: &mut CallToolResult) {
+        if self.is_off() {
+            return;
+        }
+        for block in &mut result.content {
+            self.block(block);
+        }
+        if let Some(structured) = &mut result.structured_content {
+            self.json(structured);
+        }
+    }
+
+    fn block(&self, block: &mut ContentBlock) {
+        match block {
+            ContentBlock::Text(text) => self.content(&mut text.text),
+            ContentBlock::Image(image) => self.bytes(&mut image.data, &image.mime_type),
+            ContentBlock::Audio(audio) => self.bytes(&mut audio.data, &audio.mime_type),
+            ContentBlock::Resource(resource) => self.resource(&mut resource.resource),
+            ContentBlock::ResourceLink(_) => {
+                let Ok(mut value) = serde_json::to_value(&*block) else { return };
+                self.json(&mut value);
+                if let Ok(protected) = serde_json::from_value(value) {
+                    *block = protected;
+                }
+            }
+            _ => *block = ContentBlock::text("(content of a kind that cannot be looked at)"),
+        }
+    }
+
+    /// Text that is JSON is looked at as JSON: its keys say what its values are.
+    fn content(&self, text: &mut String) {
+        let is_json = text.trim_start().starts_with(['{', '[']);
+        match serde_json::from_str::<Value>(text).ok().filter(|_| is_json) {
+            Some(mut value) => {
+                let before = value.clone();
+                self.json(&mut value);
+                // If nothing was found in it, it stays as it was written.
+                if value != before {
+                    *text = value.to_string();
+                }
+                self.replace(text);
+            }
+            None => self.replace(text),
+        }
+    }
+
+    /// What a server calls a resource.
+    pub fn resource(&self, resource: &mut ResourceContents) {
+        match resource {
+            ResourceContents::TextResourceContents { text, uri, .. } => {
+                self.replace(uri);
+                self.content(text);
+            }
+            ResourceContents::BlobResourceContents { blob, uri, mime_type, .. } => {
+                self.replace(uri);
+                self.bytes(blob, mime_type.as_deref().unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    /// Bytes in base64. Whatever they are said to be: those that are text are looked at as text.
+    fn bytes(&self, data: &mut String, mime_type: &str) {
+        if self.is_off() {
+            return;
+        }
+        let text = BASE64_STANDARD.decode(data.as_bytes()).ok();
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+        let is_media =
+            ["image/", "audio/", "video/"].iter().any(|kind| mime_type.starts_with(kind));
+        match text {
+            Some(text) => {
+                if let Cow::Owned(protected) = self.text(&text) {
+                    *data = BASE64_STANDARD.encode(protected);
+                }
+            }
+            // What nobody can look into does not get into a strict sandbox.
+            None if self.safety.mode == Mode::Strict && !is_media => {
+                *data = BASE64_STANDARD.encode("withheld: pii mode is strict");
+            }
+            None => {}
+        }
+    }
+
+    /// An error as the model may see it.
+    pub fn error(&self, mut error: ErrorData) -> ErrorData {
+        error.message = self.text(&error.message).into_owned().into();
+        if let Some(data) = &mut error.data {
+            self.json(data);
+        }
+        error
+    }
+
+    /// Protects output as it comes.
+    pub fn streams(&self) -> Streams {
+        Streams { shield: self.clone(), open: Mutex::default() }
+    }
+
+    /// Puts values in the place of tokens, for those kinds that `may` allows. Gives the kinds of
+    /// what was put in.
+    pub(crate) async fn reveal(
+        &self,
+        agent: &Agent,
+        value: &mut Value,
+        may: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<BTreeSet<String>, VaultError> {
+        let mut tokens = BTreeSet::new();
+        collect(value, &mut tokens);
+        let tokens: Vec<String> = tokens
+            .into_iter()
+            .filter(|(kind, _)| may(kind))
+            .map(|(_, token)| token)
+            .collect();
+        if tokens.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let store = agent.store().await.map_err(|error| VaultError::Store(error.to_string()))?;
+        let known = self.safety.vault.open(store, &self.namespace, &tokens).await?;
+        let mut kinds = BTreeSet::new();
+        narrows_pii::reveal_json(value, &mut |token| {
+            let found = known.get(token.text)?;
+            kinds.insert(token.kind.to_owned());
+            Some(found.clone())
+        });
+        Ok(kinds)
+    }
+}
+
+/// The tokens anywhere in a value, with their kinds.
+fn collect(value: &Value, tokens: &mut BTreeSet<(String, String)>) {
+    let mut of_text = |text: &str| {
+        tokens.extend(
+            narrows_pii::tokens_in(text).map(|token| (token.kind.to_owned(), token.text.to_owned())),
+        );
+    };
+    match value {
+        Value::String(text) => of_text(text),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, tokens)),
+        Value::Object(fields) => {
+            fields.keys().for_each(|key| of_text(key));
+            fields.values().for_each(|field| collect(field, tokens));
+        }
+        _ => {}
+    }
+}
+
+/// Makes tokens, and notes what they stand for.
+struct Making<'a> {
+    shield: &'a Shield,
+}
+
+impl Tokens for Making<'_> {
+    fn token(&mut self, kind: &str, value: &str, form: Form) -> String {
+        let Shield { safety, namespace, maker, exempt } = self.shield;
+        {
+            let exempt = exempt.lock().unwrap_or_else(PoisonError::into_inner);
+            if !exempt.is_empty() && exempt.contains(&(kind.to_owned(), value.to_owned())) {
+                return value.to_owned();
+            }
+        }
+        let token = maker.token(kind, value, form, safety.keep_last(kind));
+        safety.vault.made(namespace, &token, kind, value, form);
+        token
+    }
+}
+
+/// Only looks.
+#[derive(Default)]
+struct Seen {
+    kinds: BTreeSet<String>,
+    values: Vec<(String, String)>,
+}
+
+impl Tokens for Seen {
+    fn token(&mut self, kind: &str, value: &str, _: Form) -> String {
+        self.kinds.insert(kind.to_owned());
+        self.values.push((kind.to_owned(), value.to_owned()));
+        value.to_owned()
+    }
+}
+
+/// Output on its way, with what may be the beginning of a value held back.
+pub struct Streams {
+    shield: Shield,
+    open: Mutex<[Stream; 2]>,
+}
+
+impl Streams {
+    /// What can be told of the stream now.
+    pub fn push(&self, stream: OutputStream, text: &str) -> String {
+        if self.shield.is_off() {
+            return text.to_owned();
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let scanner = &self.shield.safety.scanner;
+        open[number(stream)].push(scanner, text, &mut self.shield.tokens())
+    }
+
+    /// What was held back.
+    pub fn finish(&self, stream: OutputStream) -> String {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let scanner = &self.shield.safety.scanner;
+        open[number(stream)].finish(scanner, &mut self.shield.tokens())
+    }
+}
+
+fn number(stream: OutputStream) -> usize {
+    match stream {
+        OutputStream::Stdout => 0,
+        OutputStream::Stderr => 1,
+    }
+}
+
+impl std::fmt::Debug for Shield {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shield").field("namespace", &self.namespace).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Streams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Streams")
+    }
+}
+
+/// The arguments of a call as an object.
+pub(super) fn into_object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}

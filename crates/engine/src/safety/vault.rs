@@ -1,0 +1,306 @@
+//! The vault: what tokens stand for, encrypted in the store.
+//!
+//! Tokens are keyed hashes, so that one value has one token wherever it is met, without asking
+//! anyone. What is met for the first time is written down before an answer is complete.
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant},
+};
+
+use narrows_pii::{Form, Revealed, TokenMaker};
+use narrows_store::{Sealed, Store, StoreError};
+use ring::{
+    aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    hmac,
+    rand::{SecureRandom, SystemRandom},
+};
+use thiserror::Error;
+use tokio::sync::OnceCell;
+
+use crate::state::now;
+
+/// Where the key comes from; asked when it is first needed.
+pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
+
+/// Values that wait to be written. If the store is away for long, the oldest tokens cannot be
+/// turned back.
+const MOST_WAITING: usize = 50_000;
+/// For so long a value that was written is not written again; then its expiry is put off.
+const WRITTEN_TIME: Duration = Duration::from_secs(60);
+const MOST_WRITTEN: usize = 200_000;
+
+/// Why tokens could not be kept or turned back.
+#[derive(Clone, Debug, Error)]
+pub enum VaultError {
+    #[error("the vault's key cannot be had: {0}; tokens of now cannot be turned back later")]
+    NoKey(String),
+    #[error(
+        "the vault was made with another key; give the right one ([pii] in narrows.toml), or \
+         empty the vault with `narrows pii forget --all`"
+    )]
+    WrongKey,
+    #[error("the vault's entry for {0} is damaged; it is left alone")]
+    Damaged(String),
+    #[error("the vault cannot be used: {0}")]
+    Store(String),
+}
+
+impl From<StoreError> for VaultError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error.to_string())
+    }
+}
+
+/// What tokens stand for.
+pub struct Vault {
+    source: KeySource,
+    keys: OnceLock<Keys>,
+    /// For how long a value is kept after it was last met.
+    keep: Duration,
+    /// Values that are not in the store yet, by namespace and token.
+    waiting: Mutex<HashMap<String, HashMap<String, Secret>>>,
+    written: Mutex<(Option<Instant>, HashSet<(String, String)>)>,
+    claimed: OnceCell<()>,
+}
+
+struct Keys {
+    master: hmac::Key,
+    seal: LessSafeKey,
+    digest: hmac::Key,
+    /// Tells two keys apart without telling what they are.
+    check: String,
+    /// Why the key is one of now only.
+    problem: Option<String>,
+    makers: Mutex<HashMap<String, Arc<TokenMaker>>>,
+}
+
+#[derive(Clone)]
+struct Secret {
+    kind: String,
+    value: String,
+    form: Form,
+}
+
+impl Keys {
+    fn new(bytes: &[u8; 32], problem: Option<String>) -> Option<Self> {
+        let master = hmac::Key::new(hmac::HMAC_SHA256, bytes);
+        let derive = |purpose: &str| hmac::sign(&master, purpose.as_bytes());
+        let seal = UnboundKey::new(&CHACHA20_POLY1305, derive("narrows vault seal").as_ref()).ok()?;
+        Some(Self {
+            seal: LessSafeKey::new(seal),
+            digest: hmac::Key::new(hmac::HMAC_SHA256, derive("narrows digest").as_ref()),
+            check: hex(&derive("narrows vault check").as_ref()[..16]),
+            problem,
+            makers: Mutex::default(),
+            master,
+        })
+    }
+}
+
+impl Vault {
+    pub(super) fn new(source: KeySource, keep: Duration) -> Self {
+        Self {
+            source,
+            keys: OnceLock::new(),
+            keep,
+            waiting: Mutex::default(),
+            written: Mutex::default(),
+            claimed: OnceCell::new(),
+        }
+    }
+
+    /// The keys. If there is none to be had, one of now: what leaves is protected in any case.
+    fn keys(&self) -> &Keys {
+        self.keys.get_or_init(|| {
+            let (bytes, problem) = match (self.source)() {
+                Ok(bytes) => (bytes, None),
+                Err(why) => {
+                    tracing::error!("the vault's key cannot be had: {why}");
+                    (random(), Some(why))
+                }
+            };
+            // The key has the length that the cipher wants; there is nothing else to refuse.
+            #[allow(clippy::expect_used)]
+            Keys::new(&bytes, problem).expect("32 bytes are a key")
+        })
+    }
+
+    /// Makes the tokens of a namespace.
+    pub(super) fn maker(&self, namespace: &str) -> Arc<TokenMaker> {
+        let keys = self.keys();
+        let mut makers = lock(&keys.makers);
+        if let Some(maker) = makers.get(namespace) {
+            return Arc::clone(maker);
+        }
+        let mut key = [0; 32];
+        let purpose = format!("narrows tokens {namespace}");
+        key.copy_from_slice(hmac::sign(&keys.master, purpose.as_bytes()).as_ref());
+        let maker = Arc::new(TokenMaker::new(&key));
+        makers.insert(namespace.to_owned(), Arc::clone(&maker));
+        maker
+    }
+
+    /// A hash that says nothing to those who have not the key.
+    pub(super) fn digest(&self, text: &str) -> String {
+        hex(&hmac::sign(&self.keys().digest, text.as_bytes()).as_ref()[..16])
+    }
+
+    /// A token was made for a value.
+    pub(super) fn made(&self, namespace: &str, token: &str, kind: &str, value: &str, form: Form) {
+        {
+            let mut written = lock(&self.written);
+            let is_old = written.0.is_none_or(|since| since.elapsed() > WRITTEN_TIME);
+            if is_old || written.1.len() > MOST_WRITTEN {
+                *written = (Some(Instant::now()), HashSet::new());
+            }
+            if written.1.contains(&(namespace.to_owned(), token.to_owned())) {
+                return;
+            }
+        }
+        let mut waiting = lock(&self.waiting);
+        let of_namespace = waiting.entry(namespace.to_owned()).or_default();
+        if of_namespace.len() >= MOST_WAITING {
+            tracing::warn!("the vault is not written; tokens of before cannot be turned back");
+            of_namespace.clear();
+        }
+        of_namespace.entry(token.to_owned()).or_insert_with(|| Secret {
+            kind: kind.to_owned(),
+            value: value.to_owned(),
+            form,
+        });
+    }
+
+    pub(crate) fn has_news(&self) -> bool {
+        lock(&self.waiting).values().any(|of_namespace| !of_namespace.is_empty())
+    }
+
+    /// Writes down what is not in the store yet.
+    pub(crate) async fn write(&self, store: &Store) -> Result<(), VaultError> {
+        if !self.has_news() {
+            return Ok(());
+        }
+        self.claim(store).await?;
+        let expires_at = now() + i64::try_from(self.keep.as_millis()).unwrap_or(i64::MAX / 4);
+        let all = std::mem::take(&mut *lock(&self.waiting));
+        for (namespace, secrets) in all {
+            let maker = self.maker(&namespace);
+            let sealed: Vec<Sealed> = secrets
+                .iter()
+                .map(|(token, secret)| Sealed {
+                    token: token.clone(),
+                    kind: secret.kind.clone(),
+                    fingerprint: maker
+                        .fingerprint(&secret.kind, &secret.value, secret.form)
+                        .to_vec(),
+                    sealed: self.seal(&namespace, token, secret),
+                })
+                .collect();
+            match store.vault().keep(&namespace, &sealed, expires_at).await {
+                Ok(()) => {
+                    let mut written = lock(&self.written);
+                    written.1.extend(secrets.into_keys().map(|token| (namespace.clone(), token)));
+                }
+                Err(error) => {
+                    // The next one who writes tries again.
+                    lock(&self.waiting).entry(namespace).or_default().extend(secrets);
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What these tokens of a namespace stand for, as far as they are known.
+    pub(super) async fn open(
+        &self,
+        store: &Store,
+        namespace: &str,
+        tokens: &[String],
+    ) -> Result<HashMap<String, Revealed>, VaultError> {
+        self.write(store).await?;
+        self.claim(store).await?;
+        let found = store.vault().get(namespace, tokens, now()).await?;
+        let mut revealed = HashMap::new();
+        for sealed in found {
+            let value = self.unseal(namespace, &sealed)?;
+            revealed.insert(sealed.token, value);
+        }
+        Ok(revealed)
+    }
+
+    /// Makes sure that the store's vault is one of this key.
+    async fn claim(&self, store: &Store) -> Result<(), VaultError> {
+        let keys = self.keys();
+        if let Some(problem) = &keys.problem {
+            return Err(VaultError::NoKey(problem.clone()));
+        }
+        self.claimed
+            .get_or_try_init(|| async {
+                let kept = store.vault().claim_key(&keys.check).await?;
+                if kept == keys.check { Ok(()) } else { Err(VaultError::WrongKey) }
+            })
+            .await
+            .copied()
+    }
+
+    /// Form, value; bound to the place it is kept at.
+    fn seal(&self, namespace: &str, token: &str, secret: &Secret) -> Vec<u8> {
+        let nonce: [u8; NONCE_LEN] = random();
+        let mut text = vec![match secret.form {
+            Form::Text => b't',
+            Form::Number => b'n',
+        }];
+        text.extend_from_slice(secret.value.as_bytes());
+        let place = Aad::from(format!("{namespace}\0{token}"));
+        let sealed = self.keys().seal.seal_in_place_append_tag(
+            Nonce::assume_unique_for_key(nonce),
+            place,
+            &mut text,
+        );
+        match sealed {
+            Ok(()) => [nonce.as_slice(), &text].concat(),
+            // Only a text of gigabytes is refused; then nothing is kept of it.
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn unseal(&self, namespace: &str, sealed: &Sealed) -> Result<Revealed, VaultError> {
+        let damaged = || VaultError::Damaged(sealed.token.clone());
+        let (nonce, text) = sealed.sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(damaged)?;
+        let place = Aad::from(format!("{namespace}\0{}", sealed.token));
+        let mut text = text.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let opened =
+            self.keys().seal.open_in_place(nonce, place, &mut text).map_err(|_| damaged())?;
+        let (form, value) = opened.split_first().ok_or_else(damaged)?;
+        let form = if *form == b'n' { Form::Number } else { Form::Text };
+        let value = String::from_utf8(value.to_vec()).map_err(|_| damaged())?;
+        Ok(Revealed { value, form })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The system's randomness; without it nothing can be protected.
+fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    #[allow(clippy::expect_used)]
+    SystemRandom::new().fill(&mut bytes).expect("the system gives no random numbers");
+    bytes
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Nothing of what is inside.
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Vault")
+    }
+}

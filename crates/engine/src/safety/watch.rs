@@ -1,0 +1,377 @@
+//! One run, or one call of a client: what it may do, what it has read, and what is written down
+//! of it.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value, json};
+
+use super::{AuditContents, Mode, Safety, Shield, shield::into_object};
+use crate::{
+    broker::CallError,
+    catalog::Tool,
+    policy::{Action, Ask, Decision, Flow, Hints, Level},
+    state::{Agent, StateError},
+    upstream::Caller,
+    value,
+};
+
+/// Watches over a run.
+#[derive(Debug)]
+pub struct Watch {
+    agent: Agent,
+    safety: Arc<Safety>,
+    shield: Shield,
+    level: Arc<Level>,
+    flow: Mutex<Flow>,
+    calls: AtomicU64,
+    /// The audit could not be written, and this level does without nothing that is not in it.
+    is_closed: AtomicBool,
+    /// Names the run in the audit.
+    run: String,
+}
+
+/// A call that may be made.
+#[derive(Debug)]
+pub struct Admitted {
+    /// With values in the place of tokens.
+    pub arguments: Map<String, Value>,
+    record: Record,
+}
+
+/// What is written down of a call.
+#[derive(Debug)]
+struct Record {
+    tool: String,
+    arguments: Value,
+    sent_bytes: usize,
+    revealed: BTreeSet<String>,
+    decision: &'static str,
+    rule: Option<String>,
+    started: Instant,
+}
+
+impl Watch {
+    pub(super) fn new(agent: Agent, level: Arc<Level>) -> Arc<Self> {
+        let safety = Arc::clone(agent.safety());
+        let shield = agent.shield();
+        let run = random_name();
+        Arc::new(Self {
+            agent,
+            safety,
+            shield,
+            level,
+            flow: Mutex::default(),
+            calls: AtomicU64::new(0),
+            is_closed: AtomicBool::new(false),
+            run,
+        })
+    }
+
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    pub fn shield(&self) -> &Shield {
+        &self.shield
+    }
+
+    pub fn level(&self) -> &Arc<Level> {
+        &self.level
+    }
+
+    /// The name of the run in the audit.
+    pub fn run(&self) -> &str {
+        &self.run
+    }
+
+    pub(crate) fn is_strict(&self) -> bool {
+        self.safety.mode == Mode::Strict
+    }
+
+    /// Whether a tool is not to be found: it would be denied in any case.
+    pub fn hides(&self, tool: &Tool) -> bool {
+        let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
+        self.safety.policy.hides(self.agent.name(), server, name, Hints::of(&tool.raw))
+    }
+
+    /// What the run has read so far.
+    pub(crate) fn flow(&self) -> Flow {
+        self.flow.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What earlier programs of the same session have read counts too.
+    pub(crate) fn has_read(&self, flow: &Flow) {
+        self.flow.lock().unwrap_or_else(PoisonError::into_inner).merge(flow);
+    }
+
+    /// Decides on a call, asks whom it has to, and puts values in the place of tokens.
+    pub async fn admit(
+        &self,
+        tool: &Tool,
+        arguments: Map<String, Value>,
+        caller: &dyn Caller,
+    ) -> Result<Admitted, CallError> {
+        let name = tool_name(tool);
+        let sent_bytes = Value::Object(arguments.clone()).to_string().len();
+        let mut record = Record {
+            tool: name,
+            arguments: self.shown(&Value::Object(arguments.clone())),
+            sent_bytes,
+            revealed: BTreeSet::new(),
+            decision: "allow",
+            rule: None,
+            started: Instant::now(),
+        };
+        match self.decide(tool, arguments, &mut record, caller).await {
+            Ok(arguments) => {
+                if self.level.audit_must_hold {
+                    self.write_down(&record, "call.begin", "begun", json!({})).await?;
+                }
+                Ok(Admitted { arguments, record })
+            }
+            Err(error) => {
+                let details = json!({ "why": self.shield.text(&error.to_string()) });
+                self.write_down(&record, "call", "refused", details).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn decide(
+        &self,
+        tool: &Tool,
+        arguments: Map<String, Value>,
+        record: &mut Record,
+        caller: &dyn Caller,
+    ) -> Result<Map<String, Value>, CallError> {
+        let principal = self.agent.name();
+        let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
+        let hints = Hints::of(&tool.raw);
+        if self.is_closed.load(Ordering::SeqCst) {
+            return Err(refused("nothing more is called: the audit cannot be written"));
+        }
+        let policy = &self.safety.policy;
+        let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if policy.calls_per_run(principal).is_some_and(|most| calls > most) {
+            record.decision = "limit";
+            return Err(refused(format!("a run may make {} calls, and this is one more", calls - 1)));
+        }
+        if let Err(exceeded) = self.safety.meter.call(policy, principal, server, name, Instant::now())
+        {
+            (record.decision, record.rule) = ("limit", Some(exceeded.quota.clone()));
+            return Err(refused(exceeded.to_string()));
+        }
+        let mut value = Value::Object(arguments);
+        let may_have = |kind: &str| policy.may_have(server, name, kind);
+        record.revealed = self
+            .shield
+            .reveal(&self.agent, &mut value, &may_have)
+            .await
+            .map_err(|error| refused(format!("a token cannot be turned back: {error}")))?;
+        let sent_kinds = match policy.looks_at_kinds() {
+            true => &self.shield.kinds(&value) | &record.revealed,
+            false => record.revealed.clone(),
+        };
+        let arguments = into_object(value);
+        let ask = Ask { principal, server, tool: name, hints, arguments: &arguments };
+        let Decision { action, rule, why, .. } = self.of_level(policy.decide(&ask), hints, server, name);
+        record.rule = rule;
+        record.decision = word(action);
+        if action == Action::Deny {
+            return Err(refused(why));
+        }
+        let mut questions: Vec<String> = Vec::new();
+        if action == Action::Confirm {
+            questions.push(why);
+        }
+        let flow = self.flow();
+        if let Some(found) = policy.flow(&flow, server, name, &sent_kinds) {
+            record.rule = Some(found.rule.clone());
+            record.decision = word(found.action);
+            match found.action {
+                Action::Allow => {}
+                Action::Deny => return Err(refused(found.why)),
+                Action::Confirm => questions.push(found.why),
+            }
+        }
+        if !questions.is_empty() {
+            record.decision = "confirmed";
+            let asked = self.confirm(tool, &arguments, &questions.join("; "), caller).await;
+            asked.inspect_err(|_| record.decision = "not confirmed")?;
+        }
+        Ok(arguments)
+    }
+
+    /// What the level says to a call that the policy has decided on.
+    pub(super) fn of_level(
+        &self,
+        decision: Decision,
+        hints: Hints,
+        server: &str,
+        tool: &str,
+    ) -> Decision {
+        match self.level.refuses(server, tool, hints, &decision) {
+            None => decision,
+            Some(why) => {
+                let rule = Some(format!("isolation.{}", self.level.name));
+                Decision { action: Action::Deny, rule, why, ..decision }
+            }
+        }
+    }
+
+    /// A call has come back: notes what was read, and protects what must not enter the sandbox.
+    pub async fn returned(
+        &self,
+        admitted: Admitted,
+        tool: &Tool,
+        mut result: Result<CallToolResult, CallError>,
+    ) -> Result<CallToolResult, CallError> {
+        let record = admitted.record;
+        let text = match &result {
+            Ok(result) => value::text(result).into_owned(),
+            Err(error) => error.to_string(),
+        };
+        let policy = &self.safety.policy;
+        if let Ok(result) = &mut result {
+            let looks = policy.looks_at_kinds();
+            let exempt = self.safety.mode != Mode::Off && self.safety.has_exceptions(&record.tool);
+            if looks || exempt {
+                let value = serde_json::to_value(&*result).unwrap_or_default();
+                let kinds = if looks { self.shield.kinds(&value) } else { BTreeSet::new() };
+                self.read(tool, &kinds);
+                if exempt {
+                    let is_exempt = |kind: &str| self.safety.is_exempt(&record.tool, kind);
+                    self.shield.exempt(&value, &is_exempt);
+                }
+            } else {
+                self.read(tool, &BTreeSet::new());
+            }
+        }
+        self.safety.meter.bytes(policy, self.agent.name(), text.len() as u64, Instant::now());
+        let outcome = match &result {
+            Ok(result) if result.is_error != Some(true) => "ok",
+            _ => "error",
+        };
+        let details = json!({
+            "result": self.shown(&Value::String(text.clone())),
+            "got_bytes": text.len(),
+            "milliseconds": record.started.elapsed().as_millis() as u64,
+        });
+        self.write_down(&record, "call", outcome, details).await?;
+        if self.is_strict() {
+            match &mut result {
+                Ok(result) => self.shield.result(result),
+                Err(error) => return Err(refused(self.shield.text(&error.to_string()))),
+            }
+        }
+        result
+    }
+
+    fn read(&self, tool: &Tool, kinds: &BTreeSet<String>) {
+        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        flow.read(&tool.id.server, &tool.id.tool, kinds);
+    }
+
+    /// A value with what its tokens stand for, for the program: real values are what it sees
+    /// anyway, except in strict mode.
+    pub(crate) async fn restore(&self, mut value: Value) -> Result<Value, StateError> {
+        if self.is_strict() {
+            return Err(StateError::StrictRestore);
+        }
+        let kinds = self.shield.reveal(&self.agent, &mut value, &|_| true).await?;
+        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        flow.read("narrows", "restore_pii", &kinds);
+        Ok(value)
+    }
+
+    /// Contents as the audit has them.
+    fn shown(&self, value: &Value) -> Value {
+        match self.safety.audit.contents {
+            AuditContents::Hashes => {
+                let text = match value {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                json!({ "hash": self.safety.vault.digest(&text) })
+            }
+            AuditContents::Protected => {
+                let mut value = value.clone();
+                self.shield.sanitize_json(&mut value);
+                value
+            }
+        }
+    }
+
+    async fn write_down(
+        &self,
+        record: &Record,
+        action: &str,
+        outcome: &str,
+        details: Value,
+    ) -> Result<(), CallError> {
+        let mut all = json!({
+            "run": self.run,
+            "decision": record.decision,
+            "rule": record.rule,
+            "arguments": record.arguments,
+            "sent_bytes": record.sent_bytes,
+            "revealed": record.revealed,
+        });
+        if let (Value::Object(all), Value::Object(more)) = (&mut all, details) {
+            all.extend(more);
+        }
+        self.agent.write_down(action, &record.tool, outcome, all);
+        if !self.level.audit_must_hold {
+            return Ok(());
+        }
+        self.agent.written().await.map_err(|why| {
+            self.is_closed.store(true, Ordering::SeqCst);
+            refused(format!(
+                "the audit cannot be written ({why}), and the isolation level {:?} does nothing \
+                 that is not in it",
+                self.level.name
+            ))
+        })
+    }
+
+    /// Whether the audit could not be written though it must be.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn safety(&self) -> &Safety {
+        &self.safety
+    }
+}
+
+pub(super) fn refused(why: impl Into<String>) -> CallError {
+    CallError::Refused(why.into())
+}
+
+/// `server.tool`, as rules name it.
+pub(super) fn tool_name(tool: &Tool) -> String {
+    format!("{}.{}", tool.id.server, tool.id.tool)
+}
+
+fn word(action: Action) -> &'static str {
+    match action {
+        Action::Allow => "allow",
+        Action::Deny => "deny",
+        Action::Confirm => "confirm",
+    }
+}
+
+fn random_name() -> String {
+    let mut bytes = [0; 6];
+    // Two runs of one name are told apart by their times.
+    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

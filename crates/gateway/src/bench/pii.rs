@@ -1,0 +1,153 @@
+//! How well and how fast personal data is found, on labelled texts, and how often nothing personal
+//! is taken for something.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use narrows_pii::{
+    Form, Scanner, Settings, Tokens, Urls,
+    score::{self, Sample, Score},
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// For how long each speed is measured.
+const MEASURED: Duration = Duration::from_secs(1);
+/// The budget, in megabytes a second on one core.
+const BUDGET: f64 = 20.0;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    score: Score,
+    leak_rate: f64,
+    /// The labelled texts, each in the JSON of a tool's answer.
+    mb_per_s: f64,
+    /// The same letters without digits, `@` and names: text with nothing to look at.
+    plain_mb_per_s: f64,
+    /// Counting the lines of the same text, beside it.
+    lines_mb_per_s: f64,
+    budget_mb_per_s: f64,
+    clean: Option<Clean>,
+}
+
+/// False alarms.
+#[derive(Debug, Serialize)]
+struct Clean {
+    bytes: usize,
+    found: usize,
+    per_100_kb: f64,
+}
+
+pub(super) fn measure(data: &Path, clean: Option<&Path>) -> anyhow::Result<Report> {
+    let samples: Vec<Sample> = read(data)?;
+    ensure!(!samples.is_empty(), "{} has no texts", data.display());
+    // Labelled sets take every address for personal; the product only those with credentials.
+    let all = Scanner::new(&Settings { urls: Urls::All, ..Settings::default() })?;
+    let score = score::score(&all, &samples);
+    let scanner = Scanner::new(&Settings::default())?;
+    let answers: Vec<Value> = samples.iter().map(answer).collect();
+    let text = Value::from(answers).to_string();
+    let plain: String = text
+        .chars()
+        .map(|letter| match letter {
+            'a'..='z' | ' ' | '.' | ',' => letter,
+            _ => 'x',
+        })
+        .collect();
+    Ok(Report {
+        leak_rate: score.leak_rate(),
+        score,
+        mb_per_s: speed(&text, |text| scanner.find(text, None).len()),
+        plain_mb_per_s: speed(&plain, |text| scanner.find(text, None).len()),
+        lines_mb_per_s: speed(&text, |text| text.bytes().filter(|byte| *byte == b'\n').count()),
+        budget_mb_per_s: BUDGET,
+        clean: clean.map(|path| clean_of(path, &scanner)).transpose()?,
+    })
+}
+
+/// A text as tools give them: among other things, in JSON.
+fn answer(sample: &Sample) -> Value {
+    json!({
+        "id": "5f2b7c1e-9a34-4c55-8d21-0b6a7e3f9c10",
+        "created_at": "2026-01-05T10:20:30Z",
+        "status": "open",
+        "body": sample.full_text,
+    })
+}
+
+fn speed(text: &str, look: impl Fn(&str) -> usize) -> f64 {
+    let start = Instant::now();
+    let mut bytes = 0;
+    while start.elapsed() < MEASURED {
+        std::hint::black_box(look(text));
+        bytes += text.len();
+    }
+    bytes as f64 / 1e6 / start.elapsed().as_secs_f64()
+}
+
+fn clean_of(path: &Path, scanner: &Scanner) -> anyhow::Result<Clean> {
+    let mut found = Count(0);
+    let mut bytes = 0;
+    for file in files(path)? {
+        let mut value: Value = read(&file)?;
+        bytes += value.to_string().len();
+        scanner.protect_json(&mut value, &mut found);
+    }
+    let per_100_kb = found.0 as f64 / (bytes.max(1) as f64 / 100e3);
+    Ok(Clean { bytes, found: found.0, per_100_kb })
+}
+
+struct Count(usize);
+
+impl Tokens for Count {
+    fn token(&mut self, _: &str, value: &str, _: Form) -> String {
+        self.0 += 1;
+        value.to_owned()
+    }
+}
+
+/// The file, or the JSON files of the directory.
+fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries = std::fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
+    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    Ok(files)
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| format!("{} has another form", path.display()))
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Score { texts, micro, leaks, kinds, .. } = &self.score;
+        writeln!(f, "{texts} texts   precision  recall  F1")?;
+        let mut line = |name: &str, tally: &score::Tally| {
+            let score::Tally { precision, recall, f1, .. } = tally;
+            writeln!(f, "  {name:<14} {precision:.3}      {recall:.3}   {f1:.3}")
+        };
+        for (kind, tally) in kinds {
+            line(kind, tally)?;
+        }
+        line("pattern types", micro)?;
+        writeln!(f, "leaked: {leaks} ({:.1} %)", 100.0 * self.leak_rate)?;
+        writeln!(
+            f,
+            "speed: {:.0} MB/s (budget {:.0}); {:.0} MB/s with nothing to look at; counting lines {:.0} MB/s",
+            self.mb_per_s, self.budget_mb_per_s, self.plain_mb_per_s, self.lines_mb_per_s
+        )?;
+        if let Some(Clean { bytes, found, per_100_kb }) = &self.clean {
+            write!(f, "clean JSON: {found} found in {bytes} bytes, {per_100_kb:.2} in 100 KB")?;
+        }
+        Ok(())
+    }
+}
