@@ -14,9 +14,7 @@ use narrows_engine::{
     state::{SessionSettings, State, StateSettings},
     upstream::{Caller, Fleet, Guard, LoginStore, UpstreamError},
 };
-use narrows_model::{
-    Connection, HttpSpec, Limits, OAuthSpec, Principal, ServerSpec, Template,
-};
+use narrows_model::{Connection, HttpSpec, Limits, OAuthSpec, Principal, ServerSpec, Template};
 use narrows_store::Place;
 use rmcp::{
     ErrorData,

@@ -26,9 +26,7 @@ use narrows_store::Place;
 use crate::{
     bench,
     cli::{self, Cli, Command},
-    config::{
-        Config, ConfigSource, Discovery, Environment, Os, Places, SafetyConfig, kept_text,
-    },
+    config::{Config, ConfigSource, Discovery, Environment, Os, Places, SafetyConfig, kept_text},
     demo,
     printer::Printer,
     secret, vault_key,
@@ -246,19 +244,8 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
 
 /// What keeps data in and harm out, as a configuration wants it.
 pub(crate) fn safety(places: &Places, config: &Config) -> anyhow::Result<Arc<Safety>> {
-    let SafetyConfig {
-        mode,
-        pii,
-        exceptions,
-        keep,
-        key,
-        restorers,
-        policy,
-        mut levels,
-        level,
-        review,
-        audit,
-    } = config.safety.clone();
+    let SafetyConfig { mode, pii, keep, key, restorers, policy, mut levels, level, review, audit } =
+        config.safety.clone();
     // `[limits]` are those of the level that everybody has who has no other.
     let limits = &config.limits;
     let own = levels.entry(Levels::DEFAULT.to_owned()).or_default();
@@ -275,7 +262,6 @@ pub(crate) fn safety(places: &Places, config: &Config) -> anyhow::Result<Arc<Saf
     let settings = SafetySettings {
         mode,
         pii,
-        exceptions,
         keep,
         key,
         restorers,

@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_program_can_have_the_key() {
-        let words = |words: &[&str]| words.iter().map(|word| Template::new(*word)).collect::<Vec<_>>();
+        let words =
+            |words: &[&str]| words.iter().map(|word| Template::new(*word)).collect::<Vec<_>>();
         let key = "ab".repeat(32);
         assert_eq!(of_command(&words(&["echo", &key])).unwrap(), [0xab; 32]);
         assert!(of_command(&words(&["echo", "short"])).unwrap_err().contains("64 hexadecimal"));

@@ -120,7 +120,12 @@ impl View<'_> {
         }
         if !found.is_empty() {
             let tokens: Vec<_> = tokens_in(text).map(|token| token.range).collect();
-            found.retain(|found| !overlaps_any(&tokens, &found.range));
+            if !tokens.is_empty() {
+                found = found
+                    .into_iter()
+                    .flat_map(|found| beside_tokens(text, &tokens, found))
+                    .collect();
+            }
         }
         merge(found)
     }
@@ -201,9 +206,20 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
         && !continues(text[range.end..].chars().next())
 }
 
-fn overlaps_any(sorted: &[Range<usize>], range: &Range<usize>) -> bool {
-    let next = sorted.partition_point(|other| other.end <= range.start);
-    sorted.get(next).is_some_and(|other| other.start < range.end)
+/// The parts of a finding that are beside the tokens of the text, which stay as they are. Signs
+/// alone say nothing, and stay too.
+fn beside_tokens(text: &str, tokens: &[Range<usize>], found: Found) -> Vec<Found> {
+    let mut parts = Vec::new();
+    let mut start = found.range.start;
+    let next = tokens.partition_point(|token| token.end <= start);
+    let overlapping = tokens[next..].iter().take_while(|token| token.start < found.range.end);
+    for token in overlapping {
+        parts.push(start..token.start.max(start));
+        start = token.end;
+    }
+    parts.push(start..found.range.end.max(start));
+    parts.retain(|part| text[part.clone()].contains(char::is_alphanumeric));
+    parts.into_iter().map(|range| Found { kind: found.kind.clone(), range }).collect()
 }
 
 /// Makes one of those that overlap, so that no part of any stays readable. What holds the other

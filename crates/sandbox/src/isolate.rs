@@ -177,7 +177,8 @@ impl Isolate {
 
     /// Runs the one program of this isolate, or the next one of its session.
     pub(crate) async fn run(&mut self, job: Job) -> Report {
-        let Job { program, limits, workspace, read_only, session, cancel, events, completions } = job;
+        let Job { program, limits, workspace, read_only, session, cancel, events, completions } =
+            job;
         let started = Instant::now();
         let state = self.store.data_mut();
         let has_workspace = workspace.is_some();

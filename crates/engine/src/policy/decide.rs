@@ -17,8 +17,33 @@ pub struct Policy {
     rules: Vec<Ready>,
     destructive: Action,
     barriers: Vec<Barrier>,
-    reveal: Vec<(Patterns, Patterns, bool)>,
+    reveal: Vec<Trust>,
+    exempt: Vec<Trust>,
     pub(super) allowances: Vec<Allowance>,
+}
+
+/// Tools and kinds, made ready.
+#[derive(Clone, Debug)]
+struct Trust {
+    tools: Patterns,
+    kinds: Patterns,
+    allow: bool,
+}
+
+impl Trust {
+    fn fits(&self, tool: &Spelled, kind: &str) -> bool {
+        self.tools.fit_tool(tool) && self.kinds.fit_kind(kind)
+    }
+}
+
+fn trusts(rules: Vec<RevealRule>) -> Result<Vec<Trust>, PolicyError> {
+    let ready = |(index, rule): (usize, RevealRule)| {
+        let RevealRule { tools, kinds, allow } = rule;
+        let problem = |problem| PolicyError::Reveal { number: index + 1, problem };
+        let kinds = Patterns::names(&kinds).map_err(problem)?;
+        Ok(Trust { tools: Patterns::names(&tools).map_err(problem)?, kinds, allow })
+    };
+    rules.into_iter().enumerate().map(ready).collect()
 }
 
 /// A rule with its patterns.
@@ -98,7 +123,7 @@ impl Ready {
 impl Policy {
     /// Makes rules ready. The error says which rule is wrong, and how.
     pub fn new(settings: PolicySettings) -> Result<Self, PolicyError> {
-        let PolicySettings { rules, destructive, flows, quotas, reveal } = settings;
+        let PolicySettings { rules, destructive, flows, quotas, reveal, exempt } = settings;
         unique(rules.iter().map(|rule| &rule.name))?;
         unique(flows.iter().map(|flow| &flow.name))?;
         unique(quotas.iter().map(|quota| &quota.name))?;
@@ -110,17 +135,12 @@ impl Policy {
             let name = quota.name.clone();
             Allowance::new(quota).map_err(|problem| PolicyError::Rule { rule: name, problem })
         };
-        let reveal = reveal.into_iter().enumerate().map(|(index, rule)| {
-            let RevealRule { tools, kinds, allow } = rule;
-            let problem = |problem| PolicyError::Reveal { number: index + 1, problem };
-            let kinds = Patterns::names(&kinds).map_err(problem)?;
-            Ok((Patterns::names(&tools).map_err(problem)?, kinds, allow))
-        });
         Ok(Self {
             rules: rules.into_iter().map(Ready::new).collect::<Result<_, _>>()?,
             destructive,
             barriers: flows.into_iter().map(barrier).collect::<Result<_, _>>()?,
-            reveal: reveal.collect::<Result<_, _>>()?,
+            reveal: trusts(reveal)?,
+            exempt: trusts(exempt)?,
             allowances: quotas.into_iter().map(allowance).collect::<Result<_, _>>()?,
         })
     }
@@ -168,10 +188,21 @@ impl Policy {
     /// Whether a tool may have personal data of a kind.
     pub fn may_have(&self, server: &str, tool: &str, kind: &str) -> bool {
         let tool = Spelled::new(server, tool);
-        let fits = |(tools, kinds, _): &&(Patterns, Patterns, bool)| {
-            tools.fit_tool(&tool) && kinds.fit_kind(kind)
-        };
-        self.reveal.iter().find(fits).is_none_or(|(_, _, allow)| *allow)
+        let rule = self.reveal.iter().find(|rule| rule.fits(&tool, kind));
+        rule.is_none_or(|rule| rule.allow)
+    }
+
+    /// Whether what a tool gives of a kind reaches the model as it is.
+    pub fn exempts(&self, server: &str, tool: &str, kind: &str) -> bool {
+        let tool = Spelled::new(server, tool);
+        let rule = self.exempt.iter().find(|rule| rule.fits(&tool, kind));
+        rule.is_some_and(|rule| rule.allow)
+    }
+
+    /// Whether a tool is exempt from anything. If not, nobody need look at what it gives.
+    pub fn has_exemption(&self, server: &str, tool: &str) -> bool {
+        let tool = Spelled::new(server, tool);
+        self.exempt.iter().any(|rule| rule.tools.fit_tool(&tool))
     }
 
     /// Whether a flow rule goes by kinds of personal data. If none does, nobody need look for them.

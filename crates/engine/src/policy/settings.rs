@@ -42,7 +42,7 @@ impl Rule {
     }
 }
 
-/// Which tools may have which kinds of personal data behind tokens.
+/// Tools, and kinds of personal data that they are trusted with, or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RevealRule {
     /// Patterns as in [`Rule::tools`].
@@ -63,6 +63,9 @@ pub struct PolicySettings {
     pub quotas: Vec<Quota>,
     /// The first that fits decides. What none fits may be revealed.
     pub reveal: Vec<RevealRule>,
+    /// Which tools' results reach the model as they are. The first that fits decides; what none
+    /// fits does not.
+    pub exempt: Vec<RevealRule>,
 }
 
 impl Default for PolicySettings {
@@ -73,6 +76,7 @@ impl Default for PolicySettings {
             flows: Vec::new(),
             quotas: Vec::new(),
             reveal: Vec::new(),
+            exempt: Vec::new(),
         }
     }
 }

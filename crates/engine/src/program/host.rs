@@ -71,7 +71,8 @@ impl ProgramHost {
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
         let request = arguments.get();
         let arguments: Map<String, Value> = parse(arguments)?;
-        let called = self.broker().call(&self.watch, &tool, arguments, Arc::clone(&self.caller)).await;
+        let called =
+            self.broker().call(&self.watch, &tool, arguments, Arc::clone(&self.caller)).await;
         let result = called.map_err(|error| failure(&error, at))?;
         if let Some(tab) = &self.tab {
             tab.called(&format!("{}{request}", tool.id), &value::text(&result));

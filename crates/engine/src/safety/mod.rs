@@ -23,7 +23,6 @@ use std::{
     time::Duration,
 };
 
-use globset::{Glob, GlobMatcher};
 use narrows_pii::Scanner;
 use serde::Serialize;
 use thiserror::Error;
@@ -62,21 +61,11 @@ pub enum AuditContents {
     Protected,
 }
 
-/// Tools that are trusted with kinds of personal data: what they give reaches the model as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exception {
-    /// `server`, `server.tool`, with `*` and `?`.
-    pub tools: String,
-    /// All kinds, if it is empty.
-    pub kinds: BTreeSet<String>,
-}
-
 /// Everything that can be said about safety.
 #[derive(Clone)]
 pub struct SafetySettings {
     pub mode: Mode,
     pub pii: narrows_pii::Settings,
-    pub exceptions: Vec<Exception>,
     /// How long values are kept after they were last met.
     pub keep: Duration,
     pub key: KeySource,
@@ -111,7 +100,6 @@ impl Default for SafetySettings {
         Self {
             mode: Mode::default(),
             pii: narrows_pii::Settings::default(),
-            exceptions: Vec::new(),
             keep: Duration::from_secs(30 * 24 * 60 * 60),
             key: Arc::new(|| Err("none is configured".to_owned())),
             restorers: BTreeSet::new(),
@@ -133,8 +121,6 @@ pub enum SafetyError {
     Policy(#[from] PolicyError),
     #[error("isolation: {0}")]
     Level(#[from] LevelError),
-    #[error("pii.exceptions: {0:?} is no pattern of tools: {1}")]
-    Pattern(String, String),
 }
 
 /// The safety of a gateway, shared by all that it does.
@@ -142,7 +128,6 @@ pub struct Safety {
     mode: Mode,
     scanner: Scanner,
     keep_last: BTreeMap<String, usize>,
-    exceptions: Vec<(GlobMatcher, BTreeSet<String>)>,
     vault: Vault,
     restorers: BTreeSet<String>,
     policy: Policy,
@@ -158,13 +143,6 @@ impl Safety {
     pub fn new(settings: SafetySettings) -> Result<Arc<Self>, SafetyError> {
         let keep_last = settings.pii.kinds.iter();
         let keep_last = keep_last.map(|(kind, how)| (kind.clone(), how.keep_last)).collect();
-        let exceptions = settings.exceptions.into_iter().map(|Exception { tools, kinds }| {
-            let pattern = if tools.contains('.') { tools.clone() } else { format!("{tools}.*") };
-            let glob = Glob::new(&pattern);
-            let glob =
-                glob.map_err(|error| SafetyError::Pattern(tools, error.kind().to_string()))?;
-            Ok((glob.compile_matcher(), kinds))
-        });
         let levels = Levels::new(settings.levels)?;
         for name in std::iter::once(&settings.level).chain(settings.levels_of.values()) {
             levels.get(name)?;
@@ -173,7 +151,6 @@ impl Safety {
             mode: settings.mode,
             scanner: Scanner::new(&settings.pii)?,
             keep_last,
-            exceptions: exceptions.collect::<Result<_, SafetyError>>()?,
             vault: Vault::new(settings.key, settings.keep),
             restorers: settings.restorers,
             policy: Policy::new(settings.policy)?,
@@ -222,17 +199,6 @@ impl Safety {
 
     fn keep_last(&self, kind: &str) -> usize {
         self.keep_last.get(kind).copied().unwrap_or_default()
-    }
-
-    /// Whether what a tool gives of this kind reaches the model as it is.
-    fn is_exempt(&self, tool: &str, kind: &str) -> bool {
-        self.exceptions
-            .iter()
-            .any(|(tools, kinds)| tools.is_match(tool) && (kinds.is_empty() || kinds.contains(kind)))
-    }
-
-    fn has_exceptions(&self, tool: &str) -> bool {
-        self.exceptions.iter().any(|(tools, _)| tools.is_match(tool))
     }
 }
 

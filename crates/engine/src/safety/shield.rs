@@ -241,11 +241,8 @@ impl Shield {
     ) -> Result<BTreeSet<String>, VaultError> {
         let mut tokens = BTreeSet::new();
         collect(value, &mut tokens);
-        let tokens: Vec<String> = tokens
-            .into_iter()
-            .filter(|(kind, _)| may(kind))
-            .map(|(_, token)| token)
-            .collect();
+        let tokens: Vec<String> =
+            tokens.into_iter().filter(|(kind, _)| may(kind)).map(|(_, token)| token).collect();
         if tokens.is_empty() {
             return Ok(BTreeSet::new());
         }
@@ -265,7 +262,8 @@ impl Shield {
 fn collect(value: &Value, tokens: &mut BTreeSet<(String, String)>) {
     let mut of_text = |text: &str| {
         tokens.extend(
-            narrows_pii::tokens_in(text).map(|token| (token.kind.to_owned(), token.text.to_owned())),
+            narrows_pii::tokens_in(text)
+                .map(|token| (token.kind.to_owned(), token.text.to_owned())),
         );
     };
     match value {

@@ -62,8 +62,15 @@ pub struct Vault {
     keep: Duration,
     /// Values that are not in the store yet, by namespace and token.
     waiting: Mutex<HashMap<String, HashMap<String, Secret>>>,
-    written: Mutex<(Option<Instant>, HashSet<(String, String)>)>,
+    written: Mutex<Written>,
     claimed: OnceCell<()>,
+}
+
+/// Namespaces and tokens that are in the store, and since when they are noted here.
+#[derive(Default)]
+struct Written {
+    since: Option<Instant>,
+    tokens: HashSet<(String, String)>,
 }
 
 struct Keys {
@@ -88,7 +95,8 @@ impl Keys {
     fn new(bytes: &[u8; 32], problem: Option<String>) -> Option<Self> {
         let master = hmac::Key::new(hmac::HMAC_SHA256, bytes);
         let derive = |purpose: &str| hmac::sign(&master, purpose.as_bytes());
-        let seal = UnboundKey::new(&CHACHA20_POLY1305, derive("narrows vault seal").as_ref()).ok()?;
+        let seal =
+            UnboundKey::new(&CHACHA20_POLY1305, derive("narrows vault seal").as_ref()).ok()?;
         Some(Self {
             seal: LessSafeKey::new(seal),
             digest: hmac::Key::new(hmac::HMAC_SHA256, derive("narrows digest").as_ref()),
@@ -152,11 +160,11 @@ impl Vault {
     pub(super) fn made(&self, namespace: &str, token: &str, kind: &str, value: &str, form: Form) {
         {
             let mut written = lock(&self.written);
-            let is_old = written.0.is_none_or(|since| since.elapsed() > WRITTEN_TIME);
-            if is_old || written.1.len() > MOST_WRITTEN {
-                *written = (Some(Instant::now()), HashSet::new());
+            let is_old = written.since.is_none_or(|since| since.elapsed() > WRITTEN_TIME);
+            if is_old || written.tokens.len() > MOST_WRITTEN {
+                *written = Written { since: Some(Instant::now()), tokens: HashSet::new() };
             }
-            if written.1.contains(&(namespace.to_owned(), token.to_owned())) {
+            if written.tokens.contains(&(namespace.to_owned(), token.to_owned())) {
                 return;
             }
         }
@@ -201,7 +209,9 @@ impl Vault {
             match store.vault().keep(&namespace, &sealed, expires_at).await {
                 Ok(()) => {
                     let mut written = lock(&self.written);
-                    written.1.extend(secrets.into_keys().map(|token| (namespace.clone(), token)));
+                    written
+                        .tokens
+                        .extend(secrets.into_keys().map(|token| (namespace.clone(), token)));
                 }
                 Err(error) => {
                     // The next one who writes tries again.

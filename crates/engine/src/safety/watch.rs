@@ -162,9 +162,13 @@ impl Watch {
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         if policy.calls_per_run(principal).is_some_and(|most| calls > most) {
             record.decision = "limit";
-            return Err(refused(format!("a run may make {} calls, and this is one more", calls - 1)));
+            return Err(refused(format!(
+                "a run may make {} calls, and this is one more",
+                calls - 1
+            )));
         }
-        if let Err(exceeded) = self.safety.meter.call(policy, principal, server, name, Instant::now())
+        if let Err(exceeded) =
+            self.safety.meter.call(policy, principal, server, name, Instant::now())
         {
             (record.decision, record.rule) = ("limit", Some(exceeded.quota.clone()));
             return Err(refused(exceeded.to_string()));
@@ -182,7 +186,8 @@ impl Watch {
         };
         let arguments = into_object(value);
         let ask = Ask { principal, server, tool: name, hints, arguments: &arguments };
-        let Decision { action, rule, why, .. } = self.of_level(policy.decide(&ask), hints, server, name);
+        let Decision { action, rule, why, .. } =
+            self.of_level(policy.decide(&ask), hints, server, name);
         record.rule = rule;
         record.decision = word(action);
         if action == Action::Deny {
@@ -242,13 +247,14 @@ impl Watch {
         let policy = &self.safety.policy;
         if let Ok(result) = &mut result {
             let looks = policy.looks_at_kinds();
-            let exempt = self.safety.mode != Mode::Off && self.safety.has_exceptions(&record.tool);
+            let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
+            let exempt = self.safety.mode != Mode::Off && policy.has_exemption(server, name);
             if looks || exempt {
                 let value = serde_json::to_value(&*result).unwrap_or_default();
                 let kinds = if looks { self.shield.kinds(&value) } else { BTreeSet::new() };
                 self.read(tool, &kinds);
                 if exempt {
-                    let is_exempt = |kind: &str| self.safety.is_exempt(&record.tool, kind);
+                    let is_exempt = |kind: &str| policy.exempts(server, name, kind);
                     self.shield.exempt(&value, &is_exempt);
                 }
             } else {

@@ -84,7 +84,8 @@ impl Finder {
                 tools.truncate(limit);
             }
             None => {
-                tools = self.ranked(&indexed, &scope, query, request.limit.unwrap_or(BEST), is_visible);
+                tools =
+                    self.ranked(&indexed, &scope, query, request.limit.unwrap_or(BEST), is_visible);
                 if tools.is_empty() {
                     hint = Some(self.nothing(&indexed, catalog, request));
                 }

@@ -339,7 +339,8 @@ impl Caller for Person {
                 Ok(answer.with_content(json!({ "allow": allow })))
             }
             _ => {
-                let message = format!("the server {server:?} asks for input, which narrows run has not");
+                let message =
+                    format!("the server {server:?} asks for input, which narrows run has not");
                 Err(ErrorData::invalid_request(message, None))
             }
         };
@@ -357,7 +358,7 @@ struct Terminal {
 
 impl Terminal {
     fn output(&self, stream: OutputStream, text: &str) {
-        if self.streams {
+        if self.streams && !text.is_empty() {
             if stream == OutputStream::Stdout {
                 self.open_line.store(!text.ends_with('\n'), Ordering::Relaxed);
             }

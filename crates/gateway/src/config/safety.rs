@@ -13,7 +13,7 @@ use narrows_engine::{
         RevealRule, ReviewMode, Rule, ToolUse, WorkspaceUse,
     },
     review::ReviewSettings,
-    safety::{AuditContents, AuditSettings, Exception, Mode},
+    safety::{AuditContents, AuditSettings, Mode},
 };
 use narrows_model::Template;
 use narrows_pii::{Custom, CustomPattern, KindSettings, Urls};
@@ -32,7 +32,6 @@ const CONTENTS: [(&str, AuditContents); 2] =
 pub(crate) struct SafetyConfig {
     pub(crate) mode: Mode,
     pub(crate) pii: narrows_pii::Settings,
-    pub(crate) exceptions: Vec<Exception>,
     /// How long the vault keeps values after they were last met.
     pub(crate) keep: Duration,
     pub(crate) key: KeyPlace,
@@ -59,7 +58,6 @@ impl Default for SafetyConfig {
         Self {
             mode: Mode::default(),
             pii: narrows_pii::Settings::default(),
-            exceptions: Vec::new(),
             keep: 30 * DAY,
             key: KeyPlace::default(),
             restorers: BTreeSet::new(),
@@ -102,8 +100,9 @@ impl SafetyConfig {
                 safety.audit.contents = contents;
             }
             safety.audit.age = section.count("keep_days", 1..=36_500).map(|days| days * DAY);
-            safety.audit.bytes =
-                section.count("keep_mb", 1..=10_000_000).map(|megabytes| u64::from(megabytes) << 20);
+            safety.audit.bytes = section
+                .count("keep_mb", 1..=10_000_000)
+                .map(|megabytes| u64::from(megabytes) << 20);
             section.finish();
         }
         safety
@@ -143,15 +142,13 @@ impl SafetyConfig {
             };
             custom.push(Custom { kind: kind.to_owned(), pattern });
         });
-        let exceptions = &mut self.exceptions;
+        let exempt = &mut self.policy.exempt;
         section.each("exceptions", |section| {
-            let kinds: BTreeSet<String> = section.strings("kinds").into_iter().collect();
             let tools = section.strings("tools");
             if tools.is_empty() {
                 section.complain("tools", "is missing; say which, such as [\"crm.*\"]");
             }
-            exceptions
-                .extend(tools.into_iter().map(|tools| Exception { tools, kinds: kinds.clone() }));
+            exempt.push(RevealRule { tools, kinds: section.strings("kinds"), allow: true });
         });
         let reveal = &mut self.policy.reveal;
         section.each("reveal", |section| {
@@ -291,7 +288,7 @@ mod tests {
         assert_eq!(safety.pii.kinds["CREDIT_CARD"].keep_last, 4);
         assert_eq!(safety.pii.custom.len(), 1);
         assert_eq!(safety.key.command.len(), 4);
-        assert_eq!((safety.exceptions.len(), safety.policy.reveal.len()), (1, 1));
+        assert_eq!((safety.policy.exempt.len(), safety.policy.reveal.len()), (1, 1));
         assert!(!safety.policy.reveal[0].allow);
         let [rule] = &safety.policy.rules[..] else { panic!("{safety:?}") };
         assert_eq!((rule.action, rule.arguments.len()), (Action::Confirm, 2));

@@ -45,7 +45,8 @@ pub(super) async fn answer(
         OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
         OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
             Ok(request) => {
-                code::execute(Arc::clone(gateway), agent.clone(), request, client, Arc::clone(&tab)).await?
+                code::execute(Arc::clone(gateway), agent.clone(), request, client, Arc::clone(&tab))
+                    .await?
             }
             Err(mistake) => failed(mistake),
         },

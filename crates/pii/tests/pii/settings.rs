@@ -66,6 +66,19 @@ fn own_kinds_by_regex_and_by_words() {
 }
 
 #[test]
+fn an_own_kind_does_not_reach_into_tokens() {
+    let scanner = with(Custom {
+        kind: "OWN".to_owned(),
+        pattern: CustomPattern::Regex("[a-z].*[a-z]".to_owned()),
+    })
+    .unwrap();
+    let text = "ab [EMAIL_abcdefghijkl], cd";
+    let found = scanner.find(text, None);
+    let found: Vec<_> = found.iter().map(|found| &text[found.range.clone()]).collect();
+    assert_eq!(found, ["ab ", ", cd"]);
+}
+
+#[test]
 fn an_own_kind_names_what_it_shares_with_a_built_in_one() {
     let scanner = with(Custom {
         kind: "STAFF".to_owned(),

@@ -86,11 +86,7 @@ impl Stat {
 }
 
 impl FileSystem {
-    pub(crate) fn new(
-        workspace: Option<Arc<Workspace>>,
-        read_only: bool,
-        limits: &Limits,
-    ) -> Self {
+    pub(crate) fn new(workspace: Option<Arc<Workspace>>, read_only: bool, limits: &Limits) -> Self {
         let tmp = MemoryTree::new(limits.tmp_bytes);
         Self { tmp, workspace, read_only, open: Arc::default() }
     }
