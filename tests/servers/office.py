@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any
 
 from misbehave import Call, Json, Server, text
 
@@ -29,13 +28,12 @@ CUSTOMER = {
     "card": "4111 1111 1111 1111",
     "badge": "EMP-40711",
 }
-MESSAGES = [{"id": 1, "from": "ada.lovelace@mail.example", "subject": "Minutes", "body": "See you on Monday."}]
+MESSAGES = {"messages": [{"id": 1, "from": "ada.lovelace@mail.example", "body": "See you on Monday."}]}
 
 
-def given(value: Any) -> Json:
-    """As servers do that give both: structure, and the same as text."""
-    structured = value if isinstance(value, dict) else {"result": value}
-    return text(json.dumps(value)) | {"structuredContent": structured}
+def given(value: Json) -> Json:
+    """Structure, and the same as text, as most servers do."""
+    return text(json.dumps(value)) | {"structuredContent": value}
 
 
 class Office(Server):

@@ -10,7 +10,7 @@ use narrows_sandbox::{
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use crate::overflow::Overflow;
+use crate::{overflow::Overflow, safety::Shield};
 
 /// The shortest and the longest time that a caller may ask for.
 const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
@@ -25,6 +25,8 @@ pub struct ExecuteRequest {
     pub workspace: Option<Arc<Workspace>>,
     /// The program may only read it.
     pub read_only: bool,
+    /// Protects what is shown of results that are too large.
+    pub shield: Option<Shield>,
 }
 
 /// What the caller does with what the program prints.
@@ -74,9 +76,9 @@ impl Executor {
         host: &dyn ToolHost,
         cancel: CancellationToken,
     ) -> Result<Outcome, ExecuteError> {
-        let ExecuteRequest { program, limits, output, workspace, read_only } = request;
+        let ExecuteRequest { program, limits, output, workspace, read_only, shield } = request;
         check(&limits)?;
-        let overflow = Overflow::new(host, &limits, output, workspace.clone());
+        let overflow = Overflow::new(host, &limits, output, workspace.clone(), shield);
         let options = RunOptions { limits, workspace, read_only };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         Ok(overflow.finish(outcome))

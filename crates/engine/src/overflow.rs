@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::execute::OutputUse;
+use crate::{
+    execute::OutputUse,
+    safety::{MARGIN, Shield},
+};
 use futures::future::BoxFuture;
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream};
 use narrows_sandbox::{
@@ -21,6 +24,7 @@ pub(crate) struct Overflow<'a> {
     limit: u64,
     output: OutputUse,
     workspace: Option<Arc<Workspace>>,
+    shield: Option<Shield>,
     stdout: Mutex<Spill>,
     stderr: Mutex<Spill>,
 }
@@ -40,9 +44,11 @@ impl<'a> Overflow<'a> {
         limits: &Limits,
         output: OutputUse,
         workspace: Option<Arc<Workspace>>,
+        shield: Option<Shield>,
     ) -> Self {
         let limit = limits.output_bytes;
-        Self { host, limit, output, workspace, stdout: Mutex::default(), stderr: Mutex::default() }
+        let (stdout, stderr) = (Mutex::default(), Mutex::default());
+        Self { host, limit, output, workspace, shield, stdout, stderr }
     }
 
     /// Moves a large result into the workspace, and says what was kept where.
@@ -75,13 +81,21 @@ impl<'a> Overflow<'a> {
             .and_then(|(name, file)| file.append(text.as_bytes()).map(|()| name));
         match kept {
             Ok(name) => {
-                let preview = &text[..text.floor_char_boundary(PREVIEW_BYTES)];
-                outcome.result = Value::String(preview.to_owned());
+                let end = text.floor_char_boundary(PREVIEW_BYTES);
+                let preview = match &self.shield {
+                    // With what follows, so that no half of a value is shown.
+                    Some(shield) => {
+                        let wide = text.floor_char_boundary(end + MARGIN as usize);
+                        shield.part(&text[..wide], 0..end)
+                    }
+                    None => text[..end].to_owned(),
+                };
                 outcome.notes.push(format!(
                     "result: it has {} bytes as JSON and is in /workspace/{name}; shown are its first {} bytes as text",
                     text.len(),
                     preview.len()
                 ));
+                outcome.result = Value::String(preview);
                 outcome.ending = Ending::Success;
             }
             Err(error) => outcome

@@ -305,3 +305,9 @@ impl<'a> From<&'a [u8]> for Arg<'a> {
         Self::Bytes(Some(value))
     }
 }
+
+impl<'a> From<Option<&'a [u8]>> for Arg<'a> {
+    fn from(value: Option<&'a [u8]>) -> Self {
+        Self::Bytes(value)
+    }
+}

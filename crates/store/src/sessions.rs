@@ -49,7 +49,8 @@ pub struct SessionState {
 /// What a program left.
 #[derive(Clone, Copy)]
 pub struct Left<'a> {
-    pub state: &'a [u8],
+    /// None if nothing was ever kept.
+    pub state: Option<&'a [u8]>,
     /// What could not be kept.
     pub lost: &'a Value,
     /// What the programs have read.
@@ -129,7 +130,7 @@ impl Sessions<'_> {
         left: &Left<'_>,
     ) -> Result<i64> {
         let Left { state, lost, flow } = *left;
-        limits::size("state of the session", state.len(), STATE_BYTES)?;
+        limits::size("state of the session", state.map_or(0, <[u8]>::len), STATE_BYTES)?;
         let lost = limits::json("list of what was lost", lost)?;
         let flow = limits::json("list of what was read", flow)?;
         let mut write = self.database.begin().await?;
@@ -189,7 +190,7 @@ fn end(now: i64, lease: Duration) -> i64 {
 /// Without what is in it.
 impl std::fmt::Debug for Left<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Left").field("bytes", &self.state.len()).finish_non_exhaustive()
+        f.debug_struct("Left").field("bytes", &self.state.map(<[u8]>::len)).finish_non_exhaustive()
     }
 }
 

@@ -83,8 +83,6 @@ fn development() -> Level {
             output_bytes: 4 * MIB,
             result_bytes: 4 * MIB,
             tool_calls: 10_000,
-            workspace_bytes: 4096 * MIB,
-            workspace_files: 100_000,
             tmp_bytes: 256 * MIB,
             ..Limits::default()
         },

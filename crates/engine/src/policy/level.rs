@@ -131,8 +131,6 @@ impl Level {
             ("result", mine.result_bytes > theirs.result_bytes),
             ("tool calls", mine.tool_calls > theirs.tool_calls),
             ("calls in flight", mine.calls_in_flight > theirs.calls_in_flight),
-            ("workspace size", mine.workspace_bytes > theirs.workspace_bytes),
-            ("workspace files", mine.workspace_files > theirs.workspace_files),
             ("temporary files", mine.tmp_bytes > theirs.tmp_bytes),
             ("modules", self.imports_more_than(own)),
             ("workspace", self.workspace > own.workspace),

@@ -33,8 +33,6 @@ pub struct LevelSettings {
     pub result_bytes: Option<u64>,
     pub tool_calls: Option<u32>,
     pub calls_in_flight: Option<u32>,
-    pub workspace_bytes: Option<u64>,
-    pub workspace_files: Option<u64>,
     pub tmp_bytes: Option<u64>,
     pub modules: Option<Modules>,
     /// Besides those of `modules`, or of the level that it inherits from.
@@ -146,8 +144,9 @@ impl LevelSettings {
             result_bytes: self.result_bytes.unwrap_or(limits.result_bytes),
             tool_calls: self.tool_calls.unwrap_or(limits.tool_calls),
             calls_in_flight: self.calls_in_flight.unwrap_or(limits.calls_in_flight),
-            workspace_bytes: self.workspace_bytes.unwrap_or(limits.workspace_bytes),
-            workspace_files: self.workspace_files.unwrap_or(limits.workspace_files),
+            // A workspace is one for all levels.
+            workspace_bytes: limits.workspace_bytes,
+            workspace_files: limits.workspace_files,
             tmp_bytes: self.tmp_bytes.unwrap_or(limits.tmp_bytes),
         };
         let mut modules = self.modules.clone().unwrap_or(parent.modules);

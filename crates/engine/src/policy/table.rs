@@ -26,7 +26,7 @@ impl Levels {
 
 type Cell = fn(&Level) -> String;
 
-const ROWS: [(&str, Cell); 17] = [
+const ROWS: [(&str, Cell); 15] = [
     ("wall time", |level| seconds(level.limits.wall_time)),
     ("CPU time", |level| seconds(level.limits.cpu_time)),
     ("most time that a caller may ask for", |level| seconds(level.longest)),
@@ -46,8 +46,6 @@ const ROWS: [(&str, Cell); 17] = [
         WorkspaceUse::Read => "read".to_owned(),
         WorkspaceUse::Write => "read and write".to_owned(),
     }),
-    ("workspace size", |level| bytes(level.limits.workspace_bytes)),
-    ("workspace files", |level| level.limits.workspace_files.to_string()),
     ("`/tmp`", |level| bytes(level.limits.tmp_bytes)),
     ("modules", |level| match &level.modules {
         Modules::Any => "all".to_owned(),

@@ -39,6 +39,8 @@ impl Agent {
         if looser.is_empty() {
             return Ok(level);
         }
+        let details = serde_json::json!({ "asked": asked, "own": own.name });
+        self.write_down("run", "", "refused", details);
         Err(StateError::Level(format!(
             "the isolation level {asked:?} is looser than yours, {:?}, in: {}; ask for a stricter \
              one, or have the configuration changed",

@@ -5,6 +5,7 @@
 //! | `vault` | what tokens stand for, encrypted |
 //! | `shield` | tokens in the place of personal data, in all that leaves |
 //! | `watch` | one run, or one call: what it may do, what it has read, what is written down of it |
+//! | `echoes` | values that tools were given, recognised when they come back |
 //! | `confirm` | asking a person |
 //! | `level` | the isolation level of a run, and the program looked at before it runs |
 //!
@@ -12,6 +13,7 @@
 //! what is personal data in `narrows-pii`. None of those does anything by itself.
 
 mod confirm;
+mod echoes;
 mod level;
 mod shield;
 mod vault;
@@ -28,7 +30,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    policy::{Level, LevelError, Levels, Meter, Policy, PolicyError, PolicySettings},
+    policy::{Level, LevelError, Levels, Meter, Origin, Policy, PolicyError, PolicySettings},
     review::ReviewSettings,
 };
 
@@ -113,8 +115,35 @@ impl Default for SafetySettings {
     }
 }
 
+impl SafetySettings {
+    /// A rule about a kind that does not exist would hold for nothing.
+    fn check_kinds(&self) -> Result<(), SafetyError> {
+        let custom = self.pii.custom.iter().map(|custom| custom.kind.as_str());
+        let known: Vec<&str> = narrows_pii::kinds().iter().copied().chain(custom).collect();
+        let rules = self.policy.reveal.iter().chain(&self.policy.exempt);
+        let of_flows = self.policy.flows.iter().flat_map(|flow| &flow.from);
+        let of_flows = of_flows.filter_map(|origin| match origin {
+            Origin::Pii(kind) => Some(kind),
+            Origin::Tools(_) => None,
+        });
+        let named = rules.flat_map(|rule| &rule.kinds).chain(of_flows);
+        let is_known = |kind: &str| {
+            kind.contains(['*', '?']) || known.iter().any(|known| known.eq_ignore_ascii_case(kind))
+        };
+        match named.into_iter().find(|kind| !is_known(kind)) {
+            Some(wrong) => {
+                let near = crate::nearest(wrong, known.iter().copied()).to_string();
+                Err(SafetyError::UnknownKind(wrong.clone(), near))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, Error)]
 pub enum SafetyError {
+    #[error("there is no kind of personal data {0:?}{1}; see docs/CONFIGURATION.md")]
+    UnknownKind(String, String),
     #[error("pii: {0}")]
     Pii(#[from] narrows_pii::SettingsError),
     #[error("policy: {0}")]
@@ -129,6 +158,7 @@ pub struct Safety {
     scanner: Scanner,
     keep_last: BTreeMap<String, usize>,
     vault: Vault,
+    echoes: echoes::Echoes,
     restorers: BTreeSet<String>,
     policy: Policy,
     meter: Meter,
@@ -143,6 +173,7 @@ impl Safety {
     pub fn new(settings: SafetySettings) -> Result<Arc<Self>, SafetyError> {
         let keep_last = settings.pii.kinds.iter();
         let keep_last = keep_last.map(|(kind, how)| (kind.clone(), how.keep_last)).collect();
+        settings.check_kinds()?;
         let levels = Levels::new(settings.levels)?;
         for name in std::iter::once(&settings.level).chain(settings.levels_of.values()) {
             levels.get(name)?;
@@ -152,6 +183,7 @@ impl Safety {
             scanner: Scanner::new(&settings.pii)?,
             keep_last,
             vault: Vault::new(settings.key, settings.keep),
+            echoes: echoes::Echoes::default(),
             restorers: settings.restorers,
             policy: Policy::new(settings.policy)?,
             meter: Meter::default(),

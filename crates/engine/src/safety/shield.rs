@@ -13,6 +13,7 @@ use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, ResourceContents},
 };
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{Mode, Safety, VaultError};
@@ -38,6 +39,11 @@ impl Shield {
         Self { safety, namespace: namespace.into(), maker, exempt: Arc::default() }
     }
 
+    /// The same for whom there are no exceptions: the record.
+    pub(super) fn for_record(&self) -> Self {
+        Self { exempt: Arc::default(), ..self.clone() }
+    }
+
     pub fn mode(&self) -> Mode {
         self.safety.mode
     }
@@ -57,7 +63,21 @@ impl Shield {
 
     /// A text with tokens, whatever the mode is.
     pub fn sanitized<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        self.safety.scanner.protect(text, None, &mut self.tokens())
+        match self.without_echoes(text) {
+            Cow::Borrowed(text) => self.safety.scanner.protect(text, None, &mut self.tokens()),
+            Cow::Owned(text) => {
+                let told = self.safety.scanner.protect(&text, None, &mut self.tokens());
+                Cow::Owned(told.into_owned())
+            }
+        }
+    }
+
+    /// The text with tokens in the place of what tools were given lately.
+    fn without_echoes<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.safety.echoes.finder(&self.namespace) {
+            Some(finder) => Cow::Owned(finder.replace(text).into_owned()),
+            None => Cow::Borrowed(text),
+        }
     }
 
     /// Changes a text in place.
@@ -97,7 +117,23 @@ impl Shield {
 
     /// The same, whatever the mode is.
     pub fn sanitize_json(&self, value: &mut Value) {
+        if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
+            each_text(value, &|text| finder.replace(text).into_owned());
+        }
         self.safety.scanner.protect_json(value, &mut self.tokens());
+    }
+
+    /// Anything that is JSON on the wire.
+    pub fn whole<T: Serialize + DeserializeOwned>(&self, it: &mut T) {
+        if self.is_off() {
+            return;
+        }
+        if let Ok(mut value) = serde_json::to_value(&*it) {
+            self.json(&mut value);
+            if let Ok(protected) = serde_json::from_value(value) {
+                *it = protected;
+            }
+        }
     }
 
     /// Which kinds of personal data are in a value.
@@ -143,21 +179,28 @@ impl Shield {
         if let Some(structured) = &mut result.structured_content {
             self.json(structured);
         }
+        self.whole(&mut result.meta);
     }
 
     fn block(&self, block: &mut ContentBlock) {
         match block {
-            ContentBlock::Text(text) => self.content(&mut text.text),
-            ContentBlock::Image(image) => self.bytes(&mut image.data, &image.mime_type),
-            ContentBlock::Audio(audio) => self.bytes(&mut audio.data, &audio.mime_type),
-            ContentBlock::Resource(resource) => self.resource(&mut resource.resource),
-            ContentBlock::ResourceLink(_) => {
-                let Ok(mut value) = serde_json::to_value(&*block) else { return };
-                self.json(&mut value);
-                if let Ok(protected) = serde_json::from_value(value) {
-                    *block = protected;
-                }
+            ContentBlock::Text(text) => {
+                self.content(&mut text.text);
+                self.whole(&mut text.meta);
             }
+            ContentBlock::Image(image) => {
+                self.bytes(&mut image.data, &image.mime_type);
+                self.whole(&mut image.meta);
+            }
+            ContentBlock::Audio(audio) => {
+                self.bytes(&mut audio.data, &audio.mime_type);
+                self.whole(&mut audio.meta);
+            }
+            ContentBlock::Resource(resource) => {
+                self.resource(&mut resource.resource);
+                self.whole(&mut resource.meta);
+            }
+            ContentBlock::ResourceLink(link) => self.whole(link),
             _ => *block = ContentBlock::text("(content of a kind that cannot be looked at)"),
         }
     }
@@ -182,12 +225,14 @@ impl Shield {
     /// What a server calls a resource.
     pub fn resource(&self, resource: &mut ResourceContents) {
         match resource {
-            ResourceContents::TextResourceContents { text, uri, .. } => {
+            ResourceContents::TextResourceContents { text, uri, meta, .. } => {
                 self.replace(uri);
+                self.whole(meta);
                 self.content(text);
             }
-            ResourceContents::BlobResourceContents { blob, uri, mime_type, .. } => {
+            ResourceContents::BlobResourceContents { blob, uri, mime_type, meta } => {
                 self.replace(uri);
+                self.whole(meta);
                 self.bytes(blob, mime_type.as_deref().unwrap_or_default());
             }
             _ => {}
@@ -200,6 +245,8 @@ impl Shield {
             return;
         }
         let text = BASE64_STANDARD.decode(data.as_bytes()).ok();
+        // With zeros in it, it is text in wider letters, or none at all.
+        let text = text.filter(|bytes| !bytes.contains(&0));
         let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
         let is_media =
             ["image/", "audio/", "video/"].iter().any(|kind| mime_type.starts_with(kind));
@@ -213,8 +260,24 @@ impl Shield {
             None if self.safety.mode == Mode::Strict && !is_media => {
                 *data = BASE64_STANDARD.encode("withheld: pii mode is strict");
             }
-            None => {}
+            None if is_media => {}
+            None => {
+                if let Ok(bytes) = BASE64_STANDARD.decode(data.as_bytes()) {
+                    let all = 0..bytes.len();
+                    *data = BASE64_STANDARD.encode(self.part_of_bytes(&bytes, all));
+                }
+            }
         }
+    }
+
+    /// A part of bytes that are no UTF-8: each is looked at as a letter, as older files have them.
+    pub(crate) fn part_of_bytes(&self, bytes: &[u8], part: std::ops::Range<usize>) -> Vec<u8> {
+        let length = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte).len_utf8()).sum();
+        let start: usize = length(&bytes[..part.start]);
+        let end = start + length(&bytes[part]);
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        let told = self.part(&text, start..end);
+        told.chars().map(|letter| u8::try_from(letter).unwrap_or(b'?')).collect()
     }
 
     /// An error as the model may see it.
@@ -233,7 +296,7 @@ impl Shield {
 
     /// Puts values in the place of tokens, for those kinds that `may` allows. Gives the kinds of
     /// what was put in.
-    pub(crate) async fn reveal(
+    pub async fn reveal(
         &self,
         agent: &Agent,
         value: &mut Value,
@@ -251,10 +314,27 @@ impl Shield {
         let mut kinds = BTreeSet::new();
         narrows_pii::reveal_json(value, &mut |token| {
             let found = known.get(token.text)?;
+            self.safety.echoes.add(&self.namespace, &found.value, token.text);
             kinds.insert(token.kind.to_owned());
             Some(found.clone())
         });
         Ok(kinds)
+    }
+}
+
+/// Changes all texts of a value, its keys too.
+fn each_text(value: &mut Value, change: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(fields) => {
+            let old = std::mem::take(fields);
+            fields.extend(old.into_iter().map(|(key, mut field)| {
+                each_text(&mut field, change);
+                (change(&key), field)
+            }));
+        }
+        _ => {}
     }
 }
 
@@ -326,14 +406,16 @@ impl Streams {
         }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let scanner = &self.shield.safety.scanner;
-        open[number(stream)].push(scanner, text, &mut self.shield.tokens())
+        let told = open[number(stream)].push(scanner, text, &mut self.shield.tokens());
+        self.shield.without_echoes(&told).into_owned()
     }
 
     /// What was held back.
     pub fn finish(&self, stream: OutputStream) -> String {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let scanner = &self.shield.safety.scanner;
-        open[number(stream)].finish(scanner, &mut self.shield.tokens())
+        let told = open[number(stream)].finish(scanner, &mut self.shield.tokens());
+        self.shield.without_echoes(&told).into_owned()
     }
 }
 

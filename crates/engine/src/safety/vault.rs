@@ -4,10 +4,10 @@
 //! anyone. What is met for the first time is written down before an answer is complete.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use narrows_pii::{Form, Revealed, TokenMaker};
@@ -28,10 +28,6 @@ pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
 /// Values that wait to be written. If the store is away for long, the oldest tokens cannot be
 /// turned back.
 const MOST_WAITING: usize = 50_000;
-/// For so long a value that was written is not written again; then its expiry is put off.
-const WRITTEN_TIME: Duration = Duration::from_secs(60);
-const MOST_WRITTEN: usize = 200_000;
-
 /// Why tokens could not be kept or turned back.
 #[derive(Clone, Debug, Error)]
 pub enum VaultError {
@@ -62,15 +58,7 @@ pub struct Vault {
     keep: Duration,
     /// Values that are not in the store yet, by namespace and token.
     waiting: Mutex<HashMap<String, HashMap<String, Secret>>>,
-    written: Mutex<Written>,
     claimed: OnceCell<()>,
-}
-
-/// Namespaces and tokens that are in the store, and since when they are noted here.
-#[derive(Default)]
-struct Written {
-    since: Option<Instant>,
-    tokens: HashSet<(String, String)>,
 }
 
 struct Keys {
@@ -115,7 +103,6 @@ impl Vault {
             keys: OnceLock::new(),
             keep,
             waiting: Mutex::default(),
-            written: Mutex::default(),
             claimed: OnceCell::new(),
         }
     }
@@ -158,16 +145,6 @@ impl Vault {
 
     /// A token was made for a value.
     pub(super) fn made(&self, namespace: &str, token: &str, kind: &str, value: &str, form: Form) {
-        {
-            let mut written = lock(&self.written);
-            let is_old = written.since.is_none_or(|since| since.elapsed() > WRITTEN_TIME);
-            if is_old || written.tokens.len() > MOST_WRITTEN {
-                *written = Written { since: Some(Instant::now()), tokens: HashSet::new() };
-            }
-            if written.tokens.contains(&(namespace.to_owned(), token.to_owned())) {
-                return;
-            }
-        }
         let mut waiting = lock(&self.waiting);
         let of_namespace = waiting.entry(namespace.to_owned()).or_default();
         if of_namespace.len() >= MOST_WAITING {
@@ -206,18 +183,10 @@ impl Vault {
                     sealed: self.seal(&namespace, token, secret),
                 })
                 .collect();
-            match store.vault().keep(&namespace, &sealed, expires_at).await {
-                Ok(()) => {
-                    let mut written = lock(&self.written);
-                    written
-                        .tokens
-                        .extend(secrets.into_keys().map(|token| (namespace.clone(), token)));
-                }
-                Err(error) => {
-                    // The next one who writes tries again.
-                    lock(&self.waiting).entry(namespace).or_default().extend(secrets);
-                    return Err(error.into());
-                }
+            if let Err(error) = store.vault().keep(&namespace, &sealed, expires_at).await {
+                // The next one who writes tries again.
+                lock(&self.waiting).entry(namespace).or_default().extend(secrets);
+                return Err(error.into());
             }
         }
         Ok(())

@@ -138,7 +138,8 @@ impl Watch {
                 Ok(Admitted { arguments, record })
             }
             Err(error) => {
-                let details = json!({ "why": self.shield.text(&error.to_string()) });
+                let why = self.shield.for_record().sanitized(&error.to_string()).into_owned();
+                let details = json!({ "why": why });
                 self.write_down(&record, "call", "refused", details).await?;
                 Err(error)
             }
@@ -160,12 +161,9 @@ impl Watch {
         }
         let policy = &self.safety.policy;
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
-        if policy.calls_per_run(principal).is_some_and(|most| calls > most) {
+        if let Some(most) = policy.calls_per_run(principal).filter(|most| calls > *most) {
             record.decision = "limit";
-            return Err(refused(format!(
-                "a run may make {} calls, and this is one more",
-                calls - 1
-            )));
+            return Err(refused(format!("a run may make {most} calls, and this is one more")));
         }
         if let Err(exceeded) =
             self.safety.meter.call(policy, principal, server, name, Instant::now())
@@ -310,7 +308,7 @@ impl Watch {
             }
             AuditContents::Protected => {
                 let mut value = value.clone();
-                self.shield.sanitize_json(&mut value);
+                self.shield.for_record().sanitize_json(&mut value);
                 value
             }
         }

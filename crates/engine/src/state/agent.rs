@@ -95,13 +95,14 @@ impl Agent {
     }
 
     /// As [`Self::written`], for those who go on in any case.
-    pub(crate) async fn written_soon(&self) {
+    pub(crate) async fn written_soon(&self) -> Result<(), String> {
+        let mut failed = Ok(());
         let written = async {
-            // The journal has told why it failed.
-            let _ = self.state.journal.written(&self.state).await;
+            failed = self.state.journal.written(&self.state).await;
             Ok(())
         };
-        self.state.note("the audit was not written", written).await;
+        self.state.in_time(written).await?;
+        failed
     }
 
     /// Writes down what the tokens of now stand for. An answer is given without it too: nothing

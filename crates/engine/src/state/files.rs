@@ -102,25 +102,23 @@ impl Agent {
             .map_err(|error| file_error(&request.path, &error))?;
         let read = part.bytes.len() as u64;
         let is_cut = request.offset.saturating_add(read) < part.total;
-        let text = if is_shown { None } else { text_of(&part.bytes, is_cut) };
-        let told = match (text, shield) {
-            (Some(text), Some(shield)) => {
-                let read = text.len();
-                Some(protected(&workspace, &path, request.offset, read, shield)?)
-            }
-            (text, _) => text.map(str::to_owned),
-        };
+        let text = text_of(&part.bytes, is_cut);
         let read = text.map_or(read, |text| text.len() as u64);
-        let (encoding, content, read) = match told {
-            Some(told) if request.encoding == Some(Encoding::Base64) => {
-                (Encoding::Base64, BASE64_STANDARD.encode(told), read)
-            }
-            Some(told) => (Encoding::Text, told, read),
-            None if request.encoding == Some(Encoding::Text) => {
-                let reason = "it is not UTF-8 text; ask for encoding base64".to_owned();
-                return Err(StateError::File { path: request.path.clone(), reason });
-            }
-            None => (Encoding::Base64, BASE64_STANDARD.encode(&part.bytes), read),
+        // A picture is one, unless it can be read as text.
+        let is_media = is_shown && text.is_none();
+        let told = match shield.filter(|_| !is_media) {
+            Some(shield) => protected(&workspace, &path, request.offset, read as usize, shield)?,
+            None => part.bytes[..read as usize].to_vec(),
+        };
+        if text.is_none() && request.encoding == Some(Encoding::Text) {
+            let reason = "it is not UTF-8 text; ask for encoding base64".to_owned();
+            return Err(StateError::File { path: request.path.clone(), reason });
+        }
+        let as_text = text.is_some() && !is_shown && request.encoding != Some(Encoding::Base64);
+        let (encoding, content) = match String::from_utf8(told) {
+            Ok(told) if as_text => (Encoding::Text, told),
+            Ok(told) => (Encoding::Base64, BASE64_STANDARD.encode(told)),
+            Err(bytes) => (Encoding::Base64, BASE64_STANDARD.encode(bytes.as_bytes())),
         };
         let end = request.offset.saturating_add(read);
         Ok(FileContent {
@@ -221,7 +219,7 @@ impl Agent {
     }
 }
 
-/// A piece of a text file as a model may see it. It is looked at with what is around it: whoever
+/// A piece of a file as a model may see it. It is looked at with what is around it: whoever
 /// chooses where a piece begins must not see half of a value.
 fn protected(
     workspace: &Workspace,
@@ -229,19 +227,21 @@ fn protected(
     offset: u64,
     length: usize,
     shield: &Shield,
-) -> Result<String, StateError> {
+) -> Result<Vec<u8>, StateError> {
     let start = offset.saturating_sub(MARGIN);
     let before = usize::try_from(offset - start).unwrap_or_default();
     let wide = before as u64 + length as u64 + MARGIN;
     let wide = workspace.read_part(path, start, wide).map_err(|error| file_error(path, &error))?;
     let bytes = wide.bytes;
-    let within = before..(before + length).min(bytes.len());
-    // The margins may cut through characters, and may be no text at all.
-    let lead = String::from_utf8_lossy(&bytes[..before.min(bytes.len())]).into_owned();
-    let middle = String::from_utf8_lossy(bytes.get(within.clone()).unwrap_or_default());
-    let tail = String::from_utf8_lossy(&bytes[within.end.min(bytes.len())..]);
-    let piece = lead.len()..lead.len() + middle.len();
-    Ok(shield.part(&[&lead, &*middle, &*tail].concat(), piece))
+    let piece = before.min(bytes.len())..(before + length).min(bytes.len());
+    let Ok(middle) = std::str::from_utf8(&bytes[piece.clone()]) else {
+        return Ok(shield.part_of_bytes(&bytes, piece));
+    };
+    // The margins may cut through characters.
+    let lead = String::from_utf8_lossy(&bytes[..piece.start]);
+    let tail = String::from_utf8_lossy(&bytes[piece.end..]);
+    let within = lead.len()..lead.len() + middle.len();
+    Ok(shield.part(&[&*lead, middle, &*tail].concat(), within).into_bytes())
 }
 
 /// Why a file could not be used.

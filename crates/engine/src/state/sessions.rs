@@ -156,7 +156,10 @@ impl Agent {
     ) -> Result<Outcome, StateError> {
         let watch = run.watch;
         let told = Told::of(self, &run);
-        watch.begin()?;
+        if let Err(refused) = watch.begin() {
+            self.write_down("run", &told.hash, "refused", told.details(watch));
+            return Err(refused);
+        }
         if watch.level().audit_must_hold {
             self.write_down("run.begin", &told.hash, "begun", told.details(watch));
             self.written().await.map_err(StateError::AuditDown)?;
@@ -190,7 +193,11 @@ impl Agent {
         };
         self.write_down("run", &told.hash, ending, details);
         if !watch.level().audit_must_hold {
-            return self.written_soon().await;
+            if let Err(why) = self.written_soon().await {
+                tracing::warn!("the audit was not written: {why}");
+                outcome.notes.push(format!("audit: this run is not in it: {why}"));
+            }
+            return;
         }
         let closed = match self.written().await {
             Err(why) => why,
@@ -235,13 +242,13 @@ impl Agent {
         // What an earlier program has read may be in its variables.
         watch.has_read(&serde_json::from_value(stored.flow.clone()).unwrap_or_default());
         let SessionRun { executor, request, cancel, .. } = run;
-        let before = session.state().cloned();
+        let (before, read_before) = (session.state().cloned(), watch.flow());
         let running = executor.execute(Some(&mut session), request, host, cancel);
         let mut outcome = lease.keep_during(running).await?;
         let mut generation = stored.generation;
-        if session.state() != before.as_ref()
-            && let Some(state) = session.state()
-        {
+        // What was read counts, whatever became of the variables.
+        if session.state() != before.as_ref() || watch.flow() != read_before {
+            let state = session.state().map(|state| &**state);
             match lease.save(generation, state, session.fleeting(), &watch.flow()).await {
                 Ok(saved) => generation = saved,
                 Err(error) => outcome.notes.push(format!(
@@ -372,7 +379,7 @@ impl Lease {
     async fn save(
         &self,
         generation: i64,
-        state: &[u8],
+        state: Option<&[u8]>,
         lost: &narrows_sandbox::Lost,
         flow: &Flow,
     ) -> Result<i64, StateError> {

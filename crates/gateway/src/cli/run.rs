@@ -70,9 +70,9 @@ pub(crate) struct RunArgs {
     /// A JSON object whose entries become variables of the program
     #[arg(long, value_name = "JSON", value_parser = parse_context)]
     context: Option<Map<String, Value>>,
-    /// How long it may run, in seconds (1 to 120)
-    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = parse_seconds)]
-    timeout: Duration,
+    /// How long it may run, in seconds (1 to 120); by default what the isolation level gives, 30
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    timeout: Option<Duration>,
     /// How much memory it may use, in megabytes; by default what the isolation level gives
     #[arg(long, value_name = "MB")]
     memory: Option<u64>,
@@ -108,6 +108,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let watch = match agent.level(args.isolation.as_deref()) {
         Ok(level) => agent.watch(level),
         Err(error) => {
+            agent.close().await;
             printer.error(error.to_string());
             return Ok(Exit::WrongUse);
         }
@@ -213,11 +214,11 @@ fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<Exe
             ("<stdin>".to_owned(), source)
         }
     };
-    let (mut limits, note) = watch.limits(Some(args.timeout));
+    let (mut limits, note) = watch.limits(args.timeout);
     note.iter().for_each(|note| printer.note(note));
-    if args.timeout > LONGEST {
+    if let Some(timeout) = args.timeout.filter(|timeout| *timeout > LONGEST) {
         // Refused as a wrong use.
-        limits.wall_time = args.timeout;
+        limits.wall_time = timeout;
     }
     if let Some(memory) = args.memory {
         let memory_bytes = memory.saturating_mul(1 << 20);
@@ -234,6 +235,7 @@ fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<Exe
         output: if args.json { OutputUse::Kept } else { OutputUse::Streamed },
         workspace,
         read_only: false,
+        shield: (!args.reveal).then(|| watch.shield().clone()),
     })
 }
 

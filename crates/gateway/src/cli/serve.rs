@@ -162,9 +162,13 @@ fn kept_key(path: &Path) -> anyhow::Result<String> {
 
 /// Logs go to standard error: standard output is the protocol.
 fn start_logging() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG").unwrap_or_else(|_| {
-        tracing_subscriber::EnvFilter::new("error,rmcp=off,narrows_engine=warn")
-    });
+    let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error,narrows_engine=warn"));
+    // The protocol layer logs whole messages, with all that is in them.
+    let filter = match "rmcp=off".parse() {
+        Ok(quiet) => filter.add_directive(quiet),
+        Err(_) => filter,
+    };
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -246,8 +246,6 @@ fn read_level(section: &mut Section<'_>) -> LevelSettings {
         result_bytes: section.count("result_kb", 1..=16_384).map(|kb| u64::from(kb) << 10),
         tool_calls: section.count("tool_calls", 0..=1_000_000),
         calls_in_flight: section.count("calls_in_flight", 1..=1_000),
-        workspace_bytes: section.count("workspace_mb", 0..=1_000_000).map(|mb| u64::from(mb) << 20),
-        workspace_files: section.count("workspace_files", 0..=10_000_000).map(u64::from),
         tmp_bytes: section.count("tmp_mb", 0..=4_096).map(|mb| u64::from(mb) << 20),
         modules,
         more_modules: section.strings("more_modules").into_iter().collect(),

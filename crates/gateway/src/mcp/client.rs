@@ -3,6 +3,7 @@
 use futures::future::BoxFuture;
 use narrows_engine::{
     safety::Shield,
+    state::Agent,
     upstream::{Caller, Progress},
 };
 use narrows_model::OutputStream;
@@ -31,6 +32,7 @@ pub(super) struct Client {
     events: mpsc::UnboundedSender<Event>,
     session: u64,
     capabilities: ClientCapabilities,
+    agent: Agent,
     /// Its model may read all that it is told.
     shield: Shield,
 }
@@ -39,13 +41,14 @@ impl Client {
     pub(super) fn new(
         session: u64,
         capabilities: Option<ClientCapabilities>,
-        shield: Shield,
+        agent: Agent,
     ) -> (Self, mpsc::UnboundedReceiver<Event>) {
         let (events, receiver) = mpsc::unbounded_channel();
         let mut capabilities = capabilities.unwrap_or_default();
         // What we do not pass on, a server shall not count on.
         capabilities.extensions = None;
-        (Self { events, session, capabilities, shield }, receiver)
+        let shield = agent.shield();
+        (Self { events, session, capabilities, agent, shield }, receiver)
     }
 
     /// Something was printed; it is protected already.
@@ -116,7 +119,20 @@ impl Caller for Client {
             let refused = Err(unsupported(server, "input from the user (elicitation)"));
             return Box::pin(std::future::ready(refused));
         }
-        Box::pin(self.ask(|answer| Event::Elicit(question, answer)))
+        let mut question = question;
+        self.shield.whole(&mut question);
+        let server = server.to_owned();
+        Box::pin(async move {
+            let mut answer = self.ask(|answer| Event::Elicit(question, answer)).await?;
+            // A default that was shown as a token goes back as what it is.
+            if let Some(content) = &mut answer.content {
+                let policy = self.agent.safety().policy();
+                let may = |kind: &str| policy.may_have(&server, "elicitation", kind);
+                let revealed = self.shield.reveal(&self.agent, content, &may).await;
+                revealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            }
+            Ok(answer)
+        })
     }
 
     fn sample(

@@ -6,6 +6,7 @@ use narrows_engine::{
     ExecuteRequest, OutputUse, ProgramHost,
     ledger::Tab,
     media::{Media, Shown},
+    policy::WorkspaceUse,
     safety::Mode,
     state::{Agent, SessionRun, StateError},
 };
@@ -208,6 +209,7 @@ pub(super) async fn execute(
         output: OutputUse::Kept,
         workspace: seen_workspace,
         read_only,
+        shield: Some(watch.shield().clone()),
     };
     let outcome = match gateway.guide.refuse(&run.program).await {
         Some(outcome) => Ok(outcome),
@@ -239,7 +241,9 @@ pub(super) async fn execute(
     if let Err(error) = agent.keep_tokens().await {
         outcome.notes.push(format!("pii: {error}"));
     }
-    let mut answer = answer(outcome, media.take_shown(), &workspace, watch.level().shown_bytes);
+    // Where programs write nothing, their output is not kept either.
+    let kept = (watch.level().workspace == WorkspaceUse::Write).then_some(&workspace);
+    let mut answer = answer(outcome, media.take_shown(), kept, watch.level().shown_bytes);
     watch.shield().result(&mut answer);
     if let Err(error) = agent.keep_tokens().await {
         tracing::warn!("{error}");
@@ -261,7 +265,7 @@ fn internal(error: &dyn std::error::Error) -> ErrorData {
 fn answer(
     mut outcome: Outcome,
     shown: Vec<Shown>,
-    workspace: &Arc<Workspace>,
+    workspace: Option<&Arc<Workspace>>,
     most_bytes: usize,
 ) -> CallToolResult {
     for stream in ["stdout", "stderr"] {
@@ -297,14 +301,15 @@ fn answer(
 fn cut(
     text: &mut String,
     stream: &str,
-    workspace: &Arc<Workspace>,
+    workspace: Option<&Arc<Workspace>>,
     most_bytes: usize,
 ) -> Option<String> {
     if text.len() <= most_bytes {
         return None;
     }
     let size = text.len();
-    let kept = narrows_engine::keep_text(workspace, stream, text.as_str()).ok();
+    let kept = workspace
+        .and_then(|workspace| narrows_engine::keep_text(workspace, stream, text.as_str()).ok());
     text.truncate(text.floor_char_boundary(most_bytes));
     Some(match kept {
         Some(name) => format!(

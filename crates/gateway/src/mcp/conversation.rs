@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use narrows_engine::safety::Shield;
+use narrows_engine::state::Agent;
 use narrows_model::OutputStream;
 use rmcp::{
     ErrorData, RoleServer,
@@ -60,13 +60,13 @@ impl<T: Send + 'static> Work<T> {
     pub(super) fn start<F>(
         context: &RequestContext<RoleServer>,
         session: u64,
-        shield: Shield,
+        agent: Agent,
         work: impl FnOnce(Arc<Client>) -> F,
     ) -> Self
     where
         F: Future<Output = T> + Send + 'static,
     {
-        let (client, events) = Client::new(session, context.client_capabilities(), shield);
+        let (client, events) = Client::new(session, context.client_capabilities(), agent);
         Self {
             task: tokio::spawn(work(Arc::new(client))),
             events,

@@ -127,14 +127,20 @@ pub(crate) fn skill_line(skill: &ListedSkill) -> String {
 
 pub(super) async fn write_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let WriteRequest { path, content, encoding, namespace } = or_failed!(read(arguments));
-    let level = or_failed!(agent.level(None));
-    if level.workspace != WorkspaceUse::Write {
-        return failed(format!("at the isolation level {:?} nothing is written", level.name));
-    }
+    or_failed!(workspace_for(agent, WorkspaceUse::Write));
     let bytes = or_failed!(bytes_of(content, encoding));
     let written = or_failed!(agent.write_file(&path, &bytes, namespace.as_deref()).await);
     let text = format!("wrote {} bytes to /workspace/{}", written.bytes, written.path);
     told(text, json!(written))
+}
+
+/// Whether an agent's level lets it use its files so.
+fn workspace_for(agent: &Agent, wanted: WorkspaceUse) -> Result<(), String> {
+    let level = agent.level(None).map_err(|error| error.to_string())?;
+    match level.workspace >= wanted {
+        true => Ok(()),
+        false => Err(format!("the isolation level {:?} does not allow that", level.name)),
+    }
 }
 
 /// What a model means by the content of a file.
@@ -151,6 +157,7 @@ fn bytes_of(content: Value, encoding: Option<Encoding>) -> Result<Vec<u8>, Strin
 
 pub(super) fn read_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let request: ReadRequest = or_failed!(read(arguments));
+    or_failed!(workspace_for(agent, WorkspaceUse::Read));
     let file = or_failed!(agent.read_file(&request, Some(&agent.shield())));
     let about = about(&file);
     let FileContent { content, encoding, media_type, .. } = file;
@@ -184,6 +191,7 @@ fn about(file: &FileContent) -> Value {
 
 pub(super) async fn list_files(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let FilesRequest { pattern, limit, namespace } = or_failed!(read(arguments));
+    or_failed!(workspace_for(agent, WorkspaceUse::Read));
     let listed: Result<_, StateError> =
         agent.list_files(pattern.as_deref(), namespace.as_deref(), limit).await;
     let (files, total) = or_failed!(listed);

@@ -21,7 +21,7 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest,
-        CompleteRequest, CompleteRequestParams, CompleteResult, GetPromptRequest,
+        CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock, GetPromptRequest,
         GetPromptRequestParams, GetPromptResponse, Implementation, InputRequiredResult,
         InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
         ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequest,
@@ -32,7 +32,8 @@ use rmcp::{
     },
     service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
-use serde_json::Map;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -122,8 +123,7 @@ impl Session {
         let key = self.ledger_key(context);
         let agent = self.gateway.agent(http::principal(context));
         let arguments = params.arguments.unwrap_or_default();
-        let shield = agent.shield();
-        let work = Work::start(context, self.number, shield, move |client| async move {
+        let work = Work::start(context, self.number, agent.clone(), move |client| async move {
             let gateway = &session.gateway;
             let result = answers::answer(gateway, agent, own, arguments, client).await?;
             gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
@@ -146,8 +146,7 @@ impl Session {
         let watch = agent.watch(level);
         let gateway = Arc::clone(&self.gateway);
         let asks_itself = is_modern(context);
-        let shield = watch.shield().clone();
-        Ok(Work::start(context, self.number, shield, move |client| async move {
+        Ok(Work::start(context, self.number, agent, move |client| async move {
             let passed = pass_tool(&gateway, &watch, &tool, params, asks_itself, client).await;
             // A tool that was not called is an answer that a model can read.
             let passed = passed.or_else(|error| match error {
@@ -156,6 +155,21 @@ impl Session {
             });
             protected(watch.agent(), watch.shield(), passed).await
         }))
+    }
+
+    /// What servers list, as a client's model may read it.
+    async fn listed<T: Serialize + DeserializeOwned>(
+        &self,
+        mut items: Vec<T>,
+        context: &RequestContext<RoleServer>,
+    ) -> Vec<T> {
+        let agent = self.gateway.agent(http::principal(context));
+        let shield = agent.shield();
+        items.iter_mut().for_each(|item| shield.whole(item));
+        if let Err(error) = agent.keep_tokens().await {
+            tracing::warn!("{error}");
+        }
+        items
     }
 
     /// Whose session this is, for the ledger. Requests of the newer protocol have no session, so
@@ -208,8 +222,12 @@ impl Session {
         // If both sides speak the newer protocol, questions and answers pass as they are.
         let asks_itself = is_modern(context);
         let agent = gateway.agent(http::principal(context));
-        let shield = agent.shield();
-        Work::start(context, self.number, shield, move |client| async move {
+        let caller = agent.clone();
+        Work::start(context, self.number, caller, move |client| async move {
+            let request = match revealed(&agent, request).await {
+                Ok(request) => request,
+                Err(error) => return Err(error),
+            };
             let mut refusal = ErrorData::invalid_params("no server has it", None);
             for server in gateway.passthrough.owners(&item) {
                 let client: Arc<dyn Caller> = Arc::clone(&client) as _;
@@ -312,6 +330,13 @@ async fn pass_tool(
     let arguments = params.arguments.take().unwrap_or_default();
     let mut admitted = watch.admit(tool, arguments, client.as_ref()).await?;
     params.arguments = Some(std::mem::take(&mut admitted.arguments));
+    // Answers to what the server asked before; what was shown as a token goes back as it is.
+    let mut answers = json!(params.input_responses);
+    let policy = watch.agent().safety().policy();
+    let may = |kind: &str| policy.may_have(&tool.id.server, &tool.id.tool, kind);
+    let turned_back = watch.shield().reveal(watch.agent(), &mut answers, &may).await;
+    turned_back.map_err(|error| CallError::Refused(error.to_string()))?;
+    params.input_responses = serde_json::from_value(answers).unwrap_or_default();
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let sent = send(gateway, &tool.id.server, request, asks_itself, client).await;
     match sent {
@@ -319,7 +344,12 @@ async fn pass_tool(
             watch.returned(admitted, tool, Ok(result)).await.map(of_result)
         }
         // It asks something first, or gives something that nobody knows.
-        Ok(other) => Ok(other),
+        Ok(other) => {
+            let text = serde_json::to_string(&other).unwrap_or_default();
+            let told = CallToolResult::success(vec![ContentBlock::text(text)]);
+            watch.returned(admitted, tool, Ok(told)).await?;
+            Ok(other)
+        }
         Err(error) => watch.returned(admitted, tool, Err(error.into())).await.map(of_result),
     }
 }
@@ -337,14 +367,8 @@ async fn protected(
                 result.contents.iter_mut().for_each(|content| shield.resource(content));
             }
             ServerResult::CustomResult(result) => shield.json(&mut result.0),
-            ServerResult::GetPromptResult(prompt) => {
-                if let Ok(mut value) = serde_json::to_value(&*prompt) {
-                    shield.json(&mut value);
-                    if let Ok(protected) = serde_json::from_value(value) {
-                        *prompt = protected;
-                    }
-                }
-            }
+            ServerResult::GetPromptResult(prompt) => shield.whole(prompt),
+            ServerResult::InputRequiredResult(asks) => shield.whole(&mut asks.input_requests),
             ServerResult::CompleteResult(result) => {
                 result.completion.values.iter_mut().for_each(|value| shield.replace(value));
             }
@@ -356,6 +380,17 @@ async fn protected(
         tracing::warn!("{error}");
     }
     passed
+}
+
+/// A request for a prompt, a resource or a completion, with values in the place of tokens: lists
+/// have tokens in names and addresses.
+async fn revealed(agent: &Agent, request: ClientRequest) -> Result<ClientRequest, ErrorData> {
+    let Ok(mut value) = serde_json::to_value(&request) else { return Ok(request) };
+    let kinds = agent.shield().reveal(agent, &mut value, &|_| true).await;
+    match kinds.map_err(|error| invalid(&error))?.is_empty() {
+        true => Ok(request),
+        false => serde_json::from_value(value).map_err(|error| invalid(&error)),
+    }
 }
 
 fn invalid(error: &dyn std::error::Error) -> ErrorData {
@@ -401,7 +436,8 @@ impl ServerHandler for Session {
         let agent = self.gateway.agent(http::principal(&context));
         let level = agent.level(None).map_err(|error| invalid(&error))?;
         let watch = agent.watch(level);
-        Ok(ListToolsResult::with_all_items(self.tools(&|tool| !watch.hides(tool))))
+        let tools = self.tools(&|tool| !watch.hides(tool));
+        Ok(ListToolsResult::with_all_items(self.listed(tools, &context).await))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -432,9 +468,10 @@ impl ServerHandler for Session {
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(self.gateway.passthrough.prompts().await))
+        let prompts = self.gateway.passthrough.prompts().await;
+        Ok(ListPromptsResult::with_all_items(self.listed(prompts, &context).await))
     }
 
     async fn get_prompt(
@@ -467,17 +504,19 @@ impl ServerHandler for Session {
     async fn list_resources(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(self.gateway.passthrough.resources().await))
+        let resources = self.gateway.passthrough.resources().await;
+        Ok(ListResourcesResult::with_all_items(self.listed(resources, &context).await))
     }
 
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let templates = self.gateway.passthrough.resource_templates().await;
+        let templates = self.listed(templates, &context).await;
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
@@ -532,7 +571,12 @@ impl ServerHandler for Session {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.gateway.passthrough.subscribe(&request.uri).await?;
+        let agent = self.gateway.agent(http::principal(&context));
+        let mut uri = json!(request.uri);
+        let turned_back = agent.shield().reveal(&agent, &mut uri, &|_| true).await;
+        turned_back.map_err(|error| invalid(&error))?;
+        let uri = uri.as_str().unwrap_or_default();
+        self.gateway.passthrough.subscribe(uri).await?;
         self.state().subscribed.insert(request.uri);
         self.follow_changes(context.peer);
         Ok(())

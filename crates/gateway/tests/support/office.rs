@@ -50,7 +50,9 @@ impl Office {
         let server = |name| {
             let table = stdio(name, "python3", &[script.to_str().unwrap(), name]);
             let received = json!(received);
-            format!("{table}expose = \"{expose}\"\nenv = {{ NARROWS_TEST_RECEIVED = {received} }}\n")
+            format!(
+                "{table}expose = \"{expose}\"\nenv = {{ NARROWS_TEST_RECEIVED = {received} }}\n"
+            )
         };
         let servers = ["mail", "http", "crm"].map(server).concat();
         self.site.configure(&format!("{config}\n{servers}"));
@@ -121,10 +123,8 @@ impl Office {
     ) -> Value {
         let mut client = self.site.client("python_elicit.py");
         client.args(options).args(["--call", tool, &arguments.to_string()]);
-        report({
-            client.args(gateway.over_http());
-            client
-        })
+        client.args(gateway.over_http());
+        report(client)
     }
 
     /// The whole database as it lies on the disk.

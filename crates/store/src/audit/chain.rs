@@ -21,6 +21,7 @@ const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000
 
 /// What the chain says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verification {
     Intact {
         entries: i64,
@@ -32,6 +33,7 @@ pub enum Verification {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Damage {
     Changed,
     Missing,

@@ -139,7 +139,7 @@ async fn write(store: Store, run: &str, turns: usize) {
             for generation in 0..turns {
                 let generation = i64::try_from(generation).unwrap();
                 let state = vec![7; 10_000];
-                let left = Left { state: &state, lost: &Value::Null, flow: &Value::Null };
+                let left = Left { state: Some(&state), lost: &Value::Null, flow: &Value::Null };
                 let saved = sessions.save("team", run, run, generation, &left).await;
                 tell(&json!(["session", run, saved.unwrap()]));
             }

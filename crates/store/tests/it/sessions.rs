@@ -26,13 +26,13 @@ async fn take_it(store: &Store, holder: &str, lease: Duration) -> SessionState {
 async fn save(store: &Store, holder: &str, generation: i64) -> Result<i64, StoreError> {
     let state = format!("state of {holder}");
     let (lost, flow) = (json!(["lock"]), json!({ "kinds": ["EMAIL"] }));
-    let left = Left { state: state.as_bytes(), lost: &lost, flow: &flow };
+    let left = Left { state: Some(state.as_bytes()), lost: &lost, flow: &flow };
     store.sessions().save("team", "s", holder, generation, &left).await
 }
 
 /// What a program left, of which only the state matters.
 fn left(state: &[u8]) -> Left<'_> {
-    Left { state, lost: &Value::Null, flow: &Value::Null }
+    Left { state: Some(state), lost: &Value::Null, flow: &Value::Null }
 }
 
 on_both! {
