@@ -43,8 +43,6 @@ tool_calls = 2
 output_kb = 2
 result_kb = 1
 tmp_mb = 1
-workspace_mb = 1
-workspace_files = 3
 "#;
 
 #[test]
@@ -73,23 +71,6 @@ fn a_level_sets_every_limit() {
     assert!(large["result"].as_str().unwrap().len() <= 1024, "{large:#}");
     assert!(notes(&large).contains("it has 3002 bytes as JSON"), "{large:#}");
     assert_eq!(client.run("size = 3000\nresult = 'x' * size").as_str().unwrap().len(), 3000);
-}
-
-#[test]
-fn a_level_sets_how_much_the_workspace_holds() {
-    let Some(site) = Site::new() else { return };
-    site.configure(TIGHT);
-    let gateway = real::HttpGateway::start(&site);
-    let clients = Clients::start(&site);
-    let client = clients.connect(&gateway.over_http());
-    for code in [
-        "open('/workspace/x', 'w').write('x' * 2_000_000)",
-        "for n in range(5): write_file(f'{n}.txt', 'x')",
-    ] {
-        let tight = at(&client, "tight", code);
-        assert_eq!(tight["success"], false, "{code}: {tight:#}");
-        assert_eq!(at(&client, "production", code)["success"], true, "{code}");
-    }
 }
 
 #[test]

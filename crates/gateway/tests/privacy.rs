@@ -109,6 +109,24 @@ fn a_text_comes_back_byte_for_byte_by_tool_by_code_and_by_command() {
     assert_eq!(site.json(&["pii", "restore", "--data", &hidden.to_string()]), data);
 }
 
+/// Values that were revealed are recognised when they come back in another form; that must not
+/// change what a token stands for.
+#[test]
+fn what_is_written_in_another_way_comes_back_as_it_was_written() {
+    let Some(site) = Site::new() else { return };
+    site.configure(&format!("{RESTORERS}{AGENTS}"));
+    let gateway = real::HttpGateway::start(&site);
+    let clients = Clients::start(&site);
+    let analyst = clients.with_key(&gateway, ANALYST);
+    let said =
+        |tool: &str, text: &str| text_of(&analyst.call(tool, json!({"text": text}))).to_owned();
+    let hex: String = CUSTOMER.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let reversed: String = CUSTOMER.chars().rev().collect();
+    for text in [CUSTOMER, "To Grace.HOPPER@navy.example!", &reversed, &hex, CUSTOMER] {
+        assert_eq!(said("restore_pii", &said("sanitize_pii", text)), text);
+    }
+}
+
 #[test]
 fn only_those_that_are_named_may_restore() {
     let Some(site) = Site::new() else { return };
@@ -380,7 +398,7 @@ fn what_is_forgotten_cannot_be_restored_and_is_not_in_the_file() {
     assert_eq!(known(), [true, false, false]);
 }
 
-/// A gateway that runs remembers what it has written, but not against the vault.
+/// Whatever a gateway that runs remembers, the vault is what counts.
 #[test]
 fn a_running_gateway_forgets_too_and_knows_again_what_it_meets_again() {
     let Some(site) = Site::new() else { return };

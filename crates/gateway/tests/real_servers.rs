@@ -284,7 +284,7 @@ listed = await list_directory(path=f"{root}/notes")
 result = {"there": there, "head": head, "found": found, "listed": listed}
 "#;
     let context = json!({"root": site.text("files")}).to_string();
-    let outcome = site.json(&["run", "--json", "--context", &context, "-c", code]);
+    let outcome = site.json(&["run", "--yes", "--json", "--context", &context, "-c", code]);
     let result = succeeded(outcome);
     let written = |name: &str| fs::read_to_string(files.join(name)).unwrap();
     assert_eq!(written("notes/0.md"), "note 0\nÄpfel\n");
@@ -415,7 +415,7 @@ graph = await memory.read_graph()
 result = [read["content"], graph["entities"][0]["name"]]
 "#;
     let context = json!({"root": site.text("files")}).to_string();
-    let outcome = site.json(&["run", "--json", "--context", &context, "-c", code]);
+    let outcome = site.json(&["run", "--yes", "--json", "--context", &context, "-c", code]);
     let note = "The sum of 20 and 22 is 42. 21:00";
     assert_eq!(succeeded(outcome), json!([note, note]));
     assert_eq!(fs::read_to_string(site.path("files/note.txt")).unwrap(), note);

@@ -10,6 +10,7 @@ use std::{
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
+use narrows_pii::Form;
 
 /// Shorter values are met by chance.
 const LEAST_BYTES: usize = 5;
@@ -20,10 +21,19 @@ const MOST_VALUES: usize = 500;
 #[derive(Debug, Default)]
 pub(super) struct Echoes(Mutex<HashMap<String, Lately>>);
 
+/// A value that a tool was given, and the token that it was given for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Echo {
+    pub(super) token: String,
+    pub(super) kind: String,
+    pub(super) value: String,
+    pub(super) form: Form,
+}
+
 #[derive(Debug, Default)]
 struct Lately {
-    /// Values and their tokens, the oldest first.
-    values: VecDeque<(String, String)>,
+    /// The oldest first.
+    values: VecDeque<Arc<Echo>>,
     /// Made when it is needed.
     finder: Option<Arc<Finder>>,
 }
@@ -31,25 +41,34 @@ struct Lately {
 /// Finds them all at once.
 #[derive(Debug)]
 pub(super) struct Finder {
+    /// As they are.
+    plain: Words,
+    /// In all their forms.
+    forms: Words,
+}
+
+#[derive(Debug)]
+struct Words {
     automaton: AhoCorasick,
-    tokens: Vec<String>,
+    /// What each pattern is a form of.
+    echoes: Vec<Arc<Echo>>,
 }
 
 impl Echoes {
     /// A tool was given a value in the place of its token.
-    pub(super) fn add(&self, namespace: &str, value: &str, token: &str) {
-        if value.len() < LEAST_BYTES {
+    pub(super) fn add(&self, namespace: &str, echo: Echo) {
+        if echo.value.len() < LEAST_BYTES {
             return;
         }
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let lately = all.entry(namespace.to_owned()).or_default();
-        if lately.values.iter().any(|(known, _)| known == value) {
+        if lately.values.iter().any(|known| **known == echo) {
             return;
         }
         if lately.values.len() == MOST_VALUES {
             lately.values.pop_front();
         }
-        lately.values.push_back((value.to_owned(), token.to_owned()));
+        lately.values.push_back(Arc::new(echo));
         lately.finder = None;
     }
 
@@ -65,33 +84,52 @@ impl Echoes {
 }
 
 impl Finder {
-    fn new(values: &VecDeque<(String, String)>) -> Option<Self> {
-        let mut patterns = Vec::new();
-        let mut tokens = Vec::new();
-        for (value, token) in values {
-            for form in forms(value) {
-                patterns.push(form);
-                tokens.push(token.clone());
-            }
-        }
+    fn new(values: &VecDeque<Arc<Echo>>) -> Option<Self> {
+        let plain = values.iter().map(|echo| (echo.value.clone(), echo));
+        let forms = values.iter().flat_map(|echo| {
+            let forms = forms(&echo.value).into_iter();
+            forms.map(move |form| (form, echo))
+        });
+        Some(Self { plain: Words::new(plain, false)?, forms: Words::new(forms, true)? })
+    }
+
+    /// The text with tokens in the place of these values; `met` is told of each.
+    pub(super) fn replace<'t>(&self, text: &'t str, met: &dyn Fn(&Echo)) -> Cow<'t, str> {
+        self.plain.replace(text, met)
+    }
+
+    /// The same for what a server says, in whatever form it says it.
+    pub(super) fn replace_forms<'t>(&self, text: &'t str, met: &dyn Fn(&Echo)) -> Cow<'t, str> {
+        self.forms.replace(text, met)
+    }
+}
+
+impl Words {
+    fn new<'a>(
+        words: impl Iterator<Item = (String, &'a Arc<Echo>)>,
+        any_case: bool,
+    ) -> Option<Self> {
+        let (patterns, echoes): (Vec<String>, Vec<Arc<Echo>>) =
+            words.map(|(word, echo)| (word, Arc::clone(echo))).unzip();
         let automaton = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
+            .ascii_case_insensitive(any_case)
             .match_kind(MatchKind::LeftmostLongest)
             .build(patterns)
             .ok()?;
-        Some(Self { automaton, tokens })
+        Some(Self { automaton, echoes })
     }
 
-    /// The text with tokens in the place of these values.
-    pub(super) fn replace<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    fn replace<'t>(&self, text: &'t str, met: &dyn Fn(&Echo)) -> Cow<'t, str> {
         let mut told = String::new();
         let mut at = 0;
         for found in self.automaton.find_iter(text) {
+            let echo = &self.echoes[found.pattern().as_usize()];
+            met(echo);
             told.push_str(&text[at..found.start()]);
-            told.push_str(&self.tokens[found.pattern().as_usize()]);
+            told.push_str(&echo.token);
             at = found.end();
         }
-        if at == 0 && told.is_empty() {
+        if at == 0 {
             return Cow::Borrowed(text);
         }
         told.push_str(&text[at..]);
@@ -131,10 +169,19 @@ mod tests {
 
     use super::*;
 
+    fn ada() -> Echo {
+        Echo {
+            token: "[EMAIL_a]".to_owned(),
+            kind: "EMAIL".to_owned(),
+            value: "ada@example.com".to_owned(),
+            form: Form::Text,
+        }
+    }
+
     fn replaced(text: &str) -> String {
         let echoes = Echoes::default();
-        echoes.add("team", "ada@example.com", "[EMAIL_a]");
-        echoes.finder("team").unwrap().replace(text).into_owned()
+        echoes.add("team", ada());
+        echoes.finder("team").unwrap().replace_forms(text, &|_| ()).into_owned()
     }
 
     #[test]
@@ -142,6 +189,11 @@ mod tests {
         assert_eq!(replaced("7ada@example.com7"), "7[EMAIL_a]7");
         assert_eq!(replaced("ADA@EXAMPLE.COMx"), "[EMAIL_a]x");
         assert_eq!(replaced("nothing"), "nothing");
+        let echoes = Echoes::default();
+        echoes.add("team", ada());
+        let finder = echoes.finder("team").unwrap();
+        assert_eq!(finder.replace("7ada@example.com7", &|_| ()), "7[EMAIL_a]7");
+        assert_eq!(finder.replace("Ada@example.com", &|_| ()), "Ada@example.com");
     }
 
     #[test]
@@ -159,7 +211,7 @@ mod tests {
     #[test]
     fn namespaces_do_not_know_of_each_other() {
         let echoes = Echoes::default();
-        echoes.add("team", "ada@example.com", "[EMAIL_a]");
+        echoes.add("team", ada());
         assert!(echoes.finder("other").is_none());
     }
 }

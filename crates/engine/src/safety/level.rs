@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_model::{Failure, Limits, Outcome};
+use narrows_model::{Failure, Limits, Outcome, Program};
 use narrows_sandbox::Workspace;
 
 use super::Watch;
@@ -89,8 +89,8 @@ impl Watch {
     }
 
     /// Looks at a program before it runs.
-    pub(crate) fn review(&self, code: &str, broker: &Broker) -> Reviewed {
-        let level = self.level();
+    pub(crate) fn review(&self, program: &Program, limits: &Limits, broker: &Broker) -> Reviewed {
+        let level = &Level { limits: limits.clone(), ..(**self.level()).clone() };
         if level.review == ReviewMode::Off {
             return Reviewed::default();
         }
@@ -99,7 +99,7 @@ impl Watch {
             let why = self.would_refuse(&tool)?;
             Some(Denial { why })
         };
-        let found = review(code, level, &self.safety().review, &denied);
+        let found = review(&program.source, level, &self.safety().review, &denied);
         if level.review == ReviewMode::Block {
             let dangers: Vec<_> =
                 found.iter().filter(|found| found.severity == Severity::Danger).collect();

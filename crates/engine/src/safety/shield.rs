@@ -16,7 +16,7 @@ use rmcp::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Mode, Safety, VaultError};
+use super::{Mode, Safety, VaultError, echoes::Echo};
 use crate::state::Agent;
 
 /// What is looked at beside a part of a text, on either side: a value that a cut went through
@@ -58,26 +58,32 @@ impl Shield {
 
     /// A text as the model may see it.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.is_off() { Cow::Borrowed(text) } else { self.sanitized(text) }
+        if self.is_off() {
+            return Cow::Borrowed(text);
+        }
+        match self.without_echoes(text) {
+            Cow::Borrowed(text) => self.sanitized(text),
+            Cow::Owned(text) => Cow::Owned(self.sanitized(&text).into_owned()),
+        }
     }
 
-    /// A text with tokens, whatever the mode is.
+    /// A text with tokens, whatever the mode is, which can be turned back letter by letter.
     pub fn sanitized<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.without_echoes(text) {
-            Cow::Borrowed(text) => self.safety.scanner.protect(text, None, &mut self.tokens()),
-            Cow::Owned(text) => {
-                let told = self.safety.scanner.protect(&text, None, &mut self.tokens());
-                Cow::Owned(told.into_owned())
-            }
-        }
+        self.safety.scanner.protect(text, None, &mut self.tokens())
     }
 
     /// The text with tokens in the place of what tools were given lately.
     fn without_echoes<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.safety.echoes.finder(&self.namespace) {
-            Some(finder) => Cow::Owned(finder.replace(text).into_owned()),
+            Some(finder) => finder.replace(text, &|echo| self.met(echo)),
             None => Cow::Borrowed(text),
         }
+    }
+
+    /// A value that is known has come again; its token must last.
+    fn met(&self, echo: &Echo) {
+        let Echo { token, kind, value, form } = echo;
+        self.safety.vault.made(&self.namespace, token, kind, value, *form);
     }
 
     /// Changes a text in place.
@@ -110,16 +116,17 @@ impl Shield {
 
     /// Any JSON as the model may see it.
     pub fn json(&self, value: &mut Value) {
-        if !self.is_off() {
-            self.sanitize_json(value);
+        if self.is_off() {
+            return;
         }
+        if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
+            each_text(value, &|text| finder.replace(text, &|echo| self.met(echo)).into_owned());
+        }
+        self.sanitize_json(value);
     }
 
     /// The same, whatever the mode is.
     pub fn sanitize_json(&self, value: &mut Value) {
-        if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
-            each_text(value, &|text| finder.replace(text).into_owned());
-        }
         self.safety.scanner.protect_json(value, &mut self.tokens());
     }
 
@@ -168,7 +175,26 @@ impl Shield {
         }
     }
 
-    /// A result as the model, or in strict mode the program, may see it.
+    /// What a server answered, as the model, or in strict mode the program, may see it: what the
+    /// server was given is recognised in other forms too.
+    pub fn answer(&self, result: &mut CallToolResult) {
+        if self.is_off() {
+            return;
+        }
+        if let Some(finder) = self.safety.echoes.finder(&self.namespace)
+            && let Ok(mut value) = serde_json::to_value(&*result)
+        {
+            let change =
+                |text: &str| finder.replace_forms(text, &|echo| self.met(echo)).into_owned();
+            each_text(&mut value, &change);
+            if let Ok(protected) = serde_json::from_value(value) {
+                *result = protected;
+            }
+        }
+        self.result(result);
+    }
+
+    /// A result as the model may see it.
     pub fn result(&self, result: &mut CallToolResult) {
         if self.is_off() {
             return;
@@ -314,7 +340,15 @@ impl Shield {
         let mut kinds = BTreeSet::new();
         narrows_pii::reveal_json(value, &mut |token| {
             let found = known.get(token.text)?;
-            self.safety.echoes.add(&self.namespace, &found.value, token.text);
+            self.safety.echoes.add(
+                &self.namespace,
+                Echo {
+                    token: token.text.to_owned(),
+                    kind: token.kind.to_owned(),
+                    value: found.value.clone(),
+                    form: found.form,
+                },
+            );
             kinds.insert(token.kind.to_owned());
             Some(found.clone())
         });

@@ -272,7 +272,7 @@ impl Watch {
         self.write_down(&record, "call", outcome, details).await?;
         if self.is_strict() {
             match &mut result {
-                Ok(result) => self.shield.result(result),
+                Ok(result) => self.shield.answer(result),
                 Err(error) => return Err(refused(self.shield.text(&error.to_string()))),
             }
         }

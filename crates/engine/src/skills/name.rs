@@ -24,7 +24,9 @@ pub enum NameError {
 }
 
 fn try_instead(name: &str) -> String {
-    match identifier(name) {
+    // What is far from a name is not spelt out again: it may be an address.
+    let is_near = name.chars().all(|c| c.is_alphanumeric() || "_-./ ".contains(c));
+    match identifier(name).filter(|_| is_near) {
         Some(instead) => format!("; try {instead}"),
         None => ": use ASCII letters, digits and underscores, and no keyword".to_owned(),
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use narrows_model::{Access, Principal};
 use narrows_sandbox::Workspace;
-use narrows_store::{NewEntry, Store};
+use narrows_store::{NewEntry, Place, Store};
 use serde_json::{Value, json};
 
 use super::{State, StateError, namespace};
@@ -87,6 +87,13 @@ impl Agent {
 
     /// Waits until all that was handed over is written.
     pub(crate) async fn written(&self) -> Result<(), String> {
+        // A file that was removed can still be written to, and is lost.
+        if let Place::Sqlite(file) = &self.state.settings.store
+            && !file.exists()
+            && self.state.store.initialized()
+        {
+            return Err("the file of the store is gone".to_owned());
+        }
         let written = self.state.journal.written(&self.state);
         match tokio::time::timeout(AUDIT_TIME, written).await {
             Ok(written) => written,

@@ -164,7 +164,7 @@ impl Agent {
             self.write_down("run.begin", &told.hash, "begun", told.details(watch));
             self.written().await.map_err(StateError::AuditDown)?;
         }
-        let reviewed = watch.review(&run.request.program.source, run.broker);
+        let reviewed = watch.review(&run.request.program, &run.request.limits, run.broker);
         let mut outcome = match (reviewed.refusal, run.session) {
             (Some(refusal), _) => refusal,
             (None, None) => run.executor.execute(None, run.request, host, run.cancel).await?,

@@ -215,10 +215,10 @@ fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<Exe
         }
     };
     let (mut limits, note) = watch.limits(args.timeout);
-    note.iter().for_each(|note| printer.note(note));
-    if let Some(timeout) = args.timeout.filter(|timeout| *timeout > LONGEST) {
+    match args.timeout.filter(|timeout| *timeout > LONGEST) {
         // Refused as a wrong use.
-        limits.wall_time = timeout;
+        Some(timeout) => limits.wall_time = timeout,
+        None => note.iter().for_each(|note| printer.note(note)),
     }
     if let Some(memory) = args.memory {
         let memory_bytes = memory.saturating_mul(1 << 20);

@@ -52,9 +52,11 @@ pub(super) async fn answer(
         },
     };
     // What programs give is protected by the watch over their run.
-    if tool != OwnTool::RestorePii && !tool.runs_code() {
-        let shield = agent.shield();
-        shield.result(&mut result);
+    let is_done = matches!(tool, OwnTool::SanitizePii | OwnTool::RestorePii) || tool.runs_code();
+    if !is_done {
+        agent.shield().result(&mut result);
+    }
+    if tool != OwnTool::RestorePii {
         if let Err(error) = agent.keep_tokens().await {
             tracing::warn!("{error}");
         }

@@ -362,7 +362,7 @@ async fn protected(
 ) -> Result<ServerResult, ErrorData> {
     let passed = passed.map(|mut result| {
         match &mut result {
-            ServerResult::CallToolResult(result) => shield.result(result),
+            ServerResult::CallToolResult(result) => shield.answer(result),
             ServerResult::ReadResourceResult(result) => {
                 result.contents.iter_mut().for_each(|content| shield.resource(content));
             }

@@ -1,5 +1,5 @@
-//! What gets values out of `strict` where a tool helps: it is given a value and changes it, it
-//! gives a text letter by letter, or it confirms a guess. No gateway sees this; it is documented,
+//! What gets values out of `strict` where a tool helps: it gives a text letter by letter, encoded by
+//! itself, or it confirms a guess. No gateway sees this; it is documented,
 //! and rules for tools stop it. The last is allowed by the configuration: the control of those in
 //! `tokens`.
 
@@ -9,7 +9,8 @@ use super::{
     attempt,
 };
 
-pub(crate) const THROUGH_STRICT: &[Attempt] = &[
+/// A value that comes back in a common form is recognised.
+pub(crate) const CHANGED: &[Attempt] = &[
     attempt(
         "strict: changed by a tool",
         &[
@@ -24,6 +25,9 @@ pub(crate) const THROUGH_STRICT: &[Attempt] = &[
         "strict: changed by a direct tool",
         &[Run("result = record"), Call("echo_reversed", r#"{"text": "<API_KEY>"}"#)],
     ),
+];
+
+pub(crate) const THROUGH_STRICT: &[Attempt] = &[
     attempt(
         "strict: given letter by letter",
         &[Code(
