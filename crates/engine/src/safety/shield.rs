@@ -181,17 +181,16 @@ impl Shield {
         if self.is_off() {
             return;
         }
+        self.result(result);
         if let Some(finder) = self.safety.echoes.finder(&self.namespace)
             && let Ok(mut value) = serde_json::to_value(&*result)
         {
-            let change =
-                |text: &str| finder.replace_forms(text, &|echo| self.met(echo)).into_owned();
-            each_text(&mut value, &change);
+            let met = |echo: &Echo| self.met(echo);
+            each_text(&mut value, &|text| finder.replace_forms(text, &met).into_owned());
             if let Ok(protected) = serde_json::from_value(value) {
                 *result = protected;
             }
         }
-        self.result(result);
     }
 
     /// A result as the model may see it.
@@ -364,7 +363,10 @@ fn each_text(value: &mut Value, change: &dyn Fn(&str) -> String) {
         Value::Object(fields) => {
             let old = std::mem::take(fields);
             fields.extend(old.into_iter().map(|(key, mut field)| {
-                each_text(&mut field, change);
+                // Bytes in base64 are looked at as bytes.
+                if !matches!(key.as_str(), "data" | "blob") || !field.is_string() {
+                    each_text(&mut field, change);
+                }
                 (change(&key), field)
             }));
         }
