@@ -56,10 +56,8 @@ pub(super) async fn answer(
     if !is_done {
         agent.shield().result(&mut result);
     }
-    if tool != OwnTool::RestorePii {
-        if let Err(error) = agent.keep_tokens().await {
-            tracing::warn!("{error}");
-        }
+    if let Err(error) = agent.keep_tokens().await {
+        tracing::warn!("{error}");
     }
     tab.close(&result_text(&result), result.is_error != Some(true));
     Ok(result)
