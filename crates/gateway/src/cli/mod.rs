@@ -177,7 +177,8 @@ pub(crate) struct PiiBenchArgs {
     /// JSON: [{full_text, spans: [{entity_type, start_position, end_position}]}]
     #[arg(long, value_name = "FILE")]
     pub(crate) data: PathBuf,
-    /// JSON in which there is nothing personal, to count false alarms: a file, or a directory
+    /// JSON in which there is nothing personal, to count false alarms: a file, or a directory; ids,
+    /// times, hashes and versions of our own if it is not named
     #[arg(long, value_name = "PATH")]
     pub(crate) clean: Option<PathBuf>,
     /// Print one JSON document
