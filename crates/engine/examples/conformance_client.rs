@@ -75,7 +75,8 @@ fn watch(home: &std::path::Path) -> Arc<Watch> {
         output_age: Duration::from_secs(60),
         output_bytes: 1 << 20,
         sessions: SessionSettings::default(),
-        safety: Safety::new(SafetySettings::default()).unwrap(),
+        safety: Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap(),
+        analysis: narrows_analysis::Settings::default(),
     });
     let agent = state.agent(Arc::new(Principal::local()));
     let level = agent.level(None).unwrap();

@@ -4,7 +4,7 @@
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 
-use crate::nearest::nearest;
+use narrows_model::nearest;
 
 /// How many mistakes one message tells.
 const MOST_MISTAKES: usize = 4;

@@ -13,10 +13,9 @@ use crate::{
     check,
     codegen::{self, Observation, ToolCode},
     observed::Observed,
-    safety::Watch,
     search::{Answer, Finder, Habits, SearchRequest},
     skills::ListedSkill,
-    state::StateError,
+    state::{Agent, StateError},
 };
 
 /// How long servers may take to say what they have now, before a program is refused.
@@ -67,16 +66,15 @@ impl Guide {
     }
 
     /// The tools that fit best, or what there is; with the skills of an agent among them.
-    pub async fn search(&self, request: &SearchRequest, watch: &Watch) -> Answer {
+    pub async fn search(&self, request: &SearchRequest, agent: &Agent) -> Answer {
         self.broker.learn().await;
-        let agent = watch.agent();
         if request.is_of_skills() {
             let named = matches!(request.query.trim(), "skills" | "skill");
             let query = Some(request.query.as_str()).filter(|_| !named);
             let skills = agent.list_skills(&self.broker, query, None, request.limit).await;
             return Answer::of_skills(&told(skills), request.detail_level);
         }
-        let mut answer = self.search_visible(request, &|tool| !watch.hides(tool));
+        let mut answer = self.search_visible(request, &|tool| !agent.hides(tool));
         if request.is_everywhere() {
             let query = Some(request.query.as_str());
             let skills = agent.list_skills(&self.broker, query, None, Some(MOST_SKILLS)).await;

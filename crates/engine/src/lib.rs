@@ -4,6 +4,7 @@
 // older one.
 #![allow(deprecated)]
 
+pub mod analysis;
 mod arguments;
 mod background;
 pub mod broker;
@@ -13,10 +14,10 @@ pub mod codegen;
 mod execute;
 mod fingerprint;
 mod guide;
+mod hex;
 pub mod ledger;
 mod lines;
 pub mod media;
-mod nearest;
 mod observed;
 mod overflow;
 pub mod policy;
@@ -34,7 +35,6 @@ mod value;
 pub use background::Background;
 pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse};
 pub use guide::{Guide, GuideSettings};
-pub use nearest::{Nearest, nearest};
 pub use overflow::keep_text;
-pub use program::ProgramHost;
+pub use program::{AnalyzeError, ProgramHost};
 pub use value::text as result_text;

@@ -50,6 +50,11 @@ pub(crate) struct DisplayRequest {
 }
 
 impl Media {
+    /// The workspace that the program sees.
+    pub(crate) fn workspace(&self) -> Option<&Arc<Workspace>> {
+        self.workspace.as_ref()
+    }
+
     pub fn new(workspace: Option<Arc<Workspace>>) -> Self {
         Self { workspace, shown: Mutex::default() }
     }

@@ -9,7 +9,7 @@ use crate::{
 use futures::future::BoxFuture;
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream};
 use narrows_sandbox::{
-    ModuleSource, Query, ToolCall, ToolFailure, ToolHost, Workspace, WorkspaceFile,
+    ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost, Workspace, WorkspaceFile,
 };
 use serde_json::{Value, value::RawValue};
 
@@ -178,7 +178,7 @@ pub(crate) fn create(
 }
 
 impl ToolHost for Overflow<'_> {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         self.host.call(call)
     }
 

@@ -15,7 +15,7 @@ use narrows_engine::{
     catalog::{Cache, Catalog},
     ledger::Ledger,
     policy::Levels,
-    safety::{Mode, Safety, SafetySettings},
+    safety::{Mode, Safety},
     state::{Agent, State, StateSettings},
     upstream::{Fleet, Guard, LoginStore},
 };
@@ -88,6 +88,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
     let exit = runtime.block_on(async {
         match cli.command {
             Command::Run(args) => cli::run::run(args, Setting::load(&at)?, printer).await,
+            Command::Analyze(args) => cli::analyze::run(args, Setting::load(&at)?, printer).await,
             Command::Bench(args) => bench::run(args, printer).await,
             Command::Demo(args) => demo::run(args, printer).await,
             Command::DemoServer => demo::server::serve().await,
@@ -196,7 +197,7 @@ impl Setting {
             Some(agent) => Ok(agent.principal.clone()),
             None => {
                 let known = agents.iter().map(|agent| agent.principal.name.as_str());
-                let near = narrows_engine::nearest(name, known);
+                let near = narrows_model::nearest(name, known);
                 bail!("there is no agent {name:?}{near}; add [agents.{name}] to narrows.toml")
             }
         }
@@ -226,7 +227,7 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
         None => Place::Sqlite(places.data.join("narrows.db")),
     };
     // Programs that must not see real values do not see files that have them.
-    let workspaces = match config.safety.mode {
+    let workspaces = match config.safety.settings.mode {
         Mode::Strict => "workspaces-strict",
         Mode::Boundary | Mode::Off => "workspaces",
     };
@@ -239,40 +240,26 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
         output_bytes: keeping.output_bytes,
         sessions: keeping.sessions,
         safety: safety(places, config)?,
+        analysis: config.analysis.clone(),
     }))
 }
 
 /// What keeps data in and harm out, as a configuration wants it.
 pub(crate) fn safety(places: &Places, config: &Config) -> anyhow::Result<Arc<Safety>> {
-    let SafetyConfig { mode, pii, keep, key, restorers, policy, mut levels, level, review, audit } =
-        config.safety.clone();
+    let SafetyConfig { mut settings, key } = config.safety.clone();
     // `[limits]` are those of the level that everybody has who has no other.
     let limits = &config.limits;
-    let own = levels.entry(Levels::DEFAULT.to_owned()).or_default();
+    let own = settings.levels.entry(Levels::DEFAULT.to_owned()).or_default();
     own.wall_time.get_or_insert(limits.wall_time);
     own.cpu_time.get_or_insert(limits.cpu_time);
     own.memory_bytes.get_or_insert(limits.memory_bytes);
     own.tool_calls.get_or_insert(limits.tool_calls);
     own.calls_in_flight.get_or_insert(limits.calls_in_flight);
     let agents = config.keeping.agents.iter();
-    let levels_of = agents
+    settings.levels_of = agents
         .filter_map(|agent| Some((agent.principal.name.clone(), agent.isolation.clone()?)))
         .collect();
-    let key = vault_key::source(&key, &places.data);
-    let settings = SafetySettings {
-        mode,
-        pii,
-        keep,
-        key,
-        restorers,
-        policy,
-        levels,
-        level,
-        levels_of,
-        review,
-        audit,
-    };
-    Safety::new(settings).context("narrows.toml")
+    Safety::new(settings, vault_key::source(&key, &places.data)).context("narrows.toml")
 }
 
 /// What tells the files of this data directory from those of others that share a store.

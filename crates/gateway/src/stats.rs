@@ -1,6 +1,7 @@
 //! The ledger's figures as people, models and programs read them.
 
 use narrows_engine::ledger::{Side, Totals};
+use narrows_model::grouped;
 use serde_json::{Value, json};
 
 /// What the figures mean, in short; the long form is docs/TOKENS.md.
@@ -50,28 +51,4 @@ pub(crate) fn json(totals: &Totals) -> Value {
         "tokens_direct": side(&totals.direct),
         "saved_percent": totals.saved_percent(),
     })
-}
-
-/// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn digits_are_grouped_by_three() {
-        let grouped: Vec<String> = [0, 999, 1_000, 1_234_567].map(grouped).to_vec();
-        assert_eq!(grouped, ["0", "999", "1,000", "1,234,567"]);
-    }
 }

@@ -3,14 +3,18 @@
 //!
 //! This crate does no IO of any kind.
 
+mod grouped;
 mod limits;
+mod nearest;
 mod outcome;
 mod principal;
 mod program;
 mod server;
 mod tool;
 
+pub use grouped::grouped;
 pub use limits::{LimitHit, LimitKind, Limits};
+pub use nearest::{Nearest, nearest};
 pub use outcome::{DroppedBytes, Ending, Failure, Outcome};
 pub use principal::{Access, Principal, is_plain_name};
 pub use program::{OutputStream, Program};

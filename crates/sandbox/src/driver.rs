@@ -19,12 +19,19 @@ use tokio::sync::{
 };
 
 use crate::{
-    host::{ModuleSource, Query, ToolCall, ToolFailure, ToolHost},
+    host::{ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost},
     isolate::{Isolate, Report},
 };
 
-/// The number of a call, whether it succeeded, and the JSON of its value or its failure.
-pub(crate) type Completion = (u64, bool, String);
+/// What came of a call.
+#[derive(Debug)]
+pub(crate) struct Completion {
+    pub(crate) number: u64,
+    pub(crate) succeeded: bool,
+    /// The JSON of its value or its failure.
+    pub(crate) text: String,
+    pub(crate) data: Option<Bytes>,
+}
 
 /// What a guest tells or asks.
 #[derive(Debug)]
@@ -37,6 +44,7 @@ pub(crate) enum Event {
         number: u64,
         tool: String,
         arguments: String,
+        data: Vec<Bytes>,
     },
     Abandon(u64),
     Query {
@@ -123,13 +131,15 @@ impl<'a> Work<'a> {
 
     fn begin(&mut self, event: Event) {
         match event {
-            Event::Call { number, tool, arguments } => match RawValue::from_string(arguments) {
-                Ok(arguments) => {
-                    self.waiting.push_back(ToolCall { number, tool, arguments });
-                    self.start_waiting();
+            Event::Call { number, tool, arguments, data } => {
+                match RawValue::from_string(arguments) {
+                    Ok(arguments) => {
+                        self.waiting.push_back(ToolCall { number, tool, arguments, data });
+                        self.start_waiting();
+                    }
+                    Err(error) => self.complete(number, Err(not_json(&error))),
                 }
-                Err(error) => self.complete(number, Err(not_json(&error))),
-            },
+            }
             Event::Abandon(number) => {
                 self.waiting.retain(|call| call.number != number);
                 // It keeps its place until its future is gone.
@@ -186,15 +196,19 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn complete(&self, number: u64, answer: Result<Box<RawValue>, ToolFailure>) {
+    fn complete(&self, number: u64, answer: Result<ToolAnswer, ToolFailure>) {
         let _ = self.completions.send(completion(number, answer));
     }
 }
 
-fn completion(number: u64, answer: Result<Box<RawValue>, ToolFailure>) -> Completion {
+fn completion(number: u64, answer: Result<ToolAnswer, ToolFailure>) -> Completion {
     match answer {
-        Ok(value) => (number, true, json(value)),
-        Err(failure) => (number, false, failure_json(&failure)),
+        Ok(ToolAnswer { value, data }) => {
+            Completion { number, succeeded: true, text: json(value), data }
+        }
+        Err(failure) => {
+            Completion { number, succeeded: false, text: failure_json(&failure), data: None }
+        }
     }
 }
 
@@ -202,7 +216,7 @@ fn json(value: Box<RawValue>) -> String {
     Box::<str>::from(value).into()
 }
 
-fn failure_json(failure: &ToolFailure) -> String {
+pub(crate) fn failure_json(failure: &ToolFailure) -> String {
     serde_json::json!(failure).to_string()
 }
 

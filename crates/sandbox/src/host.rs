@@ -1,5 +1,6 @@
 //! What a program can reach outside of the sandbox: whatever its [`ToolHost`] offers.
 
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use narrows_model::OutputStream;
 use serde::Serialize;
@@ -11,7 +12,7 @@ use serde_json::{Map, Value, value::RawValue};
 /// valid JSON. What a host does not offer is refused.
 pub trait ToolHost: Send + Sync {
     /// `await call(tool, arguments)`. Many may be in flight; dropping the future cancels one.
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         refuse(format!("there is no tool {:?}: no tools are available here", call.tool))
     }
 
@@ -29,7 +30,7 @@ pub trait ToolHost: Send + Sync {
     fn output(&self, _stream: OutputStream, _text: &str) {}
 }
 
-fn refuse<'a>(reason: String) -> BoxFuture<'a, Result<Box<RawValue>, ToolFailure>> {
+fn refuse<'a, T: Send + 'a>(reason: String) -> BoxFuture<'a, Result<T, ToolFailure>> {
     Box::pin(std::future::ready(Err(ToolFailure::new(reason))))
 }
 
@@ -40,6 +41,22 @@ pub struct ToolCall {
     pub number: u64,
     pub tool: String,
     pub arguments: Box<RawValue>,
+    /// What would be too slow as JSON.
+    pub data: Vec<Bytes>,
+}
+
+/// What a call gives.
+#[derive(Debug)]
+pub struct ToolAnswer {
+    pub value: Box<RawValue>,
+    /// What would be too slow as JSON.
+    pub data: Option<Bytes>,
+}
+
+impl From<Box<RawValue>> for ToolAnswer {
+    fn from(value: Box<RawValue>) -> Self {
+        Self { value, data: None }
+    }
 }
 
 /// A question of a program to the host itself.

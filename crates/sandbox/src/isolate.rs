@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use narrows_model::{LimitHit, LimitKind, Limits, OutputStream, Program};
 use serde_json::Value;
 use thiserror::Error;
@@ -21,9 +22,10 @@ use wasmtime::{Engine, Store, Trap, component::ResourceTable};
 use wasmtime_wasi::{I32Exit, WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
-    driver::{Completion, Event},
+    driver::{Completion, Event, failure_json},
     fs::{FileSystem, FileSystemView, Workspace},
     guest::{Guest, SandboxPre, interface},
+    host::ToolFailure,
     meter::{MemoryMeter, thread_cpu_time},
     output::Output,
     session::{self, Lost},
@@ -34,6 +36,9 @@ const MOST_TRANSFER_BYTES: usize = 64 << 20;
 
 /// Filling the host's memory with the arguments of calls that wait for their turn.
 const MOST_UNANSWERED_BYTES: usize = 64 << 20;
+
+/// Filling the host's memory with the data of answers that are never taken.
+const MOST_UNTAKEN_BYTES: usize = 64 << 20;
 
 /// All that a program finds in its environment.
 const ENVIRONMENT: [(&str, &str); 4] =
@@ -63,7 +68,29 @@ struct Link {
     calls: u32,
     /// The size of the arguments of each call that is not answered yet.
     unanswered: HashMap<u64, usize>,
+    /// The data of answers that was not taken yet.
+    untaken: HashMap<u64, Bytes>,
     limits: Limits,
+}
+
+impl Link {
+    /// An answer as the guest reads it; its data waits here.
+    fn told(&mut self, completion: Completion) -> (u64, bool, String) {
+        let Completion { number, succeeded, text, data } = completion;
+        let size = self.unanswered.remove(&number);
+        // Nobody waits for it any more.
+        let Some(data) = data.filter(|_| size.is_some()) else { return (number, succeeded, text) };
+        let waiting: usize = self.untaken.values().map(Bytes::len).sum();
+        if waiting + data.len() > MOST_UNTAKEN_BYTES {
+            let most = MOST_UNTAKEN_BYTES >> 20;
+            let failure = ToolFailure::new(format!(
+                "the answer is larger than the {most} MB that a program can be given at once"
+            ));
+            return (number, false, failure_json(&failure));
+        }
+        self.untaken.insert(number, data);
+        (number, succeeded, text)
+    }
 }
 
 /// All that a run needs on this side.
@@ -190,9 +217,14 @@ impl Isolate {
         state.memory.set_limit(&limits);
         state.stdout.begin(events.clone(), &limits);
         state.stderr.begin(events.clone(), &limits);
-        let unanswered = HashMap::new();
-        state.link =
-            Some(Link { events, completions, calls: 0, unanswered, limits: limits.clone() });
+        state.link = Some(Link {
+            events,
+            completions,
+            calls: 0,
+            unanswered: HashMap::new(),
+            untaken: HashMap::new(),
+            limits: limits.clone(),
+        });
 
         let mut cpu_time = Duration::ZERO;
         let mut lost = Lost::new();
@@ -345,14 +377,20 @@ impl wasmtime_wasi_io::IoView for IsolateState {
 /// What a program asks of the host. The caller's side may be gone; then the run is about to be
 /// stopped, and it does not matter what it is told.
 impl interface::Host for IsolateState {
-    fn submit(&mut self, tool: String, arguments: String) -> wasmtime::Result<Result<u64, String>> {
+    fn submit(
+        &mut self,
+        tool: String,
+        arguments: String,
+        data: Vec<Vec<u8>>,
+    ) -> wasmtime::Result<Result<u64, String>> {
         let link = self.link()?;
         if link.calls >= link.limits.tool_calls {
             let hit = LimitHit::of(LimitKind::ToolCalls, &link.limits);
             return Ok(Err(format!("the program reached the {hit}; {}", hit.advice())));
         }
         let waiting: usize = link.unanswered.values().sum();
-        if waiting + arguments.len() > MOST_UNANSWERED_BYTES {
+        let size = arguments.len() + data.iter().map(Vec::len).sum::<usize>();
+        if waiting + size > MOST_UNANSWERED_BYTES {
             let most = MOST_UNANSWERED_BYTES >> 20;
             return Ok(Err(format!(
                 "the calls that are not answered yet carry more than {most} MB of arguments; \
@@ -361,12 +399,16 @@ impl interface::Host for IsolateState {
         }
         link.calls += 1;
         let number = u64::from(link.calls);
-        link.unanswered.insert(number, arguments.len());
-        let _ = link.events.send(Event::Call { number, tool, arguments });
+        link.unanswered.insert(number, size);
+        let data = data.into_iter().map(Bytes::from).collect();
+        let _ = link.events.send(Event::Call { number, tool, arguments, data });
         Ok(Ok(number))
     }
 
-    async fn poll(&mut self, timeout_ns: Option<u64>) -> wasmtime::Result<Vec<Completion>> {
+    async fn poll(
+        &mut self,
+        timeout_ns: Option<u64>,
+    ) -> wasmtime::Result<Vec<(u64, bool, String)>> {
         const AT_ONCE: usize = 256;
         let link = self.link()?;
         let mut done = Vec::new();
@@ -387,10 +429,11 @@ impl interface::Host for IsolateState {
                 }
             }
         }
-        for (number, _, _) in &done {
-            link.unanswered.remove(number);
-        }
-        Ok(done)
+        Ok(done.into_iter().map(|completion| link.told(completion)).collect())
+    }
+
+    fn take(&mut self, number: u64) -> wasmtime::Result<Option<Vec<u8>>> {
+        Ok(self.link()?.untaken.remove(&number).map(Vec::from))
     }
 
     fn abandon(&mut self, number: u64) -> wasmtime::Result<()> {

@@ -23,7 +23,7 @@ mod sandbox;
 mod session;
 mod ticker;
 
-pub use fs::{FilePart, FoundFile, Workspace, WorkspaceError, WorkspaceFile};
-pub use host::{ModuleSource, NoTools, Query, ToolCall, ToolFailure, ToolHost};
+pub use fs::{FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile};
+pub use host::{ModuleSource, NoTools, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 pub use sandbox::{RunOptions, Sandbox, SandboxConfig, SandboxError};
 pub use session::{Lost, Session};

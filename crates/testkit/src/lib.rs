@@ -53,6 +53,16 @@ impl Tools {
         self.0.join("venv/bin/python")
     }
 
+    /// What a Python script of `tests/` prints: JSON, one value a line.
+    pub fn lines(&self, script: &str, args: &[&str]) -> Vec<Value> {
+        let script = repository().join("tests").join(script);
+        let output = Command::new(self.python()).arg(&script).args(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{}: {said}", script.display());
+        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    }
+
     /// A program of an npm package.
     pub fn npm(&self, name: &str) -> PathBuf {
         self.0.join("node_modules/.bin").join(name)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::{Catalog, Tool};
-use crate::nearest::nearest;
+use narrows_model::nearest;
 
 /// Why a name means no tool.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Catalog {
                     .collect();
                 let by_tool = known.iter().map(|name| name.rsplit('.').next().unwrap_or(name));
                 let names = nearest(tool, by_tool);
-                let hint = crate::nearest::Nearest(
+                let hint = narrows_model::Nearest(
                     names
                         .0
                         .iter()

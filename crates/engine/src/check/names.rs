@@ -8,7 +8,7 @@ use super::{
     spelling::{self, Trust, is_name, near},
     tools::{Meant, Tools},
 };
-use crate::nearest::Nearest;
+use narrows_model::Nearest;
 
 /// How many names are told if none is near.
 const MOST_NAMES: usize = 8;

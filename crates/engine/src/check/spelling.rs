@@ -2,7 +2,7 @@
 
 use strsim::damerau_levenshtein;
 
-use crate::nearest::{Nearest, nearest};
+use narrows_model::{Nearest, nearest};
 
 /// Longer than any name. To compare takes time that grows with the square of the length.
 const LONGEST: usize = 128;

@@ -16,7 +16,7 @@ use super::{
     pattern::{Pattern, PatternError},
     table::{bytes, seconds},
 };
-use crate::nearest::{Nearest, nearest};
+use narrows_model::{Nearest, nearest};
 
 /// A level as the configuration has it. What it does not say is as in the level that it inherits
 /// from.

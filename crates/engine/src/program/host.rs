@@ -1,14 +1,14 @@
 //! Answers a program: the host that the sandbox calls out to.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use narrows_model::OutputStream;
-use narrows_sandbox::{ModuleSource, Query, ToolCall, ToolFailure, ToolHost};
+use narrows_sandbox::{ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::modules;
+use super::{analysis::ANALYZE, modules};
 use crate::{
     broker::{Broker, CallError},
     guide::Guide,
@@ -21,6 +21,9 @@ use crate::{
     value::{self, Given},
 };
 
+/// How many notes on its data a program is given.
+const MOST_NOTES: usize = 20;
+
 /// Where a program's output goes.
 type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
 
@@ -32,6 +35,8 @@ pub struct ProgramHost {
     caller: Arc<dyn Caller>,
     media: Arc<Media>,
     output: Output,
+    /// What was done to its data that the program's author should know of.
+    notes: Mutex<Vec<String>>,
 }
 
 impl ProgramHost {
@@ -42,7 +47,8 @@ impl ProgramHost {
         media: Arc<Media>,
         output: impl Fn(OutputStream, &str) + Send + Sync + 'static,
     ) -> Self {
-        Self { guide, tab: None, watch, caller, media, output: Box::new(output) }
+        let (output, notes) = (Box::new(output), Mutex::default());
+        Self { guide, tab: None, watch, caller, media, output, notes }
     }
 
     /// What the program's calls would have cost a model is written on this.
@@ -63,19 +69,45 @@ impl ProgramHost {
         self.guide.broker()
     }
 
-    async fn call_tool(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
-        if let Some(own) = name.strip_prefix("narrows:") {
-            return self.call_own(own, arguments).await;
+    pub(super) fn media(&self) -> &Media {
+        &self.media
+    }
+
+    pub(super) fn note(&self, notes: &[String]) {
+        let mut noted = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        for note in notes {
+            if noted.len() < MOST_NOTES && !noted.contains(note) {
+                noted.push(note.clone());
+            }
         }
+    }
+
+    /// What was noted while the program ran.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn call_tool(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
+        match name.strip_prefix("narrows:") {
+            Some(own) => self.call_own(own, arguments).await,
+            None => Ok(self.tool_value(name, parse(arguments)?).await?.into_message()),
+        }
+    }
+
+    /// What a tool gives.
+    pub(super) async fn tool_value(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Given, ToolFailure> {
         let tool = self.broker().find(name, None).await.map_err(|error| failure(&error, None))?;
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
-        let request = arguments.get();
-        let arguments: Map<String, Value> = parse(arguments)?;
+        let written = self.tab.as_ref().map(|_| Value::Object(arguments.clone()).to_string());
         let called =
             self.broker().call(&self.watch, &tool, arguments, Arc::clone(&self.caller)).await;
         let result = called.map_err(|error| failure(&error, at))?;
-        if let Some(tab) = &self.tab {
-            tab.called(&format!("{}{request}", tool.id), &value::text(&result));
+        if let Some((tab, written)) = self.tab.as_ref().zip(written) {
+            tab.called(&format!("{}{written}", tool.id), &value::text(&result));
         }
         let spec = self.broker().fleet().spec(&tool.id.server);
         let given = match spec.is_none_or(|spec| spec.recover) {
@@ -84,7 +116,7 @@ impl ProgramHost {
         };
         let given = given.map_err(|said| with_place(said, at))?;
         self.guide.used(&tool, &given.value);
-        Ok(given.into_message())
+        Ok(given)
     }
 
     async fn answer(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
@@ -101,7 +133,7 @@ impl ProgramHost {
             }
             "search_tools" => {
                 let request: SearchRequest = parse(arguments)?;
-                Ok(match self.guide.search(&request, &self.watch).await {
+                Ok(match self.guide.search(&request, self.agent()).await {
                     Answer::Tools(found) => json!(found.tools),
                     Answer::Overview(servers) => json!(servers),
                 })
@@ -219,10 +251,16 @@ fn raw(value: Value) -> Result<Box<RawValue>, ToolFailure> {
 }
 
 impl ToolHost for ProgramHost {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         Box::pin(async move {
-            let answer = self.call_tool(&call.tool, &call.arguments).await;
-            raw(answer.map_err(|failure| self.let_in_failure(failure))?)
+            let answer = match call.tool.as_str() {
+                ANALYZE => self.answer_analysis(call).await,
+                tool => match self.call_tool(tool, &call.arguments).await {
+                    Ok(value) => raw(value).map(ToolAnswer::from),
+                    Err(failure) => Err(failure),
+                },
+            };
+            answer.map_err(|failure| self.let_in_failure(failure))
         })
     }
 

@@ -1,7 +1,10 @@
 //! What a program sees of the gateway: modules to import, tools to call, questions to ask.
 
+mod analysis;
 mod host;
 mod modules;
 mod state;
 
+pub(crate) use analysis::ANALYZE;
+pub use analysis::AnalyzeError;
 pub use host::ProgramHost;

@@ -8,7 +8,7 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 
 use super::watch::{Watch, refused, tool_name};
-use crate::{broker::CallError, catalog::Tool, state::now, upstream::Caller};
+use crate::{broker::CallError, catalog::Tool, hex::random_name, state::now, upstream::Caller};
 
 /// Whoever asks in the gateway's own name.
 pub const ASKER: &str = "narrows";
@@ -51,7 +51,8 @@ impl Watch {
         }
         let store = store.map_err(|error| refused(format!("{name} needs approval: {error}")))?;
         let wanted = NewApproval {
-            id: approval_id(&hash),
+            // Short, to be typed.
+            id: random_name::<4>(),
             namespace: self.agent().principal().home.clone(),
             principal: principal.to_owned(),
             tool: name.clone(),
@@ -107,12 +108,4 @@ impl Watch {
 
 fn allow_schema() -> ElicitationSchema {
     ElicitationSchemaBuilder::new().required_bool("allow").build_unchecked()
-}
-
-/// Short, to be typed; and another one for each time.
-fn approval_id(hash: &str) -> String {
-    let mut random = [0; 3];
-    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random);
-    let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{}{random}", &hash[..2])
 }

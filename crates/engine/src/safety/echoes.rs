@@ -12,6 +12,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use narrows_pii::Form;
 
+use crate::hex::hex;
+
 /// Shorter values are met by chance.
 const LEAST_BYTES: usize = 5;
 /// So many are remembered of each namespace.
@@ -141,7 +143,6 @@ impl Words {
 /// base64 wherever it begins.
 fn forms(value: &str) -> Vec<String> {
     let bytes = value.as_bytes();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let percent: String = value
         .chars()
         .map(|letter| match letter {
@@ -149,7 +150,7 @@ fn forms(value: &str) -> Vec<String> {
             other => other.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect(),
         })
         .collect();
-    let mut forms = vec![value.to_owned(), value.chars().rev().collect(), hex, percent];
+    let mut forms = vec![value.to_owned(), value.chars().rev().collect(), hex(bytes), percent];
     for before in 0..3 {
         // What stands before and after changes the letters at the edges; those between are sure.
         let padded = [&vec![0; before], bytes].concat();

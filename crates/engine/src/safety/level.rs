@@ -49,6 +49,12 @@ impl Agent {
         )))
     }
 
+    /// Whether a tool is not to be found: it would be denied in any case.
+    pub fn hides(&self, tool: &Tool) -> bool {
+        let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
+        self.safety().policy().hides(self.name(), server, name, Hints::of(&tool.raw))
+    }
+
     /// Watches over a run at a level.
     pub fn watch(&self, level: Arc<Level>) -> Arc<Watch> {
         Watch::new(self.clone(), level)
@@ -136,8 +142,7 @@ impl Watch {
         let principal = self.agent().name();
         let decision =
             policy.decide(&Ask { principal, server, tool: name, hints, arguments: &arguments });
-        let is_hidden = policy.hides(principal, server, name, hints);
-        if decision.action == Action::Deny && is_hidden {
+        if decision.action == Action::Deny && self.agent().hides(tool) {
             return Some(decision.why);
         }
         let of_level = self.of_level(decision, hints, server, name);

@@ -64,13 +64,12 @@ pub enum AuditContents {
 }
 
 /// Everything that can be said about safety.
-#[derive(Clone)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SafetySettings {
     pub mode: Mode,
     pub pii: narrows_pii::Settings,
     /// How long values are kept after they were last met.
     pub keep: Duration,
-    pub key: KeySource,
     /// The principals that may ask for values with `restore_pii`.
     pub restorers: BTreeSet<String>,
     pub policy: PolicySettings,
@@ -91,23 +90,16 @@ pub struct AuditSettings {
     pub bytes: Option<u64>,
 }
 
-impl std::fmt::Debug for SafetySettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SafetySettings").field("mode", &self.mode).finish_non_exhaustive()
-    }
-}
-
 impl Default for SafetySettings {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
             pii: narrows_pii::Settings::default(),
             keep: Duration::from_secs(30 * 24 * 60 * 60),
-            key: Arc::new(|| Err("none is configured".to_owned())),
             restorers: BTreeSet::new(),
             policy: PolicySettings::default(),
             levels: BTreeMap::new(),
-            level: "production".to_owned(),
+            level: Levels::DEFAULT.to_owned(),
             levels_of: BTreeMap::new(),
             review: ReviewSettings::default(),
             audit: AuditSettings::default(),
@@ -132,7 +124,7 @@ impl SafetySettings {
         };
         match named.into_iter().find(|kind| !is_known(kind)) {
             Some(wrong) => {
-                let near = crate::nearest(wrong, known.iter().copied()).to_string();
+                let near = narrows_model::nearest(wrong, known.iter().copied()).to_string();
                 Err(SafetyError::UnknownKind(wrong.clone(), near))
             }
             None => Ok(()),
@@ -156,7 +148,7 @@ pub enum SafetyError {
 pub struct Safety {
     mode: Mode,
     scanner: Scanner,
-    keep_last: BTreeMap<String, usize>,
+    pii: narrows_pii::Settings,
     vault: Vault,
     echoes: echoes::Echoes,
     restorers: BTreeSet<String>,
@@ -170,9 +162,7 @@ pub struct Safety {
 }
 
 impl Safety {
-    pub fn new(settings: SafetySettings) -> Result<Arc<Self>, SafetyError> {
-        let keep_last = settings.pii.kinds.iter();
-        let keep_last = keep_last.map(|(kind, how)| (kind.clone(), how.keep_last)).collect();
+    pub fn new(settings: SafetySettings, key: KeySource) -> Result<Arc<Self>, SafetyError> {
         settings.check_kinds()?;
         let levels = Levels::new(settings.levels)?;
         for name in std::iter::once(&settings.level).chain(settings.levels_of.values()) {
@@ -181,8 +171,8 @@ impl Safety {
         Ok(Arc::new(Self {
             mode: settings.mode,
             scanner: Scanner::new(&settings.pii)?,
-            keep_last,
-            vault: Vault::new(settings.key, settings.keep),
+            pii: settings.pii,
+            vault: Vault::new(key, settings.keep),
             echoes: echoes::Echoes::default(),
             restorers: settings.restorers,
             policy: Policy::new(settings.policy)?,
@@ -201,10 +191,6 @@ impl Safety {
 
     pub fn policy(&self) -> &Policy {
         &self.policy
-    }
-
-    pub fn scanner(&self) -> &Scanner {
-        &self.scanner
     }
 
     pub fn levels(&self) -> &Levels {
@@ -227,10 +213,6 @@ impl Safety {
 
     pub(crate) fn vault(&self) -> &Vault {
         &self.vault
-    }
-
-    fn keep_last(&self, kind: &str) -> usize {
-        self.keep_last.get(kind).copied().unwrap_or_default()
     }
 }
 

@@ -28,15 +28,13 @@ pub const MARGIN: u64 = 16 << 10;
 pub struct Shield {
     safety: Arc<Safety>,
     namespace: Arc<str>,
-    maker: Arc<TokenMaker>,
     /// Values that came from tools which are trusted with them.
     exempt: Arc<Mutex<HashSet<(String, String)>>>,
 }
 
 impl Shield {
     pub(crate) fn new(safety: Arc<Safety>, namespace: &str) -> Self {
-        let maker = safety.vault.maker(namespace);
-        Self { safety, namespace: namespace.into(), maker, exempt: Arc::default() }
+        Self { safety, namespace: namespace.into(), exempt: Arc::default() }
     }
 
     /// The same for whom there are no exceptions: the record.
@@ -53,7 +51,7 @@ impl Shield {
     }
 
     fn tokens(&self) -> Making<'_> {
-        Making { shield: self }
+        Making { shield: self, maker: None }
     }
 
     /// A text as the model may see it.
@@ -132,14 +130,8 @@ impl Shield {
 
     /// Anything that is JSON on the wire.
     pub fn whole<T: Serialize + DeserializeOwned>(&self, it: &mut T) {
-        if self.is_off() {
-            return;
-        }
-        if let Ok(mut value) = serde_json::to_value(&*it) {
-            self.json(&mut value);
-            if let Ok(protected) = serde_json::from_value(value) {
-                *it = protected;
-            }
+        if !self.is_off() {
+            as_json(it, |value| self.json(value));
         }
     }
 
@@ -182,14 +174,10 @@ impl Shield {
             return;
         }
         self.result(result);
-        if let Some(finder) = self.safety.echoes.finder(&self.namespace)
-            && let Ok(mut value) = serde_json::to_value(&*result)
-        {
+        if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
             let met = |echo: &Echo| self.met(echo);
-            each_text(&mut value, &|text| finder.replace_forms(text, &met).into_owned());
-            if let Ok(protected) = serde_json::from_value(value) {
-                *result = protected;
-            }
+            let change = |text: &str| finder.replace_forms(text, &met).into_owned();
+            as_json(result, |value| each_text(value, &change));
         }
     }
 
@@ -355,6 +343,15 @@ impl Shield {
     }
 }
 
+/// Changes something as it is on the wire.
+fn as_json<T: Serialize + DeserializeOwned>(it: &mut T, change: impl FnOnce(&mut Value)) {
+    let Ok(mut value) = serde_json::to_value(&*it) else { return };
+    change(&mut value);
+    if let Ok(changed) = serde_json::from_value(value) {
+        *it = changed;
+    }
+}
+
 /// Changes all texts of a value, its keys too.
 fn each_text(value: &mut Value, change: &dyn Fn(&str) -> String) {
     match value {
@@ -396,18 +393,21 @@ fn collect(value: &Value, tokens: &mut BTreeSet<(String, String)>) {
 /// Makes tokens, and notes what they stand for.
 struct Making<'a> {
     shield: &'a Shield,
+    /// Had when it is first needed: it takes the vault's key.
+    maker: Option<Arc<TokenMaker>>,
 }
 
 impl Tokens for Making<'_> {
     fn token(&mut self, kind: &str, value: &str, form: Form) -> String {
-        let Shield { safety, namespace, maker, exempt } = self.shield;
+        let Shield { safety, namespace, exempt } = self.shield;
         {
             let exempt = exempt.lock().unwrap_or_else(PoisonError::into_inner);
             if !exempt.is_empty() && exempt.contains(&(kind.to_owned(), value.to_owned())) {
                 return value.to_owned();
             }
         }
-        let token = maker.token(kind, value, form, safety.keep_last(kind));
+        let maker = self.maker.get_or_insert_with(|| safety.vault.maker(namespace));
+        let token = maker.token(kind, value, form, safety.pii.keep_last(kind));
         safety.vault.made(namespace, &token, kind, value, form);
         token
     }

@@ -20,7 +20,7 @@ use ring::{
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
-use crate::state::now;
+use crate::{hex::hex, state::now};
 
 /// Where the key comes from; asked when it is first needed.
 pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
@@ -28,6 +28,7 @@ pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
 /// Values that wait to be written. If the store is away for long, the oldest tokens cannot be
 /// turned back.
 const MOST_WAITING: usize = 50_000;
+
 /// Why tokens could not be kept or turned back.
 #[derive(Clone, Debug, Error)]
 pub enum VaultError {
@@ -271,10 +272,6 @@ fn random<const N: usize>() -> [u8; N] {
     #[allow(clippy::expect_used)]
     SystemRandom::new().fill(&mut bytes).expect("the system gives no random numbers");
     bytes
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Nothing of what is inside.

@@ -17,6 +17,7 @@ use super::{AuditContents, Mode, Safety, Shield, shield::into_object};
 use crate::{
     broker::CallError,
     catalog::Tool,
+    hex::random_name,
     policy::{Action, Ask, Decision, Flow, Hints, Level},
     state::{Agent, StateError},
     upstream::Caller,
@@ -62,7 +63,7 @@ impl Watch {
     pub(super) fn new(agent: Agent, level: Arc<Level>) -> Arc<Self> {
         let safety = Arc::clone(agent.safety());
         let shield = agent.shield();
-        let run = random_name();
+        let run = random_name::<6>();
         Arc::new(Self {
             agent,
             safety,
@@ -94,12 +95,6 @@ impl Watch {
 
     pub(crate) fn is_strict(&self) -> bool {
         self.safety.mode == Mode::Strict
-    }
-
-    /// Whether a tool is not to be found: it would be denied in any case.
-    pub fn hides(&self, tool: &Tool) -> bool {
-        let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
-        self.safety.policy.hides(self.agent.name(), server, name, Hints::of(&tool.raw))
     }
 
     /// What the run has read so far.
@@ -371,11 +366,4 @@ fn word(action: Action) -> &'static str {
         Action::Deny => "deny",
         Action::Confirm => "confirm",
     }
-}
-
-fn random_name() -> String {
-    let mut bytes = [0; 6];
-    // Two runs of one name are told apart by their times.
-    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

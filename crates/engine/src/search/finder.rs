@@ -167,7 +167,10 @@ impl Finder {
             && catalog.server_of(server).is_none()
         {
             let known = catalog.modules().values().map(String::as_str);
-            return format!("there is no server {server:?}{}", crate::nearest(server, known));
+            return format!(
+                "there is no server {server:?}{}",
+                narrows_model::nearest(server, known)
+            );
         }
         if let Some(category) = &request.category
             && !CATEGORIES.iter().any(|(known, _)| same_name(known, category))

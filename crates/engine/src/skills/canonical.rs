@@ -4,6 +4,8 @@
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
+use crate::hex::hex;
+
 /// The canonical text of a value. Parsed JSON is at most 128 levels deep, so that recursion is
 /// bounded.
 pub(super) fn canonical(value: &Value) -> String {
@@ -45,10 +47,6 @@ fn write(value: &Value, text: &mut String) {
 /// SHA-256 in hexadecimal digits.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -10,11 +10,9 @@ use super::{
     name::{NameError, check_name},
     uses::{ToolUse, uses},
 };
-use crate::{
-    check::is_too_deep,
-    lines::Lines,
-    nearest::{Nearest, nearest},
-};
+use narrows_model::{Nearest, nearest};
+
+use crate::{check::is_too_deep, lines::Lines};
 
 /// Skills are pages, not libraries; the limit stops a program that fills the store.
 const MOST_BYTES: usize = 1 << 20;

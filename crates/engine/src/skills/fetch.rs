@@ -13,7 +13,7 @@ use super::{
     source::{Source, SourceError},
     web::{self, Web},
 };
-use crate::nearest::nearest;
+use narrows_model::nearest;
 
 /// A skill, and where it came from.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use super::{
     package::Package,
     signature::{Fingerprint, Signed},
 };
-use crate::nearest::{Nearest, nearest};
+use narrows_model::{Nearest, nearest};
 
 const FORMAT: &str = "narrows-registry/1";
 /// Some hundred thousand skills.

@@ -13,9 +13,10 @@ use super::{
     Analysed, Change, Cycle, PackageError, Pin, Pins, Recording, SkillError, compare, find_cycle,
     shelf::Shelves,
 };
+use narrows_model::{Nearest, nearest};
+
 use crate::{
     broker::Broker,
-    nearest::{Nearest, nearest},
     state::{Agent, StateError},
 };
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::nearest::{Nearest, nearest};
+use narrows_model::{Nearest, nearest};
 
 /// Arguments that are longer are cut when they are told.
 const LONGEST_SHOWN: usize = 120;

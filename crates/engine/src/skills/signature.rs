@@ -14,7 +14,8 @@ use ring::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::canonical::{hex, sha256};
+use super::canonical::sha256;
+use crate::hex::hex;
 use crate::private_file::{self, Durability};
 
 const ALGORITHM: &str = "ed25519";

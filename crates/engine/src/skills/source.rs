@@ -16,7 +16,7 @@ use super::{
     registry::RegistryError,
     web::{self, WebError},
 };
-use crate::nearest::Nearest;
+use narrows_model::Nearest;
 
 /// Why nothing can be installed from somewhere.
 #[derive(Debug, Error)]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use narrows_model::Program;
-use narrows_sandbox::{ModuleSource, Query, ToolCall, ToolFailure, ToolHost};
+use narrows_sandbox::{ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 use narrows_store::Skill;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Recorded, Recording, Reply, library::Uses};
 use crate::{
     execute::{ExecuteError, ExecuteRequest, Executor},
-    program::ProgramHost,
+    program::{ANALYZE, ProgramHost},
 };
 
 const PROGRAM: &str = include_str!("trial.py");
@@ -132,19 +132,25 @@ impl<'a> TrialHost<'a> {
 }
 
 impl ToolHost for TrialHost<'_> {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         Box::pin(async move {
+            if call.tool == ANALYZE {
+                return self.host.analyze_given(call).await;
+            }
             let tool = plain_name(&call.tool);
             let arguments: Value = serde_json::from_str(call.arguments.get())
                 .map_err(|error| ToolFailure::new(error.to_string()))?;
             if self.mode == TrialMode::Replay {
                 let value = self.replay(&tool, &arguments)?;
                 return serde_json::value::to_raw_value(&value)
+                    .map(ToolAnswer::from)
                     .map_err(|error| ToolFailure::new(error.to_string()));
             }
             let answered = self.host.call(call).await;
             let reply = match &answered {
-                Ok(value) => Reply::Result(serde_json::from_str(value.get()).unwrap_or_default()),
+                Ok(answer) => {
+                    Reply::Result(serde_json::from_str(answer.value.get()).unwrap_or_default())
+                }
                 Err(failure) => Reply::Error(failure.message.clone()),
             };
             self.recording().0.push(Recorded { tool, arguments, reply });

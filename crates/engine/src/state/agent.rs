@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{State, StateError, namespace};
 use crate::{
+    analysis::Analyst,
     safety::{Safety, Shield},
     skills::Library,
 };
@@ -57,6 +58,10 @@ impl Agent {
 
     pub(crate) fn library(&self) -> &Library {
         &self.state.library
+    }
+
+    pub(crate) fn analyst(&self) -> &Analyst {
+        &self.state.analyst
     }
 
     /// The directory that this principal's programs see as `/workspace`.

@@ -254,7 +254,7 @@ fn not_there(workspace: &Workspace, path: &str, error: &std::io::Error) -> State
     let missing = error.kind() == std::io::ErrorKind::NotFound;
     let near = match missing.then(|| workspace.walk().ok()).flatten() {
         Some(files) => {
-            crate::nearest(path, files.iter().map(|file| file.path.as_str())).to_string()
+            narrows_model::nearest(path, files.iter().map(|file| file.path.as_str())).to_string()
         }
         None => String::new(),
     };

@@ -40,6 +40,7 @@ pub use sessions::SessionRun;
 pub use files::now;
 
 use crate::{
+    analysis::Analyst,
     policy::LevelError,
     safety::{AuditSettings, Safety, VaultError},
     skills::{Library, LibraryError},
@@ -61,6 +62,7 @@ pub struct StateSettings {
     pub output_bytes: u64,
     pub sessions: SessionSettings,
     pub safety: Arc<Safety>,
+    pub analysis: narrows_analysis::Settings,
 }
 
 /// How long and how many sessions are kept in memory.
@@ -167,6 +169,7 @@ pub struct State {
     news: boards::News,
     library: Library,
     journal: journal::Journal,
+    analyst: Analyst,
 }
 
 impl State {
@@ -179,6 +182,7 @@ impl State {
             news: boards::News::default(),
             library: Library::default(),
             journal: journal::Journal::default(),
+            analyst: Analyst::new(settings.analysis.clone()),
             settings,
         })
     }

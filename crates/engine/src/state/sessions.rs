@@ -21,6 +21,7 @@ use super::{Agent, SessionSettings, State, StateError, files::milliseconds};
 use crate::{
     broker::Broker,
     execute::{ExecuteRequest, Executor},
+    hex::random_name,
     policy::Flow,
     safety::{Mode, Watch},
 };
@@ -73,10 +74,8 @@ struct Live {
 
 impl Sessions {
     pub(super) fn new(settings: SessionSettings) -> Self {
-        let mut random = [0; 8];
         // Without randomness the process' number has to do.
-        let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random);
-        let holder = format!("{}-{:016x}", std::process::id(), u64::from_le_bytes(random));
+        let holder = format!("{}-{}", std::process::id(), random_name::<8>());
         Self { settings, holder, slots: Mutex::default(), sweeper: Mutex::default() }
     }
 

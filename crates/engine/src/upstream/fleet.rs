@@ -15,7 +15,9 @@ use super::{
     login::LoginStore,
     server::{Status, Upstream},
 };
-use crate::{catalog::Catalog, nearest::nearest};
+use narrows_model::nearest;
+
+use crate::catalog::Catalog;
 
 /// Changes that nobody has read yet, before the oldest are forgotten.
 const CHANGES_KEPT: usize = 256;

@@ -9,10 +9,9 @@ use anyhow::ensure;
 use futures::future::BoxFuture;
 use narrows_model::Program;
 use narrows_sandbox::{
-    ModuleSource, RunOptions, Sandbox, SandboxConfig, ToolCall, ToolFailure, ToolHost,
+    ModuleSource, RunOptions, Sandbox, SandboxConfig, ToolAnswer, ToolCall, ToolFailure, ToolHost,
 };
 use serde::Serialize;
-use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::statistics::Summary;
@@ -83,8 +82,8 @@ async fn run_once(sandbox: &Sandbox, source: &str) -> anyhow::Result<Duration> {
 struct Echo;
 
 impl ToolHost for Echo {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
-        Box::pin(std::future::ready(Ok(call.arguments)))
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
+        Box::pin(std::future::ready(Ok(call.arguments.into())))
     }
 
     fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {

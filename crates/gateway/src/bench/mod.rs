@@ -1,6 +1,7 @@
 //! `narrows bench`: measures this machine against the budgets, as ratios where there is
 //! something to compare with.
 
+mod analysis;
 mod calls;
 mod catalog;
 mod check;
@@ -13,11 +14,23 @@ mod statistics;
 mod store;
 mod tokens;
 
+use std::path::Path;
+
+use anyhow::Context;
+use serde::de::DeserializeOwned;
+
 use crate::{
     app::Exit,
     cli::{BenchArgs, Benchmark},
     printer::Printer,
 };
+
+/// What a file of measuring data says.
+fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text)
+        .with_context(|| format!("{} does not have the expected form", path.display()))
+}
 
 pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exit> {
     match args.what {
@@ -49,6 +62,11 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
         Benchmark::Pii(args) => {
             let report = pii::measure(&args.data, args.clean.as_deref())?;
             if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
+        }
+        Benchmark::Analysis(args) => {
+            let json = args.json;
+            let report = analysis::measure(args, printer).await?;
+            if json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
         Benchmark::Tokens(args) => {
             let report = tokens::measure(&args.catalog)?;

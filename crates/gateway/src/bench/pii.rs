@@ -7,13 +7,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use narrows_pii::{
     Form, Scanner, Settings, Tokens, Urls,
     score::{self, Sample, Score},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use super::read_json;
 
 /// For how long each speed is measured.
 const MEASURED: Duration = Duration::from_secs(1);
@@ -45,7 +47,7 @@ struct Clean {
 }
 
 pub(super) fn measure(data: &Path, clean: Option<&Path>) -> anyhow::Result<Report> {
-    let samples: Vec<Sample> = read(data)?;
+    let samples: Vec<Sample> = read_json(data)?;
     ensure!(!samples.is_empty(), "{} has no texts", data.display());
     // Labelled sets take every address for personal; the product only those with credentials.
     let all = Scanner::new(&Settings { urls: Urls::All, ..Settings::default() })?;
@@ -93,7 +95,7 @@ fn speed(text: &str, look: impl Fn(&str) -> usize) -> f64 {
 
 fn clean_of(path: Option<&Path>, scanner: &Scanner) -> anyhow::Result<Clean> {
     let values: Vec<Value> = match path {
-        Some(path) => files(path)?.iter().map(|file| read(file)).collect::<Result<_, _>>()?,
+        Some(path) => files(path)?.iter().map(|file| read_json(file)).collect::<Result<_, _>>()?,
         None => (0..CLEAN_RECORDS).map(clean_record).collect(),
     };
     let mut found = Count(0);
@@ -155,11 +157,6 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     Ok(files)
-}
-
-fn read<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
-    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    serde_json::from_str(&text).with_context(|| format!("{} has another form", path.display()))
 }
 
 impl fmt::Display for Report {

@@ -8,11 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use narrows_search::{Document, Index, Method, Segment, Selection};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
-use super::statistics::Summary;
+use super::{read_json, statistics::Summary};
 
 /// How far down the results are looked at.
 const DEPTH: usize = 10;
@@ -79,8 +79,8 @@ struct Quality {
 }
 
 pub(super) fn measure(tools: &Path, queries: Option<&Path>) -> anyhow::Result<Report> {
-    let ToolsFile { tools: labelled } = read(tools)?;
-    let QueriesFile { queries } = read(queries.unwrap_or(tools))?;
+    let ToolsFile { tools: labelled } = read_json(tools)?;
+    let QueriesFile { queries } = read_json(queries.unwrap_or(tools))?;
     ensure!(!labelled.is_empty() && !queries.is_empty(), "there are no tools, or no queries");
     let ids: Vec<u64> = labelled.iter().map(|tool| tool.id).collect();
     let documents: Vec<Document> = labelled.into_iter().map(LabelledTool::document).collect();
@@ -91,12 +91,6 @@ pub(super) fn measure(tools: &Path, queries: Option<&Path>) -> anyhow::Result<Re
     let bm25 = measured(&index, &ids, &queries, Method::Bm25);
     let gain = full.mean.minus(&bm25.mean);
     Ok(Report { tools: ids.len(), queries: queries.len(), index_ms, full, bm25, gain })
-}
-
-fn read<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_slice(&text)
-        .with_context(|| format!("{} does not have the expected form", path.display()))
 }
 
 impl LabelledTool {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use narrows_engine::nearest;
+use narrows_model::nearest;
 
 use crate::{
     app::Exit,

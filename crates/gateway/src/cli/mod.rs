@@ -1,5 +1,6 @@
 //! What the user can write on the command line.
 
+pub(crate) mod analyze;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod boards;
@@ -53,6 +54,9 @@ pub(crate) enum Command {
     /// Run a Python program in the sandbox
     #[command(after_help = run::AFTER_HELP)]
     Run(run::RunArgs),
+    /// Analyse files or a tool's answer: figures, groups, statistics, SQL
+    #[command(after_help = analyze::AFTER_HELP)]
+    Analyze(analyze::AnalyzeArgs),
     /// Skills: Python that agents saved, shared and tested
     #[command(after_help = skills::AFTER_HELP)]
     Skills(skills::SkillsArgs),
@@ -128,6 +132,8 @@ pub(crate) enum Benchmark {
     Check(CatalogBenchArgs),
     /// How well and how fast personal data is found, on labelled texts
     Pii(PiiBenchArgs),
+    /// Analyses of a million rows, against pandas and Polars
+    Analysis(AnalysisBenchArgs),
 }
 
 #[derive(Debug, Args)]
@@ -181,6 +187,25 @@ pub(crate) struct PiiBenchArgs {
     /// times, hashes and versions of our own if it is not named
     #[arg(long, value_name = "PATH")]
     pub(crate) clean: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnalysisBenchArgs {
+    /// How many rows the files have
+    #[arg(long, default_value_t = 1_000_000)]
+    pub(crate) rows: usize,
+    /// Where the files are or are written to; a place that goes away again if none is named
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// How many times each thing is measured
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) repetitions: u32,
+    /// A Python with pandas, pyarrow and Polars; that of the test tools or python3 if none is named
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) python: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,

@@ -122,7 +122,7 @@ async fn status(
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let counts = agent.store().await?.vault().counts(None).await?;
-    let mode = setting.config.safety.mode;
+    let mode = setting.config.safety.settings.mode;
     if json {
         printer.json(&json!({ "mode": mode, "values": counts }));
         return Ok(Exit::Success);
@@ -159,10 +159,7 @@ fn show(value: Value, json: bool, printer: Printer) {
     match value {
         Value::String(text) if json => printer.json(&json!({ "text": text })),
         // Whatever ended the text ends it still.
-        Value::String(text) => match text.strip_suffix('\n') {
-            Some(text) => printer.line(text),
-            None => printer.line(text),
-        },
+        Value::String(text) => printer.line(text.strip_suffix('\n').unwrap_or(&text)),
         data => printer.json(&data),
     }
 }

@@ -155,7 +155,10 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
             let (watch, broker, executor) = (&*watch, &broker, &executor);
             let session = session.as_deref();
             let run = SessionRun { watch, broker, executor, request, session, cancel };
-            let ran = agent.run(run, &host).await;
+            let mut ran = agent.run(run, &host).await;
+            if let Ok(outcome) = &mut ran {
+                outcome.notes.extend(host.take_notes());
+            }
             if own_workspace {
                 agent.note_files().await;
             }

@@ -6,10 +6,11 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use narrows_engine::{
     broker::Broker,
-    nearest,
     upstream::{Health, Status},
 };
-use narrows_model::{Connection, Expose, HttpSpec, HttpTransport, ServerSpec, StdioSpec, Template};
+use narrows_model::{
+    Connection, Expose, HttpSpec, HttpTransport, ServerSpec, StdioSpec, Template, nearest,
+};
 use serde_json::json;
 
 use super::login::{self, LoginArgs};

@@ -4,9 +4,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use narrows_engine::{
     Background, Guide,
     broker::Broker,
-    nearest,
     search::{Answer, Detail, Found, SearchRequest},
 };
+use narrows_model::nearest;
 use serde_json::json;
 
 use super::servers::probe;

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use narrows_engine::{Nearest, nearest};
 use narrows_model::{Connection, HttpSpec, HttpTransport, StdioSpec, Template};
+use narrows_model::{Nearest, nearest};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::{

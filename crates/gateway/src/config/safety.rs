@@ -1,19 +1,14 @@
 //! What the configuration says of safety: `[pii]`, `[policy]`, `[isolation]`, `[review]`,
 //! `[audit]`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use narrows_engine::{
     policy::{
-        Action, FlowRule, LevelSettings, Levels, Matcher, Modules, Origin, PolicySettings, Quota,
-        RevealRule, ReviewMode, Rule, ToolUse, WorkspaceUse,
+        Action, FlowRule, LevelSettings, Matcher, Modules, Origin, Quota, RevealRule, ReviewMode,
+        Rule, ToolUse, WorkspaceUse,
     },
-    review::ReviewSettings,
-    safety::{AuditContents, AuditSettings, Mode},
+    safety::{AuditContents, Mode, SafetySettings},
 };
 use narrows_model::Template;
 use narrows_pii::{Custom, CustomPattern, KindSettings, Urls};
@@ -28,20 +23,10 @@ const CONTENTS: [(&str, AuditContents); 2] =
     [("hashes", AuditContents::Hashes), ("protected", AuditContents::Protected)];
 
 /// All of it, as it is written.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SafetyConfig {
-    pub(crate) mode: Mode,
-    pub(crate) pii: narrows_pii::Settings,
-    /// How long the vault keeps values after they were last met.
-    pub(crate) keep: Duration,
+    pub(crate) settings: SafetySettings,
     pub(crate) key: KeyPlace,
-    /// The agents that may use `restore_pii`.
-    pub(crate) restorers: BTreeSet<String>,
-    pub(crate) policy: PolicySettings,
-    pub(crate) levels: BTreeMap<String, LevelSettings>,
-    pub(crate) level: String,
-    pub(crate) review: ReviewSettings,
-    pub(crate) audit: AuditSettings,
 }
 
 /// Where the vault's key is, beside the environment.
@@ -51,23 +36,6 @@ pub(crate) struct KeyPlace {
     pub(crate) file: Option<PathBuf>,
     /// A program that prints it, such as the one of the system's keyring.
     pub(crate) command: Vec<Template>,
-}
-
-impl Default for SafetyConfig {
-    fn default() -> Self {
-        Self {
-            mode: Mode::default(),
-            pii: narrows_pii::Settings::default(),
-            keep: 30 * DAY,
-            key: KeyPlace::default(),
-            restorers: BTreeSet::new(),
-            policy: PolicySettings::default(),
-            levels: BTreeMap::new(),
-            level: Levels::DEFAULT.to_owned(),
-            review: ReviewSettings::default(),
-            audit: AuditSettings::default(),
-        }
-    }
 }
 
 impl SafetyConfig {
@@ -83,24 +51,25 @@ impl SafetyConfig {
         }
         if let Some(mut section) = file.section("isolation") {
             if let Some(level) = section.string("level") {
-                safety.level = level;
+                safety.settings.level = level;
             }
             section.entries("levels", |name, level| {
-                safety.levels.insert(name.to_owned(), read_level(level));
+                safety.settings.levels.insert(name.to_owned(), read_level(level));
             });
             section.finish();
         }
         if let Some(mut section) = file.section("review") {
-            safety.review.allow = section.strings("allow").into_iter().collect();
-            safety.review.deny = section.strings("deny").into_iter().collect();
+            safety.settings.review.allow = section.strings("allow").into_iter().collect();
+            safety.settings.review.deny = section.strings("deny").into_iter().collect();
             section.finish();
         }
         if let Some(mut section) = file.section("audit") {
             if let Some(contents) = section.choice("contents", &CONTENTS) {
-                safety.audit.contents = contents;
+                safety.settings.audit.contents = contents;
             }
-            safety.audit.age = section.count("keep_days", 1..=36_500).map(|days| days * DAY);
-            safety.audit.bytes = section
+            safety.settings.audit.age =
+                section.count("keep_days", 1..=36_500).map(|days| days * DAY);
+            safety.settings.audit.bytes = section
                 .count("keep_mb", 1..=10_000_000)
                 .map(|megabytes| u64::from(megabytes) << 20);
             section.finish();
@@ -110,14 +79,14 @@ impl SafetyConfig {
 
     fn read_pii(&mut self, section: &mut Section<'_>, directory: &std::path::Path) {
         if let Some(mode) = section.choice("mode", &MODES) {
-            self.mode = mode;
+            self.settings.mode = mode;
         }
         if let Some(days) = section.count("keep_days", 1..=36_500) {
-            self.keep = days * DAY;
+            self.settings.keep = days * DAY;
         }
-        self.pii.region = section.string("region").or(self.pii.region.take());
+        self.settings.pii.region = section.string("region").or(self.settings.pii.region.take());
         if let Some(urls) = section.choice("urls", &URLS) {
-            self.pii.urls = urls;
+            self.settings.pii.urls = urls;
         }
         for kind in section.strings("off") {
             self.kind(&kind).on = false;
@@ -132,8 +101,8 @@ impl SafetyConfig {
         if self.key.file.is_some() && !self.key.command.is_empty() {
             section.complain("key_command", "is there beside key_file; keep one of them");
         }
-        self.restorers = section.strings("restore").into_iter().collect();
-        let custom = &mut self.pii.custom;
+        self.settings.restorers = section.strings("restore").into_iter().collect();
+        let custom = &mut self.settings.pii.custom;
         section.entries("custom", |kind, section| {
             let pattern = match (section.string("regex"), section.strings("words")) {
                 (Some(regex), words) if words.is_empty() => CustomPattern::Regex(regex),
@@ -142,7 +111,7 @@ impl SafetyConfig {
             };
             custom.push(Custom { kind: kind.to_owned(), pattern });
         });
-        let exempt = &mut self.policy.exempt;
+        let exempt = &mut self.settings.policy.exempt;
         section.each("exceptions", |section| {
             let tools = section.strings("tools");
             if tools.is_empty() {
@@ -150,7 +119,7 @@ impl SafetyConfig {
             }
             exempt.push(RevealRule { tools, kinds: section.strings("kinds"), allow: true });
         });
-        let reveal = &mut self.policy.reveal;
+        let reveal = &mut self.settings.policy.reveal;
         section.each("reveal", |section| {
             reveal.push(RevealRule {
                 tools: section.strings("tools"),
@@ -161,11 +130,11 @@ impl SafetyConfig {
     }
 
     fn kind(&mut self, kind: &str) -> &mut KindSettings {
-        self.pii.kinds.entry(kind.to_owned()).or_default()
+        self.settings.pii.kinds.entry(kind.to_owned()).or_default()
     }
 
     fn read_policy(&mut self, section: &mut Section<'_>) {
-        let policy = &mut self.policy;
+        let policy = &mut self.settings.policy;
         if let Some(action) = section.choice("destructive", &Action::WORDS) {
             policy.destructive = action;
         }
@@ -280,12 +249,12 @@ mod tests {
             // One of the two has to go.
             .map(|block| block.replace("key_file = \"vault-key\"            # or\n", ""))
             .collect();
-        let safety = parse(&toml).unwrap();
+        let SafetyConfig { settings: safety, key } = parse(&toml).unwrap();
         assert_eq!(safety.mode, Mode::Boundary);
         assert!(!safety.pii.kinds["PERSON"].on && safety.pii.kinds["CREDIT_CARD"].on);
         assert_eq!(safety.pii.kinds["CREDIT_CARD"].keep_last, 4);
         assert_eq!(safety.pii.custom.len(), 1);
-        assert_eq!(safety.key.command.len(), 4);
+        assert_eq!(key.command.len(), 4);
         assert_eq!((safety.policy.exempt.len(), safety.policy.reveal.len()), (1, 1));
         assert!(!safety.policy.reveal[0].allow);
         let [rule] = &safety.policy.rules[..] else { panic!("{safety:?}") };

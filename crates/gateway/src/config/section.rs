@@ -2,8 +2,8 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive, time::Duration};
 
-use narrows_engine::nearest;
 use narrows_model::Template;
+use narrows_model::nearest;
 
 use super::{Field, Node, Position, Problem, Value, problem::key_path};
 

@@ -30,6 +30,8 @@ pub(crate) struct Config {
     pub(crate) discovery: Discovery,
     pub(crate) keeping: Keeping,
     pub(crate) safety: SafetyConfig,
+    /// Of one analysis.
+    pub(crate) analysis: narrows_analysis::Settings,
 }
 
 /// What applies to servers that do not say otherwise.

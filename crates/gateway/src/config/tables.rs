@@ -1,5 +1,5 @@
 //! Reads the tables of a configuration: `[servers]`, `[defaults]`, `[limits]`, `[http]`,
-//! `[discovery]`; those of what lasts are in `keeping`, those of safety in `safety`.
+//! `[discovery]`, `[analysis]`; those of what lasts are in `keeping`, those of safety in `safety`.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -29,6 +29,7 @@ pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
         config.limits = limits(&mut file);
         config.http = http(&mut file);
         config.discovery = discovery(&mut file);
+        config.analysis = analysis(&mut file);
         config.keeping = Keeping::read(&mut file);
         config.safety = SafetyConfig::read(&mut file, directory);
         // Known, and tables; their entries are read below.
@@ -140,6 +141,25 @@ fn discovery(file: &mut Section<'_>) -> Discovery {
     };
     section.finish();
     discovery
+}
+
+fn analysis(file: &mut Section<'_>) -> narrows_analysis::Settings {
+    let mut settings = narrows_analysis::Settings::default();
+    let Some(mut section) = file.section("analysis") else { return settings };
+    if let Some(seconds) = section.count("timeout", 1..=3600) {
+        settings.time = Duration::from_secs(seconds.into());
+    }
+    if let Some(megabytes) = section.count("memory_mb", 16..=1_000_000) {
+        settings.memory_bytes = (megabytes as usize) << 20;
+    }
+    if let Some(megabytes) = section.count("disk_mb", 0..=10_000_000) {
+        settings.disk_bytes = u64::from(megabytes) << 20;
+    }
+    if let Some(threads) = section.count("threads", 1..=256) {
+        settings.threads = threads as usize;
+    }
+    section.finish();
+    settings
 }
 
 fn http(file: &mut Section<'_>) -> HttpSettings {

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::{
+    analysis,
     client::Client,
     code::{self, CodeRequest},
     gateway::Gateway,
@@ -28,7 +29,8 @@ pub(super) async fn answer(
     arguments: Map<String, Value>,
     client: Arc<Client>,
 ) -> Result<CallToolResult, ErrorData> {
-    let kind = if tool.runs_code() { Kind::Run } else { Kind::Lookup };
+    let is_run = tool.runs_code() || tool == OwnTool::ExecuteAnalysis;
+    let kind = if is_run { Kind::Run } else { Kind::Lookup };
     let written = format!("{}{}", tool.name(), Value::Object(arguments.clone()));
     let tab = gateway.ledger.open(kind, &written);
     let mut result = match tool {
@@ -43,6 +45,9 @@ pub(super) async fn answer(
         OwnTool::SanitizePii => privacy::sanitize(&agent, arguments),
         OwnTool::RestorePii => privacy::restore(&agent, arguments).await,
         OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
+        OwnTool::ExecuteAnalysis => {
+            analysis::execute(gateway, &agent, arguments, client, Arc::clone(&tab)).await?
+        }
         OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
             Ok(request) => {
                 code::execute(Arc::clone(gateway), agent.clone(), request, client, Arc::clone(&tab))
@@ -52,7 +57,7 @@ pub(super) async fn answer(
         },
     };
     // What programs give is protected by the watch over their run.
-    let is_done = matches!(tool, OwnTool::SanitizePii | OwnTool::RestorePii) || tool.runs_code();
+    let is_done = matches!(tool, OwnTool::SanitizePii | OwnTool::RestorePii) || is_run;
     if !is_done {
         agent.shield().result(&mut result);
     }
@@ -68,12 +73,8 @@ async fn search_tools(
     agent: &Agent,
     arguments: Map<String, Value>,
 ) -> CallToolResult {
-    let watch = match agent.level(None) {
-        Ok(level) => agent.watch(level),
-        Err(error) => return failed(error.to_string()),
-    };
     match read::<SearchRequest>(arguments) {
-        Ok(request) => said(gateway.guide.search(&request, &watch).await.text()),
+        Ok(request) => said(gateway.guide.search(&request, agent).await.text()),
         Err(mistake) => failed(mistake),
     }
 }

@@ -63,17 +63,6 @@ impl Client {
         let _ = self.events.send(event);
     }
 
-    /// What a model is asked, as it may read it.
-    fn protected(&self, request: CreateMessageRequestParams) -> CreateMessageRequestParams {
-        let Ok(mut value) = serde_json::to_value(&request) else { return request };
-        for part in ["messages", "systemPrompt"] {
-            if let Some(part) = value.get_mut(part) {
-                self.shield.json(part);
-            }
-        }
-        serde_json::from_value(value).unwrap_or(request)
-    }
-
     async fn ask<T>(&self, event: impl FnOnce(Answer<T>) -> Event) -> Result<T, ErrorData> {
         let (answer, asked) = oneshot::channel();
         self.tell(event(answer));
@@ -144,6 +133,10 @@ impl Caller for Client {
             let refused = Err(unsupported(server, "a completion by the model (sampling)"));
             return Box::pin(std::future::ready(refused));
         }
-        Box::pin(self.ask(|answer| Event::Sample(Box::new(self.protected(request)), answer)))
+        // A model reads it.
+        let mut request = request;
+        self.shield.whole(&mut request.messages);
+        self.shield.whole(&mut request.system_prompt);
+        Box::pin(self.ask(|answer| Event::Sample(Box::new(request), answer)))
     }
 }

@@ -233,6 +233,7 @@ pub(super) async fn execute(
         }
     };
     outcome.notes.splice(0..0, request.corrections);
+    outcome.notes.extend(host.take_notes());
     for stream in [OutputStream::Stdout, OutputStream::Stderr] {
         client.output(stream, streams.finish(stream));
     }

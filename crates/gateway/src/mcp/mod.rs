@@ -4,6 +4,7 @@
 //! works, a `conversation` carries its output, progress and questions to the client; `parked`
 //! keeps work whose client has to come back with an answer first.
 
+mod analysis;
 mod answers;
 mod changes;
 mod client;
@@ -13,6 +14,7 @@ mod gateway;
 mod keeping;
 mod own_tools;
 mod parked;
+mod passing;
 mod passthrough;
 mod privacy;
 mod session;

@@ -21,12 +21,13 @@ pub(super) enum OwnTool {
     ListWorkspaceFiles,
     SanitizePii,
     RestorePii,
+    ExecuteAnalysis,
     GetExecutionStats,
 }
 
 impl OwnTool {
     /// In the order in which they are listed; those of the core come first.
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::ExecuteCode,
         Self::SearchTools,
         Self::GetToolDefinition,
@@ -39,6 +40,7 @@ impl OwnTool {
         Self::ListWorkspaceFiles,
         Self::SanitizePii,
         Self::RestorePii,
+        Self::ExecuteAnalysis,
         Self::GetExecutionStats,
     ];
     const CORE: usize = 3;
@@ -62,6 +64,7 @@ impl OwnTool {
             Self::ListWorkspaceFiles => "list_workspace_files",
             Self::SanitizePii => "sanitize_pii",
             Self::RestorePii => "restore_pii",
+            Self::ExecuteAnalysis => "execute_analysis",
             Self::GetExecutionStats => "get_execution_stats",
         }
     }
@@ -72,7 +75,8 @@ impl OwnTool {
 
     fn definition(self) -> Value {
         match self {
-            Self::ExecuteCode | Self::ExecutePython => execute(self.name()),
+            Self::ExecuteCode => execute_code(),
+            Self::ExecutePython => execute_python(),
             Self::SearchTools => search_tools(),
             Self::GetToolDefinition => get_tool_definition(),
             Self::SaveSkill => save_skill(),
@@ -82,6 +86,7 @@ impl OwnTool {
             Self::ReadWorkspaceFile => read_workspace_file(),
             Self::ListWorkspaceFiles => list_workspace_files(),
             Self::SanitizePii | Self::RestorePii => pii(self.name()),
+            Self::ExecuteAnalysis => execute_analysis(),
             Self::GetExecutionStats => get_execution_stats(),
         }
     }
@@ -103,21 +108,16 @@ pub(crate) fn surface_text(surface: Surface) -> String {
     serde_json::to_string(&result).unwrap_or_default()
 }
 
-fn execute(name: &str) -> Value {
-    let description = match name {
-        "execute_code" => {
+fn execute_code() -> Value {
+    json!({
+        "name": "execute_code",
+        "title": "Run Python",
+        "description":
             "Run Python in a sandbox that can call all connected tools; only what it prints or \
              puts into `result` comes back. Top-level await works. \
              Example: from servers.github import list_issues\n\
              issues = await list_issues(owner='o', repo='r')\n\
-             result = [i['title'] for i in issues if 'bug' in i['title']]"
-        }
-        _ => "Run Python in the sandbox; the same as execute_code.",
-    };
-    json!({
-        "name": name,
-        "title": "Run Python",
-        "description": description,
+             result = [i['title'] for i in issues if 'bug' in i['title']]",
         "inputSchema": {
             "type": "object",
             "properties": {
@@ -142,6 +142,26 @@ fn execute(name: &str) -> Value {
             "required": ["success"],
         },
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true},
+    })
+}
+
+/// For callers that know it by this name; all that `execute_code` takes it takes too.
+fn execute_python() -> Value {
+    json!({
+        "name": "execute_python",
+        "title": "Run Python",
+        "description": "Run Python in the sandbox; the same as execute_code.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"},
+                "context": {"type": "object"},
+                "timeout": {"type": "number"},
+                "session_id": {"type": "string"},
+            },
+            "required": ["code"],
+        },
+        "annotations": {"readOnlyHint": false, "destructiveHint": true},
     })
 }
 
@@ -255,14 +275,14 @@ fn read_workspace_file() -> Value {
     json!({
         "name": "read_workspace_file",
         "title": "Read a file",
-        "description": "A file of the workspace, 64 KB unless limit says more. \
+        "description": "A file of the workspace, 65536 bytes unless limit says more. \
                         Example: {\"path\": \"notes.md\"}",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "path": {"type": "string"},
-                "offset": {"type": "integer", "description": "in bytes"},
-                "limit": {"type": "integer", "description": "in bytes"},
+                "offset": {"type": "integer"},
+                "limit": {"type": "integer"},
                 "encoding": {"enum": ["text", "base64"]},
             },
             "required": ["path"],
@@ -303,6 +323,32 @@ fn pii(name: &str) -> Value {
             "properties": {"text": {"type": "string"}, "data": {"description": "or any JSON"}},
         },
         "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+fn execute_analysis() -> Value {
+    json!({
+        "name": "execute_analysis",
+        "title": "Analyse rows",
+        "description": "Analyse rows without reading them. Example: {\"analysis_type\": \
+                        \"aggregate\", \"source\": \"sales.csv\", \"parameters\": {\"group_by\": \
+                        \"region\", \"aggregations\": {\"amount\": \"sum\"}}}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "analysis_type": {"enum": narrows_analysis::Kind::ALL},
+                "data": {"description": "rows; rather use source"},
+                "source": {
+                    "description": "workspace file, {tool, arguments, path}, {session, variable} \
+                                    or {result}",
+                },
+                "tables": {"type": "object", "description": "more sources by name"},
+                "parameters": {"type": "object"},
+                "output": {"description": "{rows, format, file}"},
+            },
+            "required": ["analysis_type"],
+        },
+        "annotations": {"readOnlyHint": false, "destructiveHint": false},
     })
 }
 

@@ -1,51 +1,44 @@
 //! One client's conversation with the gateway.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use narrows_engine::{
-    broker::CallError,
-    catalog::Tool as CatalogTool,
-    ledger::definition_text,
-    nearest,
-    safety::{Shield, Watch},
-    state::Agent,
-    upstream::{Caller, Change, Era, UpstreamError},
-};
+use narrows_engine::{catalog::Tool as CatalogTool, ledger::definition_text, upstream::Change};
+use narrows_model::nearest;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest,
-        CompleteRequest, CompleteRequestParams, CompleteResult, ContentBlock, GetPromptRequest,
-        GetPromptRequestParams, GetPromptResponse, Implementation, InputRequiredResult,
-        InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequest,
-        ReadResourceRequestParams, ReadResourceResponse, Reference,
-        ResourceUpdatedNotificationParam, ResultType, ServerCapabilities, ServerConfig,
-        ServerResult, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-        ToolsCapability, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, ClientRequest, CompleteRequest,
+        CompleteRequestParams, CompleteResult, GetPromptRequest, GetPromptRequestParams,
+        GetPromptResponse, Implementation, InputRequiredResult, InputResponses, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
+        PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams,
+        ReadResourceResponse, Reference, ResourceUpdatedNotificationParam, ResultType,
+        ServerCapabilities, ServerConfig, ServerResult, SetLevelRequestParams,
+        SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, json};
+use serde_json::Map;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     answers,
     changes::Changes,
-    client::Client,
     conversation::{Turn, Work},
     gateway::Gateway,
     http,
     own_tools::{self, OwnTool},
     parked::ClientWork,
-    passthrough::{Item, of_upstream},
+    passing,
+    passthrough::Item,
 };
 
 const INSTRUCTIONS: &str = "Write Python with execute_code to use the tools of all connected \
@@ -67,7 +60,8 @@ pub(crate) struct Session {
 struct State {
     /// What the client asked for with `logging/setLevel`.
     level: Option<LoggingLevel>,
-    subscribed: BTreeSet<String>,
+    /// Addresses of resources, and as what the client knows them.
+    subscribed: BTreeMap<String, String>,
     follows: bool,
 }
 
@@ -127,7 +121,7 @@ impl Session {
             let gateway = &session.gateway;
             let result = answers::answer(gateway, agent, own, arguments, client).await?;
             gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
-            Ok(of_result(result))
+            Ok(ServerResult::CallToolResult(result))
         });
         Ok(if own.runs_code() { work.counting_progress() } else { work })
     }
@@ -142,18 +136,12 @@ impl Session {
         params.meta = None;
         params.name = tool.id.tool.clone().into();
         let agent = self.gateway.agent(http::principal(context));
-        let level = agent.level(None).map_err(|error| invalid(&error))?;
+        let level = agent.level(None).map_err(|error| passing::invalid(&error))?;
         let watch = agent.watch(level);
         let gateway = Arc::clone(&self.gateway);
         let asks_itself = is_modern(context);
         Ok(Work::start(context, self.number, agent, move |client| async move {
-            let passed = pass_tool(&gateway, &watch, &tool, params, asks_itself, client).await;
-            // A tool that was not called is an answer that a model can read.
-            let passed = passed.or_else(|error| match error {
-                CallError::Upstream(error) => Err(watch.shield().error(of_upstream(error))),
-                other => Ok(of_result(answers::failed(other.to_string()))),
-            });
-            protected(watch.agent(), watch.shield(), passed).await
+            passing::tool(&gateway, &watch, &tool, params, asks_itself, client).await
         }))
     }
 
@@ -163,12 +151,7 @@ impl Session {
         mut items: Vec<T>,
         context: &RequestContext<RoleServer>,
     ) -> Vec<T> {
-        let agent = self.gateway.agent(http::principal(context));
-        let shield = agent.shield();
-        items.iter_mut().for_each(|item| shield.whole(item));
-        if let Err(error) = agent.keep_tokens().await {
-            tracing::warn!("{error}");
-        }
+        passing::listed(&self.gateway.agent(http::principal(context)), &mut items).await;
         items
     }
 
@@ -219,25 +202,11 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> ClientWork {
         let gateway = Arc::clone(&self.gateway);
-        // If both sides speak the newer protocol, questions and answers pass as they are.
         let asks_itself = is_modern(context);
         let agent = gateway.agent(http::principal(context));
         let caller = agent.clone();
         Work::start(context, self.number, caller, move |client| async move {
-            let request = match revealed(&agent, request).await {
-                Ok(request) => request,
-                Err(error) => return Err(error),
-            };
-            let mut refusal = ErrorData::invalid_params("no server has it", None);
-            for server in gateway.passthrough.owners(&item) {
-                let client: Arc<dyn Caller> = Arc::clone(&client) as _;
-                let sent = send(&gateway, &server, request.clone(), asks_itself, client).await;
-                match sent {
-                    Ok(result) => return protected(&agent, &agent.shield(), Ok(result)).await,
-                    Err(error) => refusal = agent.shield().error(of_upstream(error)),
-                }
-            }
-            Err(refusal)
+            passing::item(&gateway, &agent, &item, request, asks_itself, client).await
         })
     }
 
@@ -282,15 +251,12 @@ impl Session {
                     Change::Prompts => peer.notify_prompt_list_changed().await,
                     Change::Resources => peer.notify_resource_list_changed().await,
                     Change::Resource(uri) => {
-                        let wanted = state
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .subscribed
-                            .contains(&uri);
-                        if !wanted {
-                            continue;
-                        }
-                        let param = ResourceUpdatedNotificationParam::new(uri);
+                        let known = {
+                            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                            state.subscribed.get(&uri).cloned()
+                        };
+                        let Some(known) = known else { continue };
+                        let param = ResourceUpdatedNotificationParam::new(known);
                         peer.notify_resource_updated(param).await
                     }
                 };
@@ -300,101 +266,6 @@ impl Session {
             }
         });
     }
-}
-
-/// Sends a request to a server. If both sides speak the newer protocol, questions and answers pass
-/// as they are.
-async fn send(
-    gateway: &Gateway,
-    server: &str,
-    request: ClientRequest,
-    asks_itself: bool,
-    client: Arc<dyn Caller>,
-) -> Result<ServerResult, UpstreamError> {
-    if asks_itself && gateway.broker.fleet().era(server) == Era::Discover {
-        gateway.broker.fleet().request(server, request, client).await
-    } else {
-        gateway.broker.pass(server, request, client).await
-    }
-}
-
-/// Calls a tool that the client sees as it is, under the same rules as a program's calls.
-async fn pass_tool(
-    gateway: &Gateway,
-    watch: &Watch,
-    tool: &CatalogTool,
-    mut params: CallToolRequestParams,
-    asks_itself: bool,
-    client: Arc<Client>,
-) -> Result<ServerResult, CallError> {
-    let arguments = params.arguments.take().unwrap_or_default();
-    let mut admitted = watch.admit(tool, arguments, client.as_ref()).await?;
-    params.arguments = Some(std::mem::take(&mut admitted.arguments));
-    // Answers to what the server asked before; what was shown as a token goes back as it is.
-    let mut answers = json!(params.input_responses);
-    let policy = watch.agent().safety().policy();
-    let may = |kind: &str| policy.may_have(&tool.id.server, &tool.id.tool, kind);
-    let turned_back = watch.shield().reveal(watch.agent(), &mut answers, &may).await;
-    turned_back.map_err(|error| CallError::Refused(error.to_string()))?;
-    params.input_responses = serde_json::from_value(answers).unwrap_or_default();
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let sent = send(gateway, &tool.id.server, request, asks_itself, client).await;
-    match sent {
-        Ok(ServerResult::CallToolResult(result)) => {
-            watch.returned(admitted, tool, Ok(result)).await.map(of_result)
-        }
-        // It asks something first, or gives something that nobody knows.
-        Ok(other) => {
-            let text = serde_json::to_string(&other).unwrap_or_default();
-            let told = CallToolResult::success(vec![ContentBlock::text(text)]);
-            watch.returned(admitted, tool, Ok(told)).await?;
-            Ok(other)
-        }
-        Err(error) => watch.returned(admitted, tool, Err(error.into())).await.map(of_result),
-    }
-}
-
-/// What a server says, as a client's model may read it.
-async fn protected(
-    agent: &Agent,
-    shield: &Shield,
-    passed: Result<ServerResult, ErrorData>,
-) -> Result<ServerResult, ErrorData> {
-    let passed = passed.map(|mut result| {
-        match &mut result {
-            ServerResult::CallToolResult(result) => shield.answer(result),
-            ServerResult::ReadResourceResult(result) => {
-                result.contents.iter_mut().for_each(|content| shield.resource(content));
-            }
-            ServerResult::CustomResult(result) => shield.json(&mut result.0),
-            ServerResult::GetPromptResult(prompt) => shield.whole(prompt),
-            ServerResult::InputRequiredResult(asks) => shield.whole(&mut asks.input_requests),
-            ServerResult::CompleteResult(result) => {
-                result.completion.values.iter_mut().for_each(|value| shield.replace(value));
-            }
-            _ => {}
-        }
-        result
-    });
-    if let Err(error) = agent.keep_tokens().await {
-        tracing::warn!("{error}");
-    }
-    passed
-}
-
-/// A request for a prompt, a resource or a completion, with values in the place of tokens: lists
-/// have tokens in names and addresses.
-async fn revealed(agent: &Agent, request: ClientRequest) -> Result<ClientRequest, ErrorData> {
-    let Ok(mut value) = serde_json::to_value(&request) else { return Ok(request) };
-    let kinds = agent.shield().reveal(agent, &mut value, &|_| true).await;
-    match kinds.map_err(|error| invalid(&error))?.is_empty() {
-        true => Ok(request),
-        false => serde_json::from_value(value).map_err(|error| invalid(&error)),
-    }
-}
-
-fn invalid(error: &dyn std::error::Error) -> ErrorData {
-    ErrorData::invalid_params(error.to_string(), None)
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
@@ -434,9 +305,7 @@ impl ServerHandler for Session {
     ) -> Result<ListToolsResult, ErrorData> {
         self.gateway.passthrough.ready().await;
         let agent = self.gateway.agent(http::principal(&context));
-        let level = agent.level(None).map_err(|error| invalid(&error))?;
-        let watch = agent.watch(level);
-        let tools = self.tools(&|tool| !watch.hides(tool));
+        let tools = self.tools(&|tool| !agent.hides(tool));
         Ok(ListToolsResult::with_all_items(self.listed(tools, &context).await))
     }
 
@@ -572,12 +441,9 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let agent = self.gateway.agent(http::principal(&context));
-        let mut uri = json!(request.uri);
-        let turned_back = agent.shield().reveal(&agent, &mut uri, &|_| true).await;
-        turned_back.map_err(|error| invalid(&error))?;
-        let uri = uri.as_str().unwrap_or_default();
-        self.gateway.passthrough.subscribe(uri).await?;
-        self.state().subscribed.insert(request.uri);
+        let uri = passing::revealed(&agent, request.uri.clone()).await?;
+        self.gateway.passthrough.subscribe(&uri).await?;
+        self.state().subscribed.insert(uri, request.uri);
         self.follow_changes(context.peer);
         Ok(())
     }
@@ -587,7 +453,7 @@ impl ServerHandler for Session {
         request: UnsubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.state().subscribed.remove(&request.uri);
+        self.state().subscribed.retain(|_, known| *known != request.uri);
         Ok(())
     }
 
@@ -600,8 +466,12 @@ impl ServerHandler for Session {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = Changes::from_now(&self.gateway.broker);
-        for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            let _ = self.gateway.passthrough.subscribe(uri).await;
+        let agent = self.gateway.agent(http::principal(context.request_context()));
+        let mut subscribed = BTreeMap::new();
+        for known in context.accepted().resource_subscriptions.iter().flatten() {
+            let uri = passing::revealed(&agent, known.clone()).await?;
+            let _ = self.gateway.passthrough.subscribe(&uri).await;
+            subscribed.insert(uri, known.clone());
         }
         let sink = context.sink();
         loop {
@@ -615,15 +485,14 @@ impl ServerHandler for Session {
                 Some(Change::Tools) => sink.notify_tool_list_changed().await,
                 Some(Change::Prompts) => sink.notify_prompt_list_changed().await,
                 Some(Change::Resources) => sink.notify_resource_list_changed().await,
-                Some(Change::Resource(uri)) => sink.notify_resource_updated(uri).await,
+                Some(Change::Resource(uri)) => match subscribed.get(&uri) {
+                    Some(known) => sink.notify_resource_updated(known.clone()).await,
+                    None => continue,
+                },
                 None => return Ok(()),
             };
         }
     }
-}
-
-fn of_result(result: CallToolResult) -> ServerResult {
-    ServerResult::CallToolResult(result)
 }
 
 fn unexpected() -> ErrorData {

@@ -2,7 +2,7 @@
 //! within the same quota as programs.
 
 use std::{
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom, Write},
     sync::{
         Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -81,6 +81,16 @@ impl Workspace {
 
     /// At most so many bytes of a file, from an offset.
     pub fn read_part(&self, path: &str, offset: u64, most: u64) -> io::Result<FilePart> {
+        let mut file = self.open_to_read(path)?;
+        let total = file.metadata()?.len();
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(FilePart { bytes, total })
+    }
+
+    /// A file to be read from. Links are followed only within the workspace.
+    pub fn open_to_read(&self, path: &str) -> io::Result<std::fs::File> {
         let path = self.resolve(path)?;
         let found = self.metadata(&path, true).map_err(reason)?;
         if !found.is_file() {
@@ -89,15 +99,18 @@ impl Workspace {
                 false => ErrorCode::NotPermitted,
             }));
         }
-        let mut bytes = Vec::new();
-        let mut file = self.dir().open(here(&path))?;
-        file.seek(SeekFrom::Start(offset))?;
-        file.take(most).read_to_end(&mut bytes)?;
-        Ok(FilePart { bytes, total: found.len() })
+        Ok(self.dir().open(here(&path))?.into_std())
     }
 
     /// Puts a whole file in place: readers see the old one or the new one, and nothing between.
     pub fn write(self: &Arc<Self>, path: &str, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self.begin(path)?;
+        file.write_all(bytes)?;
+        file.finish()
+    }
+
+    /// Begins a file that is put in place when it is finished, and goes away if it never is.
+    pub fn begin(self: &Arc<Self>, path: &str) -> io::Result<UnfinishedFile> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let path = self.resolve(path)?;
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -109,16 +122,7 @@ impl Workspace {
         let name = format!("{UNFINISHED}{}-{number}", std::process::id());
         let unfinished = if folder.is_empty() { name } else { format!("{folder}/{name}") };
         let file = self.open_file(&unfinished, CREATE).map_err(reason)?;
-        let done = file
-            .append(bytes)
-            .and_then(|()| file.sync())
-            .and_then(|()| self.rename(&unfinished, &path));
-        drop(file);
-        done.map_err(|error| {
-            // What was written of it goes; the reason is what matters.
-            let _ = self.remove_file(&unfinished);
-            reason(error)
-        })
+        Ok(UnfinishedFile { workspace: Arc::clone(self), path, unfinished, file: Some(file) })
     }
 
     /// Removes a file.
@@ -200,6 +204,59 @@ impl WorkspaceFile {
     /// Adds to the end, within the quota.
     pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
         self.0.append(bytes).map_err(reason)
+    }
+}
+
+impl Write for WorkspaceFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.append(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that is not in its place yet.
+#[derive(Debug)]
+pub struct UnfinishedFile {
+    workspace: Arc<Workspace>,
+    path: String,
+    unfinished: String,
+    /// None as soon as it is in its place.
+    file: Option<DiskFile>,
+}
+
+impl UnfinishedFile {
+    /// Puts it in its place.
+    pub fn finish(mut self) -> io::Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let placed = file.sync().and_then(|()| self.workspace.rename(&self.unfinished, &self.path));
+        placed.map_err(reason)?;
+        self.file = None;
+        Ok(())
+    }
+}
+
+impl Write for UnfinishedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(file) = &self.file {
+            file.append(bytes).map_err(reason)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for UnfinishedFile {
+    /// What was written of it goes.
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            let _ = self.workspace.remove_file(&self.unfinished);
+        }
     }
 }
 

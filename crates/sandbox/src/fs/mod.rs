@@ -14,6 +14,6 @@ mod wasi;
 mod workspace;
 
 pub(crate) use files::FileSystem;
-pub use hosted::{FilePart, FoundFile, WorkspaceFile};
+pub use hosted::{FilePart, FoundFile, UnfinishedFile, WorkspaceFile};
 pub(crate) use wasi::{FileSystemView, add_to_linker};
 pub use workspace::{Workspace, WorkspaceError};

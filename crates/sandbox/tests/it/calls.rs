@@ -5,8 +5,8 @@ use std::{pin::pin, time::Duration};
 use futures::{future::BoxFuture, poll};
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::{
-    ModuleSource, NoTools, Query, RunOptions, Sandbox, SandboxConfig, SandboxError, ToolCall,
-    ToolFailure, ToolHost,
+    ModuleSource, NoTools, Query, RunOptions, Sandbox, SandboxConfig, SandboxError, ToolAnswer,
+    ToolCall, ToolFailure, ToolHost,
 };
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
@@ -32,10 +32,10 @@ async fn run_calls_within(source: &str, limits: Limits) -> (Outcome, TestHost) {
 struct Telling(TestHost);
 
 impl ToolHost for Telling {
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         if call.tool == "dropped" {
             let dropped = self.0.dropped.lock().unwrap().to_string();
-            return Box::pin(async move { Ok(RawValue::from_string(dropped).unwrap()) });
+            return Box::pin(async move { Ok(RawValue::from_string(dropped).unwrap().into()) });
         }
         self.0.call(call)
     }
@@ -82,6 +82,39 @@ async fn a_call_gives_what_the_tool_answers() {
     assert_eq!(*value(&outcome), json!({"a": [1, {"b": null}]}));
     assert_eq!(outcome.tool_calls, 1);
     assert_eq!(*host.calls.lock().unwrap(), ["echo"]);
+}
+
+#[tokio::test]
+async fn bytes_go_beside_the_arguments_and_come_back_beside_the_value() {
+    let source = r#"
+both = await call('reverse', {'a': 1}, [b'abc', bytes(range(256))])
+assert both == ({'a': 1}, (b'abc' + bytes(range(256)))[::-1]), both
+assert await call('echo', {'a': 1}, []) == ({'a': 1}, None)
+result = len((await call('reverse', {}, [b'x' * 20_000_000]))[1])
+"#;
+    let (outcome, _) = run_calls(source).await;
+    assert_eq!(*value(&outcome), 20_000_000);
+}
+
+#[tokio::test]
+async fn bytes_that_are_never_taken_do_not_fill_the_host() {
+    // The answers come, but nobody takes their 40 MB.
+    let source = r#"
+from wit_world.imports import host
+from _narrows import calls
+host_take, host.take = host.take, lambda number: None
+await call('large', {}, [])
+try:
+    await call('large', {}, [])
+except ToolError as error:
+    result = str(error)
+"#;
+    let (outcome, _) = run_calls(source).await;
+    assert!(value(&outcome).as_str().is_some_and(|text| text.contains("64 MB")), "{outcome:?}");
+    // Taken, they can be had again and again.
+    let source = "for _ in range(3): result = len((await call('large', {}, []))[1])";
+    let (outcome, _) = run_calls(source).await;
+    assert_eq!(*value(&outcome), 40 << 20);
 }
 
 #[tokio::test]

@@ -10,8 +10,8 @@ use std::{
 use futures::future::BoxFuture;
 use narrows_model::{Failure, LimitKind, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::{
-    ModuleSource, Query, RunOptions, Sandbox, SandboxConfig, ToolCall, ToolFailure, ToolHost,
-    Workspace,
+    ModuleSource, Query, RunOptions, Sandbox, SandboxConfig, ToolAnswer, ToolCall, ToolFailure,
+    ToolHost, Workspace,
 };
 use serde_json::{Value, value::RawValue};
 use tokio_util::sync::CancellationToken;
@@ -82,7 +82,7 @@ impl Drop for CountDrop {
 impl ToolHost for TestHost {
     /// `echo` gives its arguments back, `fail` fails, `wait` answers after `ms` milliseconds,
     /// `never` does not answer, anything else does not exist.
-    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         self.calls.lock().unwrap().push(call.tool.clone());
         {
             let mut flight = self.most_in_flight.lock().unwrap();
@@ -95,7 +95,15 @@ impl ToolHost for TestHost {
         Box::pin(async move {
             let _flight = flight;
             match call.tool.as_str() {
-                "echo" => Ok(call.arguments),
+                "echo" => Ok(call.arguments.into()),
+                "reverse" => {
+                    let data = call.data.concat().into_iter().rev().collect::<Vec<u8>>();
+                    Ok(ToolAnswer { value: call.arguments, data: Some(data.into()) })
+                }
+                "large" => {
+                    let data = vec![b'x'; 40 << 20].into();
+                    Ok(ToolAnswer { value: call.arguments, data: Some(data) })
+                }
                 "fail" => {
                     let mut failure = ToolFailure::new("the tool failed as it was told");
                     failure.details.insert("code".into(), 7.into());
@@ -105,7 +113,7 @@ impl ToolHost for TestHost {
                     let arguments: Value = serde_json::from_str(call.arguments.get()).unwrap();
                     let ms = arguments["ms"].as_u64().unwrap_or(0);
                     tokio::time::sleep(Duration::from_millis(ms)).await;
-                    Ok(call.arguments)
+                    Ok(call.arguments.into())
                 }
                 "never" => {
                     let _count = count;

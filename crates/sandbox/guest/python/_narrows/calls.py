@@ -12,6 +12,7 @@ _MOST_ARGUMENTS = 16 << 20
 # How the host marks a value that it read from a text.
 _RECOVERED = "$recovered"
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_NO_DATA: list[bytes] = []
 _submit = host.submit
 _poll = host.poll
 _abandon = host.abandon
@@ -53,17 +54,21 @@ class LimitError(RuntimeError):
     __module__ = "builtins"
 
 
-async def call(tool: str, arguments: dict):
-    """Calls a tool by the id that the host knows it by, and gives its value."""
+async def call(tool: str, arguments: dict, data: list[bytes] | None = None):
+    """Calls a tool by the id that the host knows it by, and gives its value.
+
+    With data beside the arguments there is data beside the value too.
+    """
     text = _arguments(tool, arguments)
     try:
-        number = _submit(tool, text)
+        number = _submit(tool, text, data or _NO_DATA)
     except Err as refused:
         raise LimitError(refused.value) from None
     future = get_running_loop().create_future()
     pending[number] = future
     try:
-        return await future
+        value = await future
+        return value if data is None else (value, host.take(number))
     finally:
         if pending.pop(number, None) is not None:
             _abandon(number)

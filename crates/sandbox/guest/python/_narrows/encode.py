@@ -21,7 +21,8 @@ _INTEGERS = range(-(2**63), 2**64)
 _MOST_NOTES = 10
 # Longer integers take seconds to become decimal digits.
 _MOST_DECIMAL_BITS = 400_000
-_repr = reprlib.Repr(maxlevel=6, maxstring=2000, maxother=2000, maxlong=2000)
+_repr = reprlib.Repr()
+_repr.maxlevel, _repr.maxstring, _repr.maxother, _repr.maxlong = 6, 2000, 2000, 2000
 
 
 class Notes:

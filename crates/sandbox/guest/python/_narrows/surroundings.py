@@ -2,7 +2,7 @@
 
 import builtins
 
-from . import calls, privacy, skills, state, tools, workspace
+from . import analysis, calls, privacy, skills, state, tools, workspace
 
 NAMES = {
     "ToolError": calls.ToolError,
@@ -14,6 +14,8 @@ NAMES = {
     "save_skill": skills.save_skill,
     "load_skill": skills.load_skill,
     "list_skills": skills.list_skills,
+    "sql": analysis.sql,
+    "analyze": analysis.analyze,
     "board": state.board,
     "boards": state.boards,
     "shared": state.shared,

@@ -1,0 +1,123 @@
+//! What rows are measured for.
+
+use datafusion::{
+    arrow::{
+        array::{ArrayRef, AsArray, RecordBatch},
+        datatypes::DataType,
+    },
+    common::resources_err,
+    error::Result,
+};
+
+use super::{
+    super::session::BATCH_ROWS,
+    weigh::{compact, is_wide, longest, owned, weigh, widest},
+};
+
+#[derive(Clone, Debug)]
+pub(super) enum Measure {
+    /// Of each row this many values of any size will be made, beside constants: as many rows go on
+    /// at a time as can be taken in one step.
+    Computed { step_bytes: usize, values: usize, constant_bytes: usize },
+    /// Each row will be made as many rows as its lists have elements.
+    Unnested { step_bytes: usize },
+    /// Rows will be repeated: none may have more than this.
+    Rows { most_bytes: usize },
+    /// However many rows come at once, they go on in the usual steps.
+    Steps,
+    /// Rows will be held: without the memory of others, or they count for more than they are.
+    Held,
+}
+
+impl Measure {
+    /// The batch, in as many parts as it takes, the first of which is the last.
+    pub(super) fn parts(&self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
+        let mut parts = Vec::new();
+        match *self {
+            Self::Rows { most_bytes } => {
+                let width: usize = wide(&batch).map(|column| widest(column)).sum();
+                if width > most_bytes {
+                    return resources_err!("a row of {width} bytes is too wide to be repeated");
+                }
+                parts.push(owned(batch));
+            }
+            Self::Held => parts.push(owned(batch)),
+            Self::Steps => parts.extend(steps(batch).collect::<Vec<_>>().into_iter().rev()),
+            Self::Computed { step_bytes, values, constant_bytes } => {
+                let cost = |part: &RecordBatch| {
+                    let bytes: usize = wide(part).map(|column| weigh(column)).sum();
+                    let constants = constant_bytes.saturating_mul(part.num_rows());
+                    bytes.saturating_mul(values).saturating_add(constants)
+                };
+                divide(batch, step_bytes, &cost, &mut parts)?;
+            }
+            Self::Unnested { step_bytes } => {
+                divide(batch, step_bytes, &unnested_bytes, &mut parts)?;
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// A batch in steps that do not hold on to the whole of it.
+pub(super) fn steps(batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
+    let rows = batch.num_rows();
+    (0..rows).step_by(BATCH_ROWS).map(move |start| match rows <= BATCH_ROWS {
+        true => batch.clone(),
+        false => compact(&batch, start, BATCH_ROWS.min(rows - start)),
+    })
+}
+
+fn wide(batch: &RecordBatch) -> impl Iterator<Item = &ArrayRef> {
+    batch.columns().iter().filter(|column| is_wide(column.data_type()))
+}
+
+/// Halves a batch until each part costs no more than it may; the later half comes first.
+fn divide(
+    batch: RecordBatch,
+    most: usize,
+    cost: &dyn Fn(&RecordBatch) -> usize,
+    parts: &mut Vec<RecordBatch>,
+) -> Result<()> {
+    let rows = batch.num_rows();
+    if rows == 0 || cost(&batch) <= most {
+        parts.push(batch);
+        return Ok(());
+    }
+    if rows == 1 {
+        return resources_err!("one row takes more than {most} bytes");
+    }
+    let half = rows / 2;
+    divide(batch.slice(half, rows - half), most, cost, parts)?;
+    divide(batch.slice(0, half), most, cost, parts)
+}
+
+/// At most what a batch weighs when one of its lists is made rows: the other columns once for each
+/// element of the longest list.
+fn unnested_bytes(batch: &RecordBatch) -> usize {
+    let weights: Vec<usize> = batch.columns().iter().map(|column| weigh(column)).collect();
+    let all: usize = weights.iter().sum();
+    let unnested = |(column, own): (&ArrayRef, &usize)| {
+        (all - own).saturating_mul(most_elements(column)).saturating_add(*own)
+    };
+    batch.columns().iter().zip(&weights).map(unnested).max().unwrap_or_default()
+}
+
+/// The elements of the longest list of a column, those of lists in it included.
+fn most_elements(array: &ArrayRef) -> usize {
+    let (longest, values) = match array.data_type() {
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            (longest(list.value_offsets()), list.values())
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            (longest(list.value_offsets()), list.values())
+        }
+        DataType::FixedSizeList(_, length) => {
+            (*length as usize, array.as_fixed_size_list().values())
+        }
+        _ => return 1,
+    };
+    longest.max(1).saturating_mul(most_elements(values))
+}

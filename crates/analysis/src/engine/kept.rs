@@ -1,0 +1,131 @@
+//! The file with all rows of an answer.
+
+use std::{fmt, fs::File, io};
+
+use datafusion::{
+    arrow::{array::RecordBatch, csv, datatypes::SchemaRef},
+    parquet::{
+        arrow::ArrowWriter,
+        basic::{Compression, ZstdLevel},
+        file::properties::WriterProperties,
+    },
+};
+
+use crate::{answer::Kept, ingest::FileFormat};
+
+/// A row group is in memory until it is written.
+const GROUP_BYTES: usize = 16 << 20;
+const GROUP_ROWS: usize = 128 << 10;
+
+/// A file for rows.
+pub struct Keep {
+    /// CSV, or else Parquet.
+    pub format: FileFormat,
+    /// Whether it is made in any case, or only for rows that do not fit into an answer.
+    pub always: bool,
+    pub make: MakeFile,
+}
+
+/// Makes the file, and tells by which path the caller knows it. It is called at most once.
+pub type MakeFile = Box<dyn FnOnce() -> io::Result<(String, Box<dyn Sink>)> + Send>;
+
+/// A file that is written. It is no file if it is dropped before it is finished.
+pub trait Sink: io::Write + Send {
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// A file that stays as it is when the rows cannot be written to their end.
+impl Sink for File {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keep").field("format", &self.format).finish_non_exhaustive()
+    }
+}
+
+/// Writes rows; what goes wrong is a note in the answer, which comes without the file then.
+pub(super) struct Writer {
+    path: String,
+    rows: Rows,
+}
+
+enum Rows {
+    Parquet(Box<ArrowWriter<Counted>>),
+    Csv(Box<csv::Writer<Counted>>),
+}
+
+/// A file, how much was written to it, and how much may be.
+struct Counted {
+    sink: Box<dyn Sink>,
+    bytes: u64,
+    most_bytes: u64,
+}
+
+impl io::Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes + bytes.len() as u64 > self.most_bytes {
+            let most = self.most_bytes >> 20;
+            return Err(io::Error::other(format!("they have more than {most} MB")));
+        }
+        let written = self.sink.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+impl Writer {
+    pub(super) fn new(keep: Keep, schema: &SchemaRef, most_bytes: u64) -> Result<Self, String> {
+        let (path, sink) = (keep.make)().map_err(failed)?;
+        let file = Counted { sink, bytes: 0, most_bytes };
+        let rows = match keep.format {
+            FileFormat::Csv => Rows::Csv(Box::new(csv(file, schema)?)),
+            _ => Rows::Parquet(Box::new(parquet(file, schema)?)),
+        };
+        Ok(Self { path, rows })
+    }
+
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), String> {
+        match &mut self.rows {
+            Rows::Parquet(writer) => writer.write(batch).map_err(failed),
+            Rows::Csv(writer) => writer.write(batch).map_err(failed),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Kept, String> {
+        let file = match self.rows {
+            Rows::Parquet(writer) => writer.into_inner().map_err(failed)?,
+            Rows::Csv(writer) => writer.into_inner(),
+        };
+        let Counted { sink, bytes, .. } = file;
+        sink.finish().map_err(failed)?;
+        Ok(Kept { path: self.path, bytes })
+    }
+}
+
+fn parquet(file: Counted, schema: &SchemaRef) -> Result<ArrowWriter<Counted>, String> {
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_max_row_group_bytes(Some(GROUP_BYTES))
+        .build();
+    ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(failed)
+}
+
+/// A file without rows has a header too.
+fn csv(file: Counted, schema: &SchemaRef) -> Result<csv::Writer<Counted>, String> {
+    let mut writer = csv::WriterBuilder::new().with_header(true).build(file);
+    writer.write(&RecordBatch::new_empty(schema.clone())).map_err(failed)?;
+    Ok(writer)
+}
+
+fn failed(reason: impl fmt::Display) -> String {
+    format!("not all rows are in the answer, and they could not be kept in a file: {reason}")
+}

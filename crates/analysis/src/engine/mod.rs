@@ -1,0 +1,209 @@
+//! Runs analyses within their limits.
+
+mod explain;
+pub(crate) mod guard;
+mod kept;
+mod pool;
+mod rows;
+mod session;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use datafusion::common::TableReference;
+use tokio::{
+    runtime::Runtime,
+    task::{AbortHandle, JoinError},
+};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use explain::{explain, in_words};
+pub use kept::{Keep, MakeFile, Sink};
+
+use crate::{
+    answer::{self, Answer},
+    error::{AnalysisError, Result},
+    ingest::{self, Input},
+    ops,
+    request::{Kind, Request},
+    work::{MAIN, Work},
+};
+use session::Session;
+
+/// What every analysis may use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Against queries that fill the machine's memory; what operators can write to disk they do.
+    pub memory_bytes: usize,
+    /// Against queries that fill the disk; also the most that a file of rows may have.
+    pub disk_bytes: u64,
+    /// Where temporary files are; each analysis has a directory there that goes with it.
+    pub temporary: PathBuf,
+    /// Against queries that never end.
+    pub time: Duration,
+    pub threads: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 512 << 20,
+            disk_bytes: 4 << 30,
+            temporary: std::env::temp_dir(),
+            time: Duration::from_secs(30),
+            threads: std::thread::available_parallelism().map_or(2, usize::from),
+        }
+    }
+}
+
+/// Plans are trees that are walked and dropped recursively; a query may nest deeply.
+const STACK_BYTES: usize = 32 << 20;
+
+/// How long an ended analysis may take to put its things away before its caller hears of it.
+const TIDY: Duration = Duration::from_secs(1);
+
+/// Analyses run on threads of their own, so that heavy ones never hold up their callers.
+#[derive(Debug)]
+pub struct Analysis {
+    settings: Settings,
+    /// Only absent while this is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Analysis {
+    pub fn new(settings: Settings) -> Result<Self> {
+        let failed = |error: std::io::Error| AnalysisError::Internal(error.to_string());
+        std::fs::create_dir_all(&settings.temporary).map_err(failed)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(settings.threads.max(1))
+            .thread_name("analysis")
+            .thread_stack_size(STACK_BYTES)
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        Ok(Self { settings, runtime: Some(runtime) })
+    }
+
+    /// Does what is asked for with these tables, of which the first is the one it is about.
+    /// Dropping the future stops the work.
+    pub async fn run(
+        &self,
+        request: Request,
+        tables: Vec<(String, Input)>,
+        keep: Option<Keep>,
+        cancel: CancellationToken,
+    ) -> Result<Answer> {
+        let Some(runtime) = &self.runtime else { return Err(AnalysisError::Cancelled) };
+        let stop = cancel.child_token();
+        let stopped_on_drop = stop.clone().drop_guard();
+        let job = Job { settings: self.settings.clone(), request, tables, keep, stop };
+        let mut task = runtime.spawn(job.run());
+        let aborted = AbortOnDrop(task.abort_handle());
+        let ending = tokio::select! {
+            biased;
+            ended = &mut task => return ended.unwrap_or_else(|error| Err(broken(error))),
+            () = cancel.cancelled() => AnalysisError::Cancelled,
+            () = tokio::time::sleep(self.settings.time) => AnalysisError::Time(self.settings.time),
+        };
+        drop(aborted);
+        drop(stopped_on_drop);
+        let _ = tokio::time::timeout(TIDY, task).await;
+        Err(ending)
+    }
+}
+
+impl Drop for Analysis {
+    /// Unlike a plain drop of the runtime this may be done on a thread of another one.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A panic in the query engine is the end of one analysis and of nothing else.
+fn broken(error: JoinError) -> AnalysisError {
+    match error.try_into_panic() {
+        Ok(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            AnalysisError::Internal(in_words(&text.unwrap_or_else(|| "it broke off".to_owned())))
+        }
+        Err(_) => AnalysisError::Cancelled,
+    }
+}
+
+/// One analysis from its tables to its answer.
+struct Job {
+    settings: Settings,
+    request: Request,
+    tables: Vec<(String, Input)>,
+    keep: Option<Keep>,
+    stop: CancellationToken,
+}
+
+impl Job {
+    async fn run(self) -> Result<Answer> {
+        let settings = self.settings.clone();
+        self.answer().await.map_err(|error| match error {
+            AnalysisError::Memory(_) => AnalysisError::Memory(settings.memory_bytes),
+            AnalysisError::Disk(_) => AnalysisError::Disk(settings.disk_bytes),
+            other => other.shortened(),
+        })
+    }
+
+    async fn answer(self) -> Result<Answer> {
+        let session = Session::new(&self.settings, self.stop)?;
+        let work = Arc::new(load(&session, self.tables).await?);
+        let Request { kind, parameters, output } = self.request;
+        let cost = match output.cost {
+            true => answer::cost(work.main().await?, None).await,
+            false => None,
+        };
+        let outcome = ops::run(&work, kind, &parameters).await?;
+        let table = match outcome.frame {
+            Some(frame) => {
+                let reader = rows::Reader::new(output, self.keep, self.settings.disk_bytes);
+                let (table, note) = reader.read(frame).await.map_err(|error| match kind {
+                    Kind::Sql => explain(&error, AnalysisError::Sql),
+                    _ => error.into(),
+                })?;
+                note.into_iter().for_each(|note| work.note(note));
+                Some(table)
+            }
+            None => None,
+        };
+        Ok(Answer { kind, facts: outcome.facts, table, notes: work.into_notes(), cost })
+    }
+}
+
+/// Makes tables of the data and gives them their names.
+async fn load(session: &Session, tables: Vec<(String, Input)>) -> Result<Work> {
+    let context = session.context();
+    let (mut names, mut notes) = (Vec::new(), Vec::new());
+    for (name, input) in tables {
+        if names.contains(&name) {
+            return Err(AnalysisError::parameter(
+                "data",
+                format!("two tables are called {name:?}"),
+            ));
+        }
+        let loaded = ingest::load(context, &name, input).await?;
+        context.register_table(TableReference::bare(name.as_str()), loaded.provider)?;
+        notes.extend(loaded.notes);
+        names.push(name);
+    }
+    // The first is the one that it is about, whatever its name.
+    if let Some(first) = names.first().filter(|_| !names.iter().any(|name| name == MAIN)) {
+        let provider = context.table_provider(TableReference::bare(first.as_str())).await?;
+        context.register_table(TableReference::bare(MAIN), provider)?;
+    }
+    Ok(Work::new(context.clone(), names, notes))
+}

@@ -1,0 +1,98 @@
+//! The query engine of one analysis: its memory, its disk, what it knows and what it does not.
+
+use std::sync::Arc;
+
+use datafusion::{
+    common::config::{ConfigNonZeroUsize, ConfigOptions},
+    error::DataFusionError,
+    execution::{
+        SessionStateBuilder,
+        disk_manager::{DiskManagerBuilder, DiskManagerMode},
+        object_store::{DefaultObjectStoreRegistry, ObjectStoreRegistry, ObjectStoreUrl},
+        registry::FunctionRegistry,
+        runtime_env::RuntimeEnvBuilder,
+    },
+    prelude::{SessionConfig, SessionContext},
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::{Settings, guard, pool::Pool};
+use crate::{
+    error::{AnalysisError, Result},
+    sql::functions::{self, Allowance},
+};
+
+/// Operators work in steps of this many rows; what a step takes is not counted exactly.
+pub(super) const BATCH_ROWS: usize = 2048;
+
+/// What a sort sets aside for merging what it wrote to disk, as a share of the memory.
+const MERGE_SHARE: usize = 64;
+
+pub(super) struct Session {
+    context: SessionContext,
+    /// Files of operators; they go when the analysis does, in whichever way it ends.
+    _directory: TempDir,
+}
+
+impl Session {
+    pub(super) fn new(settings: &Settings, stop: CancellationToken) -> Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix("analysis-")
+            .tempdir_in(&settings.temporary)
+            .map_err(|error| AnalysisError::Internal(error.to_string()))?;
+        let context = context(settings, &directory, stop)?;
+        Ok(Self { context, _directory: directory })
+    }
+
+    pub(super) fn context(&self) -> &SessionContext {
+        &self.context
+    }
+}
+
+/// A context that can do nothing but query the tables it is given: it has no file formats, no
+/// table factories, no access to files and only the functions that are listed.
+fn context(
+    settings: &Settings,
+    directory: &TempDir,
+    stop: CancellationToken,
+) -> Result<SessionContext, DataFusionError> {
+    let disk = DiskManagerBuilder::default()
+        .with_mode(DiskManagerMode::Directories(vec![directory.path().to_owned()]))
+        .with_max_temp_directory_size(settings.disk_bytes);
+    let stores = DefaultObjectStoreRegistry::new();
+    stores.deregister_store(ObjectStoreUrl::local_filesystem().as_ref())?;
+    let runtime = RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(Pool::new(settings.memory_bytes)))
+        .with_disk_manager_builder(disk)
+        .with_object_store_registry(Arc::new(stores))
+        .build_arc()?;
+    let allowance = Arc::new(Allowance::new(settings.memory_bytes, stop.clone()));
+    let config = SessionConfig::from(options(settings)?).with_extension(allowance.clone());
+    let mut state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_expr_planners(functions::planners())
+        .with_scalar_functions(functions::scalar(&allowance))
+        .with_aggregate_functions(functions::aggregate())
+        .with_window_functions(functions::window())
+        .with_table_function_list(functions::table())
+        .with_physical_optimizer_rules(guard::rules(settings.memory_bytes, stop))
+        .build();
+    state.register_function_rewrite(functions::rewrite(&allowance))?;
+    Ok(SessionContext::new_with_state(state))
+}
+
+fn options(settings: &Settings) -> Result<ConfigOptions, DataFusionError> {
+    let mut options = ConfigOptions::new();
+    options.catalog.information_schema = false;
+    options.sql_parser.enable_ident_normalization = false;
+    let execution = &mut options.execution;
+    execution.target_partitions = settings.threads.max(1);
+    execution.planning_concurrency = 1;
+    execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS)?;
+    execution.enable_recursive_ctes = false;
+    execution.enforce_batch_size_in_joins = true;
+    execution.sort_spill_reservation_bytes = settings.memory_bytes / MERGE_SHARE;
+    Ok(options)
+}

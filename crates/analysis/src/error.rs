@@ -1,0 +1,126 @@
+//! Why there is no answer, in words for whoever asked.
+
+use std::{fmt::Display, time::Duration};
+
+use datafusion::error::DataFusionError;
+use narrows_model::nearest;
+use thiserror::Error;
+
+use crate::engine::explain;
+
+#[derive(Debug, Error)]
+pub enum AnalysisError {
+    /// The request cannot be understood or done: the parameter, and what is wrong with it.
+    #[error("{parameter}: {reason}")]
+    Parameter { parameter: String, reason: String },
+    /// The data cannot be read: which table, and what is wrong with it.
+    #[error("{table}: {reason}")]
+    Data { table: String, reason: String },
+    /// SQL that is not allowed here or has a mistake.
+    #[error("sql: {0}")]
+    Sql(String),
+    #[error(
+        "the analysis needs more than its memory limit of {} MB; use fewer columns or rows, \
+         or group by something with fewer values",
+        .0 >> 20
+    )]
+    Memory(usize),
+    #[error("the analysis needs more than {} MB of temporary disk space", .0 >> 20)]
+    Disk(u64),
+    #[error("the analysis took longer than {} s and was stopped", .0.as_secs_f64())]
+    Time(Duration),
+    #[error("the analysis was cancelled")]
+    Cancelled,
+    /// Nothing that the caller could mend.
+    #[error("the analysis failed: {0}")]
+    Internal(String),
+}
+
+pub(crate) type Result<T, E = AnalysisError> = std::result::Result<T, E>;
+
+impl AnalysisError {
+    pub(crate) fn parameter(parameter: impl Into<String>, reason: impl Display) -> Self {
+        Self::Parameter { parameter: parameter.into(), reason: reason.to_string() }
+    }
+
+    /// "no column 'setor'; did you mean sector? columns: …"
+    pub(crate) fn no_column<'a>(
+        parameter: impl Into<String>,
+        name: &str,
+        known: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Self {
+        let near = nearest(name, known.clone());
+        Self::parameter(parameter, format!("no column {name:?}{near}{}", available(known)))
+    }
+
+    /// Without the middle of what is very long: a name can be as long as a query.
+    pub(crate) fn shortened(mut self) -> Self {
+        let text = match &mut self {
+            Self::Parameter { reason, .. } | Self::Data { reason, .. } => reason,
+            Self::Sql(reason) | Self::Internal(reason) => reason,
+            _ => return self,
+        };
+        let ends = (text.char_indices().nth(MOST_CHARS), text.char_indices().nth_back(END_CHARS));
+        if let (Some((start, _)), Some((end, _))) = ends
+            && start < end
+        {
+            text.replace_range(start..end, " … ");
+        }
+        self
+    }
+
+    /// Whether something was asked for that cannot be had.
+    pub fn is_wrong_use(&self) -> bool {
+        matches!(self, Self::Parameter { .. } | Self::Sql(_))
+    }
+
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::Memory(_) | Self::Disk(_) | Self::Time(_))
+    }
+}
+
+/// How much of a long message is said, and how much of that is its end, where the advice is.
+const MOST_CHARS: usize = 1000;
+const END_CHARS: usize = 500;
+
+/// How many names a message lists.
+const MOST_NAMES: usize = 30;
+
+/// "; there are a, b, c"
+pub(crate) fn available<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    match names.len() {
+        0 => "; there are none".to_owned(),
+        count if count > MOST_NAMES => {
+            format!(
+                "; there are {} and {} more",
+                names[..MOST_NAMES].join(", "),
+                count - MOST_NAMES
+            )
+        }
+        _ => format!("; there are {}", names.join(", ")),
+    }
+}
+
+impl From<DataFusionError> for AnalysisError {
+    /// Limits have no values here; `engine`, which knows them, puts them in.
+    fn from(error: DataFusionError) -> Self {
+        explain(&error, Self::Internal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_an_end() {
+        let said = |text: String| AnalysisError::Sql(text).shortened().to_string();
+        assert_eq!(said("no column".to_owned()), "sql: no column");
+        let all = "ü".repeat(1400);
+        assert_eq!(said(all.clone()), format!("sql: {all}"));
+        let long = said(format!("no column {}; did you mean sector?", "ü".repeat(60_000)));
+        assert!(long.starts_with("sql: no column ü") && long.ends_with("; did you mean sector?"));
+        assert_eq!(long.chars().count(), "sql: ".len() + 1000 + " … ".chars().count() + 501);
+    }
+}

@@ -1,0 +1,82 @@
+//! What a load may use: memory of the pool, and time as long as somebody waits for it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+
+use super::flaw::{Flaw, Result};
+
+/// The memory of one table; shared by the threads that load it, and then kept with the table.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    reservation: MemoryReservation,
+    given_up: Arc<AtomicBool>,
+}
+
+impl Allowance {
+    pub(crate) fn new(table: &str, pool: &Arc<dyn MemoryPool>) -> Arc<Self> {
+        let reservation = MemoryConsumer::new(format!("table {table}")).register(pool);
+        Arc::new(Self { reservation, given_up: Arc::default() })
+    }
+
+    /// For what is needed only for a while: it is given back when this goes.
+    pub(super) fn beside(&self) -> Arc<Self> {
+        let reservation = self.reservation.new_empty();
+        Arc::new(Self { reservation, given_up: Arc::clone(&self.given_up) })
+    }
+
+    pub(super) fn take(&self, bytes: usize) -> Result<()> {
+        if self.given_up.load(Ordering::Relaxed) {
+            return Err(Flaw::GivenUp);
+        }
+        Ok(self.reservation.try_grow(bytes)?)
+    }
+
+    /// Exactly so much is held from now on.
+    pub(super) fn settle(&self, bytes: usize) -> Result<()> {
+        Ok(self.reservation.try_resize(bytes)?)
+    }
+}
+
+/// Ends the load when nobody waits for it any more.
+pub(super) struct GiveUp(pub(super) Arc<Allowance>);
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        self.0.given_up.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What one thread uses of an allowance. It asks for memory in large steps, so that it can be told
+/// of every value.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    allowance: Arc<Allowance>,
+    spent: usize,
+}
+
+const STEP: usize = 1 << 20;
+
+impl Budget {
+    pub(crate) fn new(allowance: &Arc<Allowance>) -> Self {
+        Self { allowance: Arc::clone(allowance), spent: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn spend(&mut self, bytes: usize) -> Result<()> {
+        self.spent = self.spent.saturating_add(bytes);
+        if self.spent < STEP { Ok(()) } else { self.ask() }
+    }
+
+    #[cold]
+    fn ask(&mut self) -> Result<()> {
+        self.allowance.take(std::mem::take(&mut self.spent))
+    }
+
+    pub(super) fn allowance(&self) -> &Arc<Allowance> {
+        &self.allowance
+    }
+}

@@ -1,0 +1,213 @@
+//! A file in blocks that end where a record ends, worked on by several threads.
+
+use std::{
+    borrow::Cow,
+    fs::File,
+    ops::Range,
+    os::unix::fs::FileExt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use super::{
+    allowance::Allowance,
+    flaw::{Flaw, Result},
+    task::Task,
+};
+
+/// Large enough to be worth a hand-over, small enough to share the work evenly.
+pub(super) const LARGEST_BLOCK: u64 = 4 << 20;
+
+/// Finds the end of the last whole record in bytes that begin with a record.
+pub(super) type LastEnd = fn(&[u8], u8) -> Option<usize>;
+
+/// An open file that is read from wherever one likes.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) file: Arc<File>,
+    pub(super) length: u64,
+}
+
+impl Source {
+    pub(super) fn new(file: File) -> Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Self { file: Arc::new(file), length })
+    }
+
+    /// Reads a range; less only if the file is shorter than it was.
+    pub(super) fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let size = usize::try_from(range.end.saturating_sub(range.start))
+            .map_err(|_| Flaw::data("the file is too large"))?;
+        let mut bytes = vec![0; size];
+        let mut filled = 0;
+        while filled < size {
+            match self.file.read_at(&mut bytes[filled..], range.start + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+
+    /// How many lines there are before an offset.
+    pub(super) fn lines_before(&self, offset: u64) -> Result<usize> {
+        let mut lines = 0;
+        let mut start = 0;
+        while start < offset {
+            let end = offset.min(start + LARGEST_BLOCK);
+            let bytes = self.read(start..end)?;
+            lines += bytes.iter().filter(|byte| **byte == b'\n').count();
+            start = end;
+        }
+        Ok(lines)
+    }
+}
+
+/// Goes through a file block by block.
+pub(super) struct Blocks {
+    source: Source,
+    position: u64,
+    index: usize,
+    /// What tells records apart, and which byte that depends on.
+    last_end: (LastEnd, u8),
+    size: u64,
+    allowance: Arc<Allowance>,
+}
+
+/// A part of a file that has only whole records.
+pub(super) struct Block {
+    pub(super) index: usize,
+    pub(super) offset: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Block {
+    pub(super) fn range(&self) -> Range<u64> {
+        self.offset..self.offset + self.bytes.len() as u64
+    }
+}
+
+impl Blocks {
+    pub(super) fn new(task: &Task, source: &Source, start: u64, last_end: (LastEnd, u8)) -> Self {
+        let (source, allowance) = (source.clone(), Arc::clone(&task.allowance));
+        Self { source, position: start, index: 0, last_end, size: task.block, allowance }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Block>> {
+        self.allowance.take(0)?;
+        let offset = self.position;
+        if offset >= self.source.length {
+            return Ok(None);
+        }
+        let mut size = self.size;
+        let bytes = loop {
+            let end = self.source.length.min(offset + size);
+            let mut bytes = self.source.read(offset..end)?;
+            if end == self.source.length {
+                break bytes;
+            }
+            let (last_end, byte) = self.last_end;
+            if let Some(end) = last_end(&bytes, byte) {
+                bytes.truncate(end);
+                break bytes;
+            }
+            // A record larger than a block.
+            self.allowance.take(size as usize)?;
+            size *= 2;
+        };
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.position = offset + bytes.len() as u64;
+        self.index += 1;
+        Ok(Some(Block { index: self.index - 1, offset, bytes }))
+    }
+
+    /// How many threads have something to do.
+    fn threads(&self, most: usize) -> usize {
+        let blocks = self.source.length.saturating_sub(self.position) / self.size + 1;
+        most.clamp(1, 64).min(usize::try_from(blocks).unwrap_or(usize::MAX))
+    }
+}
+
+/// Works on all blocks with several threads. The results are in the order of the blocks; if the
+/// work fails, it is with what is wrong first.
+pub(super) fn each_block<T: Send>(
+    blocks: Blocks,
+    threads: usize,
+    work: impl Fn(&Block) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let threads = blocks.threads(threads);
+    let blocks = Mutex::new(blocks);
+    let failed = AtomicBool::new(false);
+    let run = || {
+        let mut done = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let (index, result) = match next {
+                Ok(None) => break,
+                Ok(Some(block)) => (block.index, work(&block)),
+                Err(flaw) => (usize::MAX, Err(flaw)),
+            };
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            done.push((index, result));
+        }
+        done
+    };
+    let mut done = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let mut done = run();
+        for other in others {
+            match other.join() {
+                Ok(part) => done.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The text of a block, and whether bytes had to be replaced for it.
+pub(super) fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
+    match str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), false),
+        Err(_) => (String::from_utf8_lossy(bytes), true),
+    }
+}
+
+/// Says where in the file the flaw of a block is.
+pub(super) fn located(flaw: Flaw, text: &str, source: &Source, offset: u64) -> Flaw {
+    match flaw {
+        Flaw::At(..) => match source.lines_before(offset) {
+            Ok(lines) => flaw.located(text, lines),
+            Err(flaw) => flaw,
+        },
+        flaw => flaw,
+    }
+}
+
+pub(super) const REPLACED: &str = "bytes that are not UTF-8 were replaced";
+
+/// How many bytes at the beginning of a file only say that it is UTF-8.
+pub(super) fn byte_order_mark(bytes: &[u8]) -> Result<usize> {
+    match bytes {
+        [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..] => {
+            Err(Flaw::data("the file is UTF-16; it has to be UTF-8"))
+        }
+        [0xEF, 0xBB, 0xBF, ..] => Ok(3),
+        _ => Ok(0),
+    }
+}
+
+/// The end of the last line.
+pub(super) fn last_line_end(bytes: &[u8], _: u8) -> Option<usize> {
+    bytes.iter().rposition(|byte| *byte == b'\n').map(|newline| newline + 1)
+}

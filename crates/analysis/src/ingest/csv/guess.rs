@@ -1,0 +1,117 @@
+//! The type of a column of text.
+
+use crate::ingest::{
+    facts::{Type, count},
+    number::{self, Number, is_exact},
+};
+
+/// What the cells of a column can be read as.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guess {
+    ints: usize,
+    floats: usize,
+    bools: usize,
+    /// Texts that stand for "nothing".
+    missing: usize,
+    /// There are whole numbers that a float cannot hold.
+    inexact: bool,
+    /// There are whole numbers of more than 64 bits.
+    huge: bool,
+    /// There are texts that are nothing else.
+    other: bool,
+}
+
+impl Guess {
+    #[inline]
+    pub(super) fn see(&mut self, cell: &str) {
+        // One text that is nothing else makes all of them texts.
+        if self.other || cell.is_empty() {
+            return;
+        }
+        match number::parse(cell) {
+            Some(Number::Int(value)) => {
+                self.ints += 1;
+                self.inexact |= !is_exact(value);
+            }
+            Some(Number::Float(_)) => self.floats += 1,
+            Some(Number::Huge) => self.huge = true,
+            None => self.see_text(cell),
+        }
+    }
+
+    fn see_text(&mut self, cell: &str) {
+        if number::parse_bool(cell).is_some() {
+            self.bools += 1;
+        } else if cell.trim_ascii().is_empty() {
+        } else if number::is_missing(cell) {
+            self.missing += 1;
+        } else {
+            self.other = true;
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.ints += other.ints;
+        self.floats += other.floats;
+        self.bools += other.bools;
+        self.missing += other.missing;
+        self.inexact |= other.inexact;
+        self.huge |= other.huge;
+        self.other |= other.other;
+    }
+
+    /// The type that the column gets, and what was done to its values for it.
+    pub(super) fn decide(&self) -> (Type, Option<String>) {
+        let numbers = self.ints + self.floats > 0 || self.huge;
+        if self.other || numbers == (self.bools > 0) {
+            return (Type::Text, None);
+        }
+        let missing = || format!("{} read as missing", count(self.missing, "text"));
+        let missing = (self.missing > 0).then(missing);
+        if self.huge || (self.floats > 0 && self.inexact) {
+            let note = "numbers with too many digits: kept as text, to be exact";
+            (Type::Text, Some(note.to_owned()))
+        } else if self.floats > 0 {
+            (Type::Float, missing)
+        } else if self.ints > 0 {
+            (Type::Int, missing)
+        } else {
+            (Type::Bool, missing)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guess(cells: &[&str]) -> (Type, Option<String>) {
+        let mut guess = Guess::default();
+        cells.iter().for_each(|cell| guess.see(cell));
+        guess.decide()
+    }
+
+    #[test]
+    fn columns_get_the_narrowest_type() {
+        assert_eq!(guess(&["1", "-2", ""]), (Type::Int, None));
+        assert_eq!(guess(&["1", "2.5", " 3 "]), (Type::Float, None));
+        assert_eq!(guess(&["true", "FALSE", ""]), (Type::Bool, None));
+        assert_eq!(guess(&["true", "1"]), (Type::Text, None));
+        assert_eq!(guess(&["1", "x", "2"]), (Type::Text, None));
+        assert_eq!(guess(&["007", "8"]), (Type::Text, None));
+        assert_eq!(guess(&["2024-01-01"]), (Type::Text, None));
+        assert_eq!(guess(&["", " "]), (Type::Text, None));
+        assert_eq!(guess(&["N/A", "-"]), (Type::Text, None));
+        assert_eq!(guess(&["1", "N/A", "-"]), (Type::Int, Some("2 texts read as missing".into())));
+    }
+
+    #[test]
+    fn no_digit_is_lost() {
+        for cells in [&["18446744073709551616", "1"][..], &["9007199254740993", "0.5"]] {
+            let (kind, note) = guess(cells);
+            assert_eq!(kind, Type::Text);
+            assert!(note.is_some_and(|note| note.contains("exact")));
+        }
+        assert_eq!(guess(&["9007199254740993"]), (Type::Int, None));
+    }
+}

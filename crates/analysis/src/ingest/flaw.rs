@@ -1,0 +1,69 @@
+//! Why data does not become a table.
+
+use datafusion::error::DataFusionError;
+
+#[derive(Debug)]
+pub(crate) enum Flaw {
+    /// What is wrong with the data.
+    Data(String),
+    /// What is wrong at a byte of the text.
+    At(usize, String),
+    /// Objects that cannot be taken apart, by their dotted names: other values are among them.
+    /// It can be tried again with them kept as JSON text.
+    Mixed(Vec<String>),
+    /// The same for objects that have too many different keys.
+    Wide(Vec<String>),
+    /// The memory pool has no more, or the query engine failed.
+    Engine(Box<DataFusionError>),
+    /// Nobody waits for the table any more.
+    GivenUp,
+}
+
+pub(crate) type Result<T, E = Flaw> = std::result::Result<T, E>;
+
+impl Flaw {
+    pub(crate) fn data(reason: impl Into<String>) -> Self {
+        Self::Data(reason.into())
+    }
+
+    /// Says where in the text it is, which begins at a line of the whole.
+    pub(crate) fn located(self, text: &str, lines_before: usize) -> Self {
+        let Self::At(offset, reason) = self else { return self };
+        let before = &text.as_bytes()[..offset.min(text.len())];
+        let line = before.iter().filter(|byte| **byte == b'\n').count();
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let column = String::from_utf8_lossy(&before[start..]).chars().count();
+        Self::Data(format!("line {}, column {}: {reason}", lines_before + line + 1, column + 1))
+    }
+
+    /// A second look at the data found something else than the first.
+    pub(crate) fn changed() -> Self {
+        Self::data("the data has changed while it was read")
+    }
+
+    /// What is wrong with the data now was not wrong before.
+    pub(crate) fn on_second_look(self) -> Self {
+        match self {
+            Self::Engine(_) | Self::GivenUp => self,
+            _ => Self::changed(),
+        }
+    }
+}
+
+impl From<DataFusionError> for Flaw {
+    fn from(error: DataFusionError) -> Self {
+        Self::Engine(Box::new(error))
+    }
+}
+
+impl From<datafusion::arrow::error::ArrowError> for Flaw {
+    fn from(error: datafusion::arrow::error::ArrowError) -> Self {
+        DataFusionError::from(error).into()
+    }
+}
+
+impl From<std::io::Error> for Flaw {
+    fn from(error: std::io::Error) -> Self {
+        Self::Data(format!("the file cannot be read: {error}"))
+    }
+}

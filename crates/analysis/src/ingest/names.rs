@@ -1,0 +1,134 @@
+//! Names of columns, and notes about columns.
+
+use std::collections::HashSet;
+
+/// The most columns that notes are written about.
+const MOST_NOTES: usize = 10;
+
+/// What was done to the data that one might not expect.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    general: Vec<String>,
+    columns: Vec<String>,
+}
+
+impl Notes {
+    pub(super) fn general(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.general.contains(&note) {
+            self.general.push(note);
+        }
+    }
+
+    pub(super) fn column(&mut self, name: &str, note: String) {
+        self.columns.push(format!("{name}: {note}"));
+    }
+
+    /// One line each, and not too many.
+    pub(super) fn finish(mut self) -> Vec<String> {
+        let more = self.columns.len().saturating_sub(MOST_NOTES);
+        self.columns.truncate(MOST_NOTES);
+        self.general.append(&mut self.columns);
+        if more > 0 {
+            let columns = if more == 1 { "column" } else { "columns" };
+            self.general.push(format!("and {more} more {columns}"));
+        }
+        self.general
+    }
+}
+
+/// Makes names from a header differ, and gives a name to what has none.
+pub(super) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
+    let mut taken: HashSet<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+    let mut seen = HashSet::new();
+    let mut unnamed = 0;
+    let mut repeated = 0;
+    let named = names.into_iter().enumerate().map(|(place, name)| {
+        let name = name.trim().to_owned();
+        if name.is_empty() {
+            unnamed += 1;
+            distinct(format!("c{place}"), &mut taken)
+        } else if seen.insert(name.clone()) {
+            name
+        } else {
+            repeated += 1;
+            distinct(name, &mut taken)
+        }
+    });
+    let named = named.collect();
+    if unnamed > 0 {
+        notes.general(format!(
+            "{} without a name in the header: named by position (c0, c1, …)",
+            columns(unnamed)
+        ));
+    }
+    if repeated > 0 {
+        notes.general(format!(
+            "{} with a name that was there before in the header: numbered (_2, _3, …)",
+            columns(repeated)
+        ));
+    }
+    named
+}
+
+/// A name that is not taken yet: the wanted one, or else one with a number.
+pub(super) fn distinct(wanted: String, taken: &mut HashSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{wanted}_{number}"));
+    let mut names = std::iter::once(wanted.clone()).chain(numbered);
+    names.find(|name| taken.insert(name.clone())).unwrap_or(wanted)
+}
+
+fn columns(number: usize) -> String {
+    super::facts::count(number, "column")
+}
+
+/// The name of a column of a list of lists (`c0`, or `c0.x` for objects in it), as a header has it.
+pub(super) fn in_header(name: &str, header: &[String]) -> String {
+    let (place, rest) = match name.find('.') {
+        Some(dot) => name.split_at(dot),
+        None => (name, ""),
+    };
+    let place = place.strip_prefix('c').and_then(|place| place.parse::<usize>().ok());
+    match place.and_then(|place| header.get(place)) {
+        Some(named) => format!("{named}{rest}"),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_to_differ() {
+        let mut notes = Notes::default();
+        let names = ["a", "", "a", " b ", "a_2", "", "a", "c1"].map(str::to_owned).to_vec();
+        let expected = ["a", "c1_2", "a_3", "b", "a_2", "c5", "a_4", "c1"];
+        assert_eq!(unique(names, &mut notes), expected);
+        let notes = notes.finish();
+        assert_eq!(notes.len(), 2);
+        assert!(notes[0].starts_with("2 columns without a name"), "{notes:?}");
+        assert!(notes[1].starts_with("2 columns with a name that was there before"), "{notes:?}");
+    }
+
+    #[test]
+    fn notes_do_not_grow_without_end() {
+        let mut notes = Notes::default();
+        for column in 0..13 {
+            notes.column(&format!("c{column}"), "changed".to_owned());
+        }
+        let notes = notes.finish();
+        assert_eq!(notes.len(), 11);
+        assert_eq!(notes[0], "c0: changed");
+        assert_eq!(notes[10], "and 3 more columns");
+    }
+
+    #[test]
+    fn places_get_the_names_of_the_header() {
+        let header = ["id".to_owned(), "address".to_owned()];
+        assert_eq!(in_header("c1", &header), "address");
+        assert_eq!(in_header("c1.city", &header), "address.city");
+        assert_eq!(in_header("c2", &header), "c2");
+        assert_eq!(in_header("cost", &header), "cost");
+    }
+}

@@ -1,0 +1,182 @@
+//! Tables that can be queried.
+
+use std::{collections::HashSet, fmt::Debug, ops::Range, sync::Arc};
+
+use async_trait::async_trait;
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayData, RecordBatch},
+        datatypes::SchemaRef,
+    },
+    catalog::{ScanArgs, ScanResult, Session, TableProvider, streaming::StreamingTable},
+    datasource::MemTable,
+    error::Result as EngineResult,
+    logical_expr::{Expr, TableProviderFilterPushDown, TableType},
+    physical_plan::{ExecutionPlan, Statistics, streaming::PartitionStream},
+};
+
+use super::{
+    flaw::Result,
+    stream::FilePart,
+    task::{Made, MadeRows, Task},
+};
+
+/// A table that can only be read, with what has to live as long as it does.
+#[derive(Debug)]
+pub(super) struct Held<T, K> {
+    table: T,
+    /// The same rows as one stream, for plans that keep them in order.
+    in_order: Option<T>,
+    _keep: K,
+}
+
+impl<T, K> Held<T, K> {
+    /// A table that gives no more streams than a plan is for.
+    pub(super) fn new(table: T, keep: K) -> Arc<Self> {
+        Arc::new(Self { table, in_order: None, _keep: keep })
+    }
+
+    fn for_plan(&self, state: &dyn Session) -> &T {
+        let in_order = self.in_order.as_ref().filter(|_| state.config().target_partitions() == 1);
+        in_order.unwrap_or(&self.table)
+    }
+}
+
+#[async_trait]
+impl<T: TableProvider, K: Debug + Send + Sync + 'static> TableProvider for Held<T, K> {
+    fn schema(&self) -> SchemaRef {
+        self.table.schema()
+    }
+
+    fn table_type(&self) -> TableType {
+        self.table.table_type()
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        self.for_plan(state).scan(state, projection, filters, limit).await
+    }
+
+    async fn scan_with_args<'a>(
+        &self,
+        state: &dyn Session,
+        args: ScanArgs<'a>,
+    ) -> EngineResult<ScanResult> {
+        self.for_plan(state).scan_with_args(state, args).await
+    }
+
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> EngineResult<Vec<TableProviderFilterPushDown>> {
+        self.table.supports_filters_pushdown(filters)
+    }
+
+    fn statistics(&self) -> Option<Statistics> {
+        self.table.statistics()
+    }
+}
+
+/// Makes a table of what has been read.
+pub(super) fn provide(task: &Task, made: Made) -> Result<Arc<dyn TableProvider>> {
+    let schema = made.schema;
+    match made.rows {
+        MadeRows::Memory(batches) => in_memory(task, schema, batches),
+        MadeRows::File { source, ranges, parse } => {
+            task.allowance.settle(0)?;
+            let table = |ranges: Vec<Vec<Range<u64>>>| {
+                let part = |ranges| {
+                    let (source, parse) = (source.clone(), Arc::clone(&parse));
+                    let schema = Arc::clone(&schema);
+                    Arc::new(FilePart { schema, source, ranges, parse }) as Arc<dyn PartitionStream>
+                };
+                StreamingTable::try_new(Arc::clone(&schema), ranges.into_iter().map(part).collect())
+            };
+            let in_order = Some(table(vec![ranges.clone()])?);
+            let table = table(shared(ranges, task.threads, |range| range.end - range.start))?;
+            Ok(Arc::new(Held { table, in_order, _keep: () }))
+        }
+    }
+}
+
+/// A table in memory, which is reserved as long as the table is there.
+pub(super) fn in_memory(
+    task: &Task,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+) -> Result<Arc<dyn TableProvider>> {
+    task.allowance.settle(memory(&batches))?;
+    let pieces: Vec<RecordBatch> = batches.into_iter().flat_map(sliced).collect();
+    let rows: usize = pieces.iter().map(RecordBatch::num_rows).sum();
+    let parts = if rows <= FEW_ROWS { 1 } else { task.threads };
+    let in_order = Some(MemTable::try_new(Arc::clone(&schema), vec![pieces.clone()])?);
+    let parts = shared(pieces, parts, |batch| batch.num_rows() as u64);
+    let table = MemTable::try_new(schema, parts)?;
+    Ok(Arc::new(Held { table, in_order, _keep: Arc::clone(&task.allowance) }))
+}
+
+/// What batches hold, of which several may be parts of the same memory.
+fn memory(batches: &[RecordBatch]) -> usize {
+    let mut counted = HashSet::new();
+    let columns = batches.iter().flat_map(RecordBatch::columns);
+    columns.map(|column| uncounted(&column.to_data(), &mut counted)).sum()
+}
+
+fn uncounted(data: &ArrayData, counted: &mut HashSet<*const u8>) -> usize {
+    let nulls = data.nulls().map(|nulls| nulls.buffer());
+    let mut bytes = 0;
+    for buffer in data.buffers().iter().chain(nulls) {
+        if counted.insert(buffer.data_ptr().as_ptr().cast_const()) {
+            bytes += buffer.capacity();
+        }
+    }
+    bytes + data.child_data().iter().map(|child| uncounted(child, counted)).sum::<usize>()
+}
+
+/// Too few to be worked on by several threads.
+const FEW_ROWS: usize = 8192;
+
+/// Large batches cannot be shared evenly.
+const MOST_ROWS: usize = 1 << 16;
+
+fn sliced(batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
+    let rows = batch.num_rows();
+    (0..rows.max(1))
+        .step_by(MOST_ROWS)
+        .map(move |start| batch.slice(start, MOST_ROWS.min(rows - start)))
+}
+
+/// Shares items among several: each gets neighbours, and about as much as the others.
+fn shared<T>(items: Vec<T>, parts: usize, size: impl Fn(&T) -> u64) -> Vec<Vec<T>> {
+    let parts = parts.max(1);
+    let total: u64 = items.iter().map(&size).sum();
+    let mut shares: Vec<Vec<T>> = (0..parts).map(|_| Vec::new()).collect();
+    let mut before = 0;
+    for item in items {
+        let size = size(&item);
+        let middle = u128::from(before + size / 2) * parts as u128 / u128::from(total.max(1));
+        let share = usize::try_from(middle).unwrap_or(usize::MAX).min(parts - 1);
+        shares[share].push(item);
+        before += size;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_even_and_in_order() {
+        let shares = shared((0..10).collect(), 3, |_| 7);
+        assert_eq!(shares.concat(), (0..10).collect::<Vec<_>>());
+        assert!(shares.iter().all(|share| (3..=4).contains(&share.len())), "{shares:?}");
+        assert!(shared(Vec::<u8>::new(), 2, |_| 1).iter().all(Vec::is_empty));
+        assert_eq!(shared(vec![1], 2, |_| 0), [vec![1], vec![]]);
+    }
+}

@@ -1,0 +1,130 @@
+//! One load of a table, and the table that it makes.
+
+use std::{ops::Range, sync::Arc};
+
+use datafusion::{
+    arrow::{array::RecordBatch, datatypes::SchemaRef},
+    execution::memory_pool::MemoryLimit,
+    prelude::SessionContext,
+};
+
+use super::{
+    allowance::{Allowance, Budget},
+    blocks::{LARGEST_BLOCK, Source},
+    flaw::{Flaw, Result},
+    layout::{Layout, Summary, settle},
+    names::Notes,
+    rows::{Filled, Kept},
+};
+
+pub(super) struct Task {
+    pub(super) allowance: Arc<Allowance>,
+    pub(super) threads: usize,
+    /// Files of text up to this size are held in memory; larger ones are read for each query.
+    pub(super) most_in_memory: u64,
+    /// How much of a file is worked on at once; less if there is little memory.
+    pub(super) block: u64,
+}
+
+/// A table that has been read.
+pub(super) struct Made {
+    pub(super) schema: SchemaRef,
+    pub(super) rows: MadeRows,
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) enum MadeRows {
+    Memory(Vec<RecordBatch>),
+    /// They are read from the file whenever they are needed.
+    File {
+        source: Source,
+        ranges: Vec<Range<u64>>,
+        parse: Arc<Parse>,
+    },
+}
+
+/// Reads rows from a range of a file.
+pub(super) type Parse = dyn Fn(&[u8], Range<u64>, Budget) -> Result<Vec<RecordBatch>> + Send + Sync;
+
+impl Task {
+    pub(super) fn new(context: &SessionContext, table: &str) -> Self {
+        let pool = &context.runtime_env().memory_pool;
+        let most_in_memory = match pool.memory_limit() {
+            MemoryLimit::Finite(bytes) => bytes as u64 / 4,
+            MemoryLimit::Infinite | MemoryLimit::Unknown => u64::MAX,
+        };
+        let threads = context.copied_config().target_partitions();
+        let block = (most_in_memory / 16).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
+        Self { allowance: Allowance::new(table, pool), threads, most_in_memory, block }
+    }
+
+    pub(super) fn budget(&self) -> Budget {
+        Budget::new(&self.allowance)
+    }
+
+    /// For what does not stay in memory.
+    pub(super) fn brief_budget(&self) -> Budget {
+        Budget::new(&self.allowance.beside())
+    }
+
+    /// Reads nested data into memory. It is tried again as long as there are objects that turn out
+    /// not to come apart.
+    pub(super) fn in_memory(
+        &self,
+        read: impl Fn(&Arc<Kept>) -> Result<Vec<Filled>>,
+    ) -> Result<Made> {
+        self.retrying(|kept| {
+            let pieces = read(kept)?.into_iter().map(Piece::new).collect();
+            made_of(pieces, kept, Notes::default())
+        })
+    }
+
+    pub(super) fn retrying<T>(
+        &self,
+        mut attempt: impl FnMut(&Arc<Kept>) -> Result<T>,
+    ) -> Result<T> {
+        let mut kept = Arc::new(Kept::default());
+        for tries in 1.. {
+            self.allowance.settle(0)?;
+            let result = attempt(&kept);
+            let now = Arc::make_mut(&mut kept);
+            match result {
+                Err(Flaw::Mixed(names)) if !now.all => now.mixed.extend(names),
+                Err(Flaw::Wide(names)) if !now.all => now.wide.extend(names),
+                result => return result,
+            }
+            now.all = tries == MOST_TRIES;
+        }
+        Err(Flaw::changed())
+    }
+}
+
+const SMALLEST_BLOCK: u64 = 1 << 18;
+
+/// After so many attempts no object is taken apart any more.
+const MOST_TRIES: usize = 4;
+
+/// A part of a table: what is in it, and the values themselves if they are kept.
+pub(super) struct Piece {
+    pub(super) summary: Summary,
+    pub(super) filled: Option<Filled>,
+}
+
+impl Piece {
+    pub(super) fn new(filled: Filled) -> Self {
+        Self { summary: filled.summary(), filled: Some(filled) }
+    }
+}
+
+pub(super) fn layout_of(pieces: &mut [Piece], kept: &Kept, notes: &mut Notes) -> Result<Layout> {
+    let summaries: Vec<Summary> =
+        pieces.iter_mut().map(|piece| std::mem::take(&mut piece.summary)).collect();
+    settle(&summaries, kept, notes)
+}
+
+pub(super) fn made_of(mut pieces: Vec<Piece>, kept: &Kept, mut notes: Notes) -> Result<Made> {
+    let layout = layout_of(&mut pieces, kept, &mut notes)?;
+    let data = pieces.into_iter().skip(usize::from(layout.header)).filter_map(|piece| piece.filled);
+    let batches = data.map(|filled| filled.into_batch(&layout)).collect::<Result<_>>()?;
+    Ok(Made { schema: layout.schema, rows: MadeRows::Memory(batches), notes: notes.finish() })
+}

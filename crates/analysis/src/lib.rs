@@ -1,0 +1,22 @@
+//! Tables at native speed: analyses and read-only SQL over JSON, CSV, Parquet and Python values.
+//!
+//! A [`Request`] says what to do with tables, each of which is an [`Input`]; [`Analysis::run`] does
+//! it within its limits and gives an [`Answer`]. This crate knows no workspace, tools or clients.
+
+mod answer;
+mod engine;
+mod error;
+mod functions;
+mod ingest;
+mod marshal;
+mod ops;
+mod request;
+mod sql;
+mod stats;
+mod work;
+
+pub use answer::{Answer, Cost, Format, Kept, Table};
+pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
+pub use error::AnalysisError;
+pub use ingest::{FileFormat, Input};
+pub use request::{Kind, Output, Request};

@@ -1,0 +1,166 @@
+//! The expressions behind figures.
+
+use std::collections::HashMap;
+
+use datafusion::{
+    arrow::datatypes::DataType,
+    functions::expr_fn::coalesce,
+    functions_aggregate::expr_fn::{
+        array_agg, avg, count, count_distinct, first_value, last_value, max, min, stddev, sum,
+        var_sample,
+    },
+    logical_expr::{
+        Expr, ExprFunctionExt, ExprSchemable, SortExpr, cast, expr::NullTreatment, lit,
+    },
+    prelude::{DataFrame, ident},
+    scalar::ScalarValue,
+};
+
+use super::figures::{Figure, Function};
+use crate::{
+    error::Result,
+    functions::{Tallied, quantile, quantiles, tally},
+    ops::{columns, numbers::numeric, reading::Named},
+    work::Work,
+};
+
+/// The aggregates that figures are made of, each of which is computed once.
+pub(super) struct Aggregates<'f> {
+    work: &'f Work,
+    frame: &'f DataFrame,
+    /// The column with the number of the row, if there is one.
+    row: Option<&'f str>,
+    expressions: Vec<Expr>,
+    numbers: HashMap<String, Expr>,
+    /// The fractions at which quantiles of a column are wanted, and its place in `expressions`.
+    quantiles: Vec<(String, Expr, Vec<f64>, usize)>,
+}
+
+impl<'f> Aggregates<'f> {
+    pub(super) fn new(work: &'f Work, frame: &'f DataFrame, row: Option<&'f str>) -> Self {
+        Self {
+            work,
+            frame,
+            row,
+            expressions: Vec::new(),
+            numbers: HashMap::new(),
+            quantiles: Vec::new(),
+        }
+    }
+
+    /// A figure as an expression over the aggregates.
+    pub(super) async fn value(&mut self, figure: &Figure) -> Result<Expr> {
+        let Some(field) = &figure.field else {
+            return Ok(self.add(count(lit(1))));
+        };
+        self.work.column(self.frame, &field.path, &field.name)?;
+        let plain = columns::value(self.frame, &field.name);
+        Ok(match &figure.function {
+            Function::Count => self.add(count(plain)),
+            Function::CountDistinct => self.add(count_distinct(plain)),
+            Function::Min => self.add(min(plain)),
+            Function::Max => self.add(max(plain)),
+            Function::Sum => {
+                let number = self.number(field).await?;
+                self.sum(number)?
+            }
+            Function::Mean => {
+                let number = self.float(field).await?;
+                self.add(avg(number))
+            }
+            Function::Deviation => {
+                let number = self.float(field).await?;
+                self.add(stddev(number))
+            }
+            Function::Variance => {
+                let number = self.float(field).await?;
+                self.add(var_sample(number))
+            }
+            Function::First => {
+                let by_row = self.by_row();
+                self.add(without_nulls(first_value(plain, by_row))?)
+            }
+            Function::Last => {
+                let by_row = self.by_row();
+                self.add(without_nulls(last_value(plain, by_row))?)
+            }
+            Function::Quantile(fraction) => self.quantile(field, *fraction).await?,
+            Function::Mode => Tallied::Value.of(self.add(tally(plain, usize::MAX))),
+            Function::Collect | Function::Top(_) => {
+                let by_row = self.by_row();
+                let item = plain.get_type(self.frame.schema())?;
+                let list = self.add(array_agg(plain).order_by(by_row).build()?);
+                // No rows at all have an empty list.
+                let nothing = ScalarValue::List(ScalarValue::new_list_nullable(&[], &item));
+                coalesce(vec![list, lit(nothing)])
+            }
+        })
+    }
+
+    pub(super) fn into_expressions(mut self) -> Vec<Expr> {
+        for (_, number, fractions, index) in std::mem::take(&mut self.quantiles) {
+            self.expressions[index] = quantiles(number, &fractions).alias(hidden(index));
+        }
+        self.expressions
+    }
+
+    fn add(&mut self, aggregate: Expr) -> Expr {
+        let index = self.expressions.len();
+        self.expressions.push(aggregate.alias(hidden(index)));
+        ident(hidden(index))
+    }
+
+    async fn number(&mut self, field: &Named) -> Result<Expr> {
+        if let Some(known) = self.numbers.get(&field.name) {
+            return Ok(known.clone());
+        }
+        let number = numeric(self.work, self.frame, &field.path, &field.name).await?;
+        self.numbers.insert(field.name.clone(), number.clone());
+        Ok(number)
+    }
+
+    async fn float(&mut self, field: &Named) -> Result<Expr> {
+        Ok(cast(self.number(field).await?, DataType::Float64))
+    }
+
+    /// Whole numbers are added up in more bits than they have: a sum that does not fit is an
+    /// error, not another number.
+    fn sum(&mut self, number: Expr) -> Result<Expr> {
+        let data_type = number.get_type(self.frame.schema())?;
+        if !data_type.is_integer() {
+            return Ok(coalesce(vec![self.add(sum(number)), lit(0)]));
+        }
+        let wide = sum(cast(number, DataType::Decimal128(20, 0)));
+        Ok(cast(coalesce(vec![self.add(wide), lit(0)]), DataType::Int64))
+    }
+
+    fn by_row(&self) -> Vec<SortExpr> {
+        self.row.iter().map(|row| ident(*row).sort(true, false)).collect()
+    }
+
+    /// All quantiles of a column come from one copy of its values.
+    async fn quantile(&mut self, field: &Named, fraction: f64) -> Result<Expr> {
+        let number = self.float(field).await?;
+        let known = self.quantiles.iter().position(|(name, ..)| *name == field.name);
+        let known = known.unwrap_or_else(|| {
+            let index = self.expressions.len();
+            self.expressions.push(lit(0));
+            self.quantiles.push((field.name.clone(), number, Vec::new(), index));
+            self.quantiles.len() - 1
+        });
+        let (_, _, fractions, index) = &mut self.quantiles[known];
+        let place = fractions.iter().position(|known| *known == fraction).unwrap_or_else(|| {
+            fractions.push(fraction);
+            fractions.len() - 1
+        });
+        Ok(quantile(ident(hidden(*index)), place))
+    }
+}
+
+fn without_nulls(value: Expr) -> Result<Expr> {
+    Ok(value.null_treatment(NullTreatment::IgnoreNulls).build()?)
+}
+
+fn hidden(index: usize) -> String {
+    format!("__{index}")
+}

@@ -1,0 +1,227 @@
+//! Which figures are asked for.
+
+use narrows_model::nearest;
+use serde_json::Value;
+
+use crate::{
+    error::{AnalysisError, Result, available},
+    ops::reading::{self, Given, Named, one_or_more, pairs, short},
+};
+
+/// One figure of each group.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    pub(crate) path: String,
+    /// None counts rows.
+    pub(crate) field: Option<Named>,
+    pub(crate) function: Function,
+    /// The name of its column.
+    pub(crate) name: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Function {
+    Count,
+    CountDistinct,
+    Sum,
+    Mean,
+    Min,
+    Max,
+    Deviation,
+    Variance,
+    First,
+    Last,
+    /// A fraction from 0 to 1.
+    Quantile(f64),
+    Mode,
+    Collect,
+    Top(Top),
+}
+
+/// The rows of each group with the largest or smallest values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Top {
+    pub(crate) count: usize,
+    pub(crate) largest: bool,
+}
+
+impl Function {
+    /// Whether the order of rows matters.
+    pub(crate) fn is_ordered(&self) -> bool {
+        matches!(self, Self::First | Self::Last | Self::Collect | Self::Top(_))
+    }
+}
+
+const FUNCTIONS: &[(&str, Function)] = &[
+    ("count", Function::Count),
+    ("count_distinct", Function::CountDistinct),
+    ("sum", Function::Sum),
+    ("mean", Function::Mean),
+    ("median", Function::Quantile(0.5)),
+    ("min", Function::Min),
+    ("max", Function::Max),
+    ("std", Function::Deviation),
+    ("var", Function::Variance),
+    ("first", Function::First),
+    ("last", Function::Last),
+    ("mode", Function::Mode),
+    ("collect", Function::Collect),
+    ("distinct", Function::CountDistinct),
+    ("nunique", Function::CountDistinct),
+    ("avg", Function::Mean),
+    ("average", Function::Mean),
+    ("stddev", Function::Deviation),
+    ("variance", Function::Variance),
+    ("list", Function::Collect),
+    ("size", Function::Count),
+];
+
+/// Those with parameters of their own.
+const WITH_PARAMETERS: &[&str] = &["percentile", "quantile", "top", "bottom"];
+
+/// How many names of plain functions a message lists.
+const TOLD: usize = 13;
+
+const KNOWN: &[&str] =
+    &["field", "column", "function", "op", "func", "as", "alias", "name", "p", "q", "n", "by"];
+
+/// Reads `{"amount": "sum"}`, `{"amount": ["sum", "mean"]}`, `{"total": {"field": "amount",
+/// "function": "sum"}}` or a list of `{"field": "amount", "function": "sum", "as": "total"}`.
+pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
+    match value {
+        Value::Object(fields) if !is_figure(value) && !fields.is_empty() => {
+            let mut figures = Vec::new();
+            for (column, functions) in pairs(path, value)? {
+                if functions.get("field").or(functions.get("column")).is_some() {
+                    let mut figure = read_one(&column.path, functions, None)?;
+                    figure.name = column.name;
+                    figures.push(figure);
+                    continue;
+                }
+                for (path, function) in one_or_more(&column.path, functions) {
+                    figures.push(read_one(&path, function, Some(&column))?);
+                }
+            }
+            Ok(figures)
+        }
+        value => {
+            let figures = one_or_more(path, value);
+            figures.iter().map(|(path, value)| read_one(path, value, None)).collect()
+        }
+    }
+}
+
+/// Reads the function for a column that is given elsewhere.
+pub(crate) fn read_for(path: &str, function: &Value, column: &Named) -> Result<Figure> {
+    read_one(path, function, Some(column))
+}
+
+/// Whether an object is one figure, not columns with functions.
+fn is_figure(value: &Value) -> bool {
+    ["function", "op", "func"].iter().any(|name| value.get(name).is_some_and(Value::is_string))
+        && value
+            .as_object()
+            .is_some_and(|fields| fields.keys().all(|key| KNOWN.contains(&key.as_str())))
+}
+
+fn read_one(path: &str, value: &Value, column: Option<&Named>) -> Result<Figure> {
+    let every_row = |column: &Named| column.name == "*";
+    let (written, given) = match value {
+        Value::String(function) => (function.as_str(), None),
+        Value::Object(_) => {
+            let given = Given::object(path, value, KNOWN)?;
+            let function = given.text(&["function", "op", "func"])?;
+            (function.ok_or_else(|| given.missing(&["function"]))?, Some(given))
+        }
+        other => {
+            let reason = format!("must be a function or an object with one, not {}", short(other));
+            return Err(AnalysisError::parameter(path, reason));
+        }
+    };
+    let field = match &given {
+        Some(given) => given.name(&["field", "column"])?,
+        None => None,
+    };
+    let field = field.or_else(|| column.cloned()).filter(|column| !every_row(column));
+    let function = read_function(path, written, given.as_ref())?;
+    let by = given.as_ref().map(|given| given.name(&["by"])).transpose()?.flatten();
+    let field = if matches!(function, Function::Top(_)) { by.or(field) } else { field };
+    if field.is_none() && function != Function::Count {
+        let path = given.map_or(path.to_owned(), |given| given.path("field"));
+        return Err(AnalysisError::parameter(path, format!("{written} needs a field")));
+    }
+    let name = match given.as_ref().map(|given| given.text(&["as", "alias", "name"])).transpose()? {
+        Some(Some(name)) => name.to_owned(),
+        _ => default_name(field.as_ref(), written, &function),
+    };
+    Ok(Figure { path: path.to_owned(), field, function, name })
+}
+
+/// `amount_sum`, as the function was written.
+fn default_name(field: Option<&Named>, written: &str, function: &Function) -> String {
+    let written = match function {
+        Function::Quantile(fraction) if written.trim().to_lowercase() != "median" => {
+            percentile_name(*fraction)
+        }
+        _ => written.trim().to_lowercase(),
+    };
+    match field {
+        Some(field) => format!("{}_{written}", field.name),
+        None => written,
+    }
+}
+
+/// `p95` for 0.95.
+pub(crate) fn percentile_name(fraction: f64) -> String {
+    // 0.07 * 100 is not exactly 7.
+    let percent = (fraction * 100.0 * 1e9).round() / 1e9;
+    format!("p{percent}")
+}
+
+fn read_function(path: &str, written: &str, given: Option<&Given<'_>>) -> Result<Function> {
+    let plain = written.trim().to_lowercase().replace([' ', '-'], "_");
+    if let Some((_, function)) = FUNCTIONS.iter().find(|(name, _)| *name == plain) {
+        return Ok(function.clone());
+    }
+    if let Some(percent) = plain.strip_prefix('p').and_then(|rest| rest.parse::<f64>().ok()) {
+        return Ok(Function::Quantile(fraction(path, percent, 100.0)?));
+    }
+    let number = |names: &[&str]| -> Result<Option<(String, f64)>> {
+        let found = given.and_then(|given| given.value(names));
+        found.map(|(path, value)| Ok((path.clone(), reading::number(&path, value)?))).transpose()
+    };
+    let missing = |name: &str, example: &str| {
+        let reason = format!("{written} needs {name:?}, such as {example}");
+        AnalysisError::parameter(path, reason)
+    };
+    match plain.as_str() {
+        "quantile" => {
+            let (path, number) = number(&["q", "p"])?.ok_or_else(|| missing("q", "0.95"))?;
+            Ok(Function::Quantile(fraction(&path, number, 1.0)?))
+        }
+        "percentile" => {
+            let (path, number) = number(&["p", "q"])?.ok_or_else(|| missing("p", "95"))?;
+            // Nobody asks for less than the first percentile: 0.95 is the 95th.
+            let whole = if number > 0.0 && number < 1.0 { 1.0 } else { 100.0 };
+            Ok(Function::Quantile(fraction(&path, number, whole)?))
+        }
+        "top" | "bottom" => {
+            let count = given.map(|given| given.count(&["n"])).transpose()?.flatten();
+            Ok(Function::Top(Top { count: count.unwrap_or(1), largest: plain == "top" }))
+        }
+        _ => {
+            let told = FUNCTIONS[..TOLD].iter().map(|(name, _)| *name);
+            let told = told.chain(WITH_PARAMETERS.iter().copied());
+            let near = nearest(written, told.clone());
+            let reason = format!("no function {written:?}{near}{}", available(told));
+            Err(AnalysisError::parameter(path, reason))
+        }
+    }
+}
+
+fn fraction(path: &str, number: f64, whole: f64) -> Result<f64> {
+    if (0.0..=whole).contains(&number) {
+        return Ok(number / whole);
+    }
+    Err(AnalysisError::parameter(path, format!("must be from 0 to {whole}, not {number}")))
+}

@@ -1,0 +1,155 @@
+//! The analysis `aggregate`: figures of groups of rows.
+//!
+//! As in pandas, figures leave missing values out (`first` and `last` too), a group with none left
+//! has the sum 0, and a deviation needs two values. Unlike there, rows whose key is missing are a
+//! group of their own, which comes last.
+
+mod expressions;
+pub(crate) mod figures;
+mod top;
+
+use datafusion::{
+    logical_expr::Expr,
+    prelude::{DataFrame, ident},
+};
+use serde_json::{Map, Value};
+
+use self::{
+    expressions::Aggregates,
+    figures::{Figure, Function},
+};
+use super::{
+    columns,
+    conditions::{Logic, predicate},
+    order::Rows,
+    reading::{Given, Named},
+    sorting::{by_keys, page, sort_keys},
+};
+use crate::{
+    error::{AnalysisError, Result},
+    work::{Outcome, Work},
+};
+
+const KNOWN: &[&str] = &[
+    "group_by",
+    "aggregations",
+    "having",
+    "sort",
+    "sort_by",
+    "order_by",
+    "descending",
+    "ascending",
+    "limit",
+    "offset",
+];
+
+pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
+    let given = Given::parameters(parameters, KNOWN)?;
+    let keys = given.names(&["group_by"])?.unwrap_or_default();
+    let frame = work.main().await?;
+    columns::check(work, &frame, &keys)?;
+    let figures = match given.value(&["aggregations"]) {
+        Some((path, value)) => figures::read(&path, value)?,
+        None => default_figures(work, &frame, &keys),
+    };
+    let rows = match figures.iter().find(|figure| matches!(figure.function, Function::Top(_))) {
+        Some(top) if figures.len() == 1 => top::rows(work, frame, &keys, top)?,
+        Some(top) => {
+            let reason = "gives rows, not one value for each group: ask for it alone";
+            return Err(AnalysisError::parameter(&top.path, reason));
+        }
+        None => {
+            let needs_rows = figures.iter().any(|figure| figure.function.is_ordered());
+            let (frame, row) = match needs_rows {
+                true => with_rows(Rows::of(frame))?,
+                false => (frame, None),
+            };
+            let frame = grouped(work, frame, row.as_deref(), &keys, &figures).await?;
+            let sort = by_keys(&frame, &keys);
+            Rows::sorted(frame, sort)?
+        }
+    };
+    finish(work, rows, &given).await.map(Outcome::from)
+}
+
+/// A frame with the number of the row in a column.
+pub(crate) fn with_rows(rows: Rows) -> Result<(DataFrame, Option<String>)> {
+    let (rows, row) = rows.numbered()?;
+    Ok((rows.into_frame(), Some(row)))
+}
+
+/// The figures of each group, in columns after those of the keys. Where order matters to them,
+/// `row` is the column with the number of the row.
+pub(crate) async fn grouped(
+    work: &Work,
+    frame: DataFrame,
+    row: Option<&str>,
+    keys: &[Named],
+    figures: &[Figure],
+) -> Result<DataFrame> {
+    let key_names = keys.iter().map(|key| key.name.as_str());
+    let names = key_names.chain(figures.iter().map(|figure| figure.name.as_str()));
+    columns::check_unique("aggregations", names)?;
+    let mut aggregates = Aggregates::new(work, &frame, row);
+    let mut values: Vec<Expr> = keys.iter().map(|key| ident(&key.name)).collect();
+    for figure in figures {
+        values.push(aggregates.value(figure).await?.alias(&figure.name));
+    }
+    let groups = keys.iter().map(|key| columns::value(&frame, &key.name).alias(&key.name));
+    let groups: Vec<Expr> = groups.collect();
+    let aggregates = aggregates.into_expressions();
+    Ok(frame.aggregate(groups, aggregates)?.select(values)?)
+}
+
+async fn finish(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<DataFrame> {
+    if let Some((path, value)) = given.value(&["having"]) {
+        let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
+        rows = rows.filter(holds)?;
+    }
+    if let Some(keys) = sort_keys(work, &rows.table()?, given)? {
+        rows = rows.sort(keys)?;
+    }
+    if let Some((offset, limit)) = page(given)? {
+        rows = rows.page(offset, limit)?;
+    }
+    rows.finish()
+}
+
+/// How many columns have figures before a note says that nobody asked for them.
+const FEW_COLUMNS: usize = 5;
+
+/// What there is if nothing is asked for: how many rows, and the figures of all numbers.
+fn default_figures(work: &Work, frame: &DataFrame, keys: &[Named]) -> Vec<Figure> {
+    let is_key = |name: &str| keys.iter().any(|key| key.name == name);
+    let fields = frame.schema().fields().iter();
+    let numbers: Vec<&str> = fields
+        .filter(|field| field.data_type().is_numeric() && !is_key(field.name()))
+        .map(|field| field.name().as_str())
+        .collect();
+    if numbers.len() > FEW_COLUMNS {
+        work.note(format!(
+            "no aggregations were given: these are sum, mean, min and max of all {} columns with \
+             numbers",
+            numbers.len()
+        ));
+    }
+    let figure = |field: Option<&str>, name: String, function| Figure {
+        path: "aggregations".to_owned(),
+        field: field.map(|name| Named { path: "aggregations".to_owned(), name: name.to_owned() }),
+        function,
+        name,
+    };
+    let count = if is_key("count") { "row_count" } else { "count" };
+    let mut figures = vec![figure(None, count.to_owned(), Function::Count)];
+    for number in numbers {
+        for (suffix, function) in [
+            ("sum", Function::Sum),
+            ("mean", Function::Mean),
+            ("min", Function::Min),
+            ("max", Function::Max),
+        ] {
+            figures.push(figure(Some(number), format!("{number}_{suffix}"), function));
+        }
+    }
+    figures
+}

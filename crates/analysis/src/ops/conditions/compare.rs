@@ -1,0 +1,313 @@
+//! Comparisons of columns with values.
+
+use std::collections::{HashMap, HashSet};
+
+use datafusion::{
+    arrow::datatypes::DataType,
+    functions::expr_fn::{contains, ends_with, isnan, lower, starts_with},
+    functions_aggregate::expr_fn::{count, sum},
+    functions_nested::expr_fn::array_has,
+    logical_expr::{self, Expr, binary_expr, cast, in_list, lit},
+    prelude::{DataFrame, ident},
+};
+use regex::Regex;
+use serde_json::Value;
+
+use super::{
+    Comparison, Operator,
+    literal::{Nature, literal, plain_text},
+};
+use crate::{
+    error::{AnalysisError, Result},
+    functions::{json_has, json_is_list},
+    ops::{
+        columns,
+        numbers::{is_text, note_text, plain_type, read_number},
+        reading::{short, wrong},
+    },
+    work::Work,
+};
+
+/// The columns that conditions are about.
+pub(super) struct Columns<'f> {
+    frame: &'f DataFrame,
+    /// Those whose values are all lists, kept as JSON text.
+    lists: HashSet<String>,
+}
+
+/// What has to be known of a column before it is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Question {
+    IsList,
+    IsNumber,
+}
+
+impl<'f> Columns<'f> {
+    /// Looks at the values where the meaning of a comparison depends on them, in one pass.
+    pub(super) async fn look_at(
+        work: &Work,
+        frame: &'f DataFrame,
+        comparisons: &[&Comparison],
+    ) -> Result<Self> {
+        let mut questions: HashMap<(&str, Question), usize> = HashMap::new();
+        for comparison in comparisons {
+            let field = &comparison.field;
+            work.column(frame, &field.path, &field.name)?;
+            let data_type = columns::data_type(frame, &field.name);
+            if let Some(question) = comparison.question(&data_type) {
+                let next = questions.len();
+                questions.entry((&field.name, question)).or_insert(next);
+            }
+        }
+        let mut asked: Vec<((&str, Question), usize)> = questions.into_iter().collect();
+        asked.sort_by_key(|(_, index)| *index);
+        let mut known = Self { frame, lists: HashSet::new() };
+        if asked.is_empty() {
+            return Ok(known);
+        }
+        let figures = asked.iter().flat_map(|((name, question), _)| {
+            let column = ident(*name);
+            let fits = match question {
+                Question::IsList => {
+                    let is_list = json_is_list(column.clone());
+                    sum(cast(is_list, DataType::Int64))
+                }
+                Question::IsNumber => count(read_number(column.clone())),
+            };
+            [count(column), fits]
+        });
+        let figures = columns::figures(work, frame.clone(), figures.collect()).await?;
+        for (((name, question), _), figures) in asked.iter().zip(figures.chunks(2)) {
+            let (given, fits) = (figures[0], figures[1]);
+            match question {
+                Question::IsList if given > 0 && given == fits => {
+                    known.lists.insert((*name).to_owned());
+                }
+                Question::IsList => {}
+                Question::IsNumber => note_text(work, name, given, given - fits),
+            }
+        }
+        Ok(known)
+    }
+
+    pub(super) fn compare(&self, comparison: &Comparison) -> Result<Expr> {
+        let data_type = columns::data_type(self.frame, &comparison.field.name);
+        let subject = Subject { comparison, data_type, is_list: self.is_list(comparison) };
+        subject.expression()
+    }
+
+    fn is_list(&self, comparison: &Comparison) -> bool {
+        self.lists.contains(&comparison.field.name)
+    }
+}
+
+impl Comparison {
+    fn question(&self, data_type: &DataType) -> Option<Question> {
+        if !is_text(data_type) {
+            return None;
+        }
+        match self.operator {
+            Operator::Contains => Some(Question::IsList),
+            Operator::StartsWith | Operator::EndsWith | Operator::Matches => None,
+            Operator::IsNull | Operator::IsNotNull => None,
+            _ => {
+                let nature = Nature::of(data_type, &self.values());
+                (nature == Some(Nature::NumberInText)).then_some(Question::IsNumber)
+            }
+        }
+    }
+
+    /// The values that are compared with; null is compared in another way.
+    fn values(&self) -> Vec<&Value> {
+        let values = match &self.value {
+            Value::Array(values) => values.iter().collect(),
+            one => vec![one],
+        };
+        values.into_iter().filter(|value| !value.is_null()).collect()
+    }
+}
+
+/// A comparison and the column that it is about.
+struct Subject<'c> {
+    comparison: &'c Comparison,
+    data_type: DataType,
+    is_list: bool,
+}
+
+impl Subject<'_> {
+    fn expression(&self) -> Result<Expr> {
+        match self.comparison.operator {
+            Operator::Equal => self.equal(),
+            Operator::NotEqual => Ok(self.equal()?.is_not_true()),
+            Operator::Greater => Ok(self.not_nan(self.ordered(logical_expr::Operator::Gt)?)),
+            Operator::GreaterOrEqual => {
+                Ok(self.not_nan(self.ordered(logical_expr::Operator::GtEq)?))
+            }
+            Operator::Less => self.ordered(logical_expr::Operator::Lt),
+            Operator::LessOrEqual => self.ordered(logical_expr::Operator::LtEq),
+            Operator::In => self.is_in(),
+            Operator::NotIn => Ok(self.is_in()?.is_not_true()),
+            Operator::Between => self.between(),
+            Operator::Contains => self.contains(),
+            Operator::StartsWith => Ok(starts_with(self.text(), lit(self.part()?))),
+            Operator::EndsWith => Ok(ends_with(self.text(), lit(self.part()?))),
+            Operator::Matches => self.matches(),
+            Operator::IsNull | Operator::IsNotNull => self.nothing(),
+        }
+    }
+
+    fn column(&self) -> Expr {
+        ident(&self.comparison.field.name)
+    }
+
+    fn is_float(&self) -> bool {
+        self.data_type.is_floating()
+    }
+
+    /// NaN is larger than every number for the query engine.
+    fn not_nan(&self, condition: Expr) -> Expr {
+        if self.is_float() { condition.and(isnan(self.column()).is_not_true()) } else { condition }
+    }
+
+    fn is_missing(&self) -> Expr {
+        let is_null = self.column().is_null();
+        if self.is_float() { is_null.or(isnan(self.column())) } else { is_null }
+    }
+
+    fn nature(&self) -> Result<Nature> {
+        Nature::of(&self.data_type, &self.comparison.values()).ok_or_else(|| {
+            let name = &self.comparison.field.name;
+            let reason =
+                format!("column {name:?} holds {}, which has no such operator", self.data_type);
+            AnalysisError::parameter(&self.comparison.field.path, reason)
+        })
+    }
+
+    /// The column as what it is compared as.
+    fn side(&self, nature: Nature) -> Expr {
+        match nature {
+            Nature::NumberInText => read_number(self.column()),
+            Nature::Text if self.comparison.ignore_case => lower(self.column()),
+            _ => self.column(),
+        }
+    }
+
+    fn literal(&self, path: &str, nature: Nature, value: &Value) -> Result<Expr> {
+        let name = &self.comparison.field.name;
+        let lowered = match value {
+            Value::String(text) if nature == Nature::Text && self.comparison.ignore_case => {
+                &Value::String(text.to_lowercase())
+            }
+            other => other,
+        };
+        literal(path, name, nature, plain_type(&self.data_type), lowered)
+    }
+
+    fn equal(&self) -> Result<Expr> {
+        let Comparison { path, value, .. } = self.comparison;
+        if value.is_null() {
+            return Ok(self.is_missing());
+        }
+        let nature = self.nature()?;
+        Ok(self.side(nature).eq(self.literal(path, nature, value)?))
+    }
+
+    fn ordered(&self, operator: logical_expr::Operator) -> Result<Expr> {
+        let Comparison { path, value, .. } = self.comparison;
+        let nature = self.nature()?;
+        Ok(binary_expr(self.side(nature), operator, self.literal(path, nature, value)?))
+    }
+
+    fn is_in(&self) -> Result<Expr> {
+        let Comparison { path, value, .. } = self.comparison;
+        let Value::Array(values) = value else { return Err(wrong(path, "a list", value)) };
+        let nature = self.nature()?;
+        let literals = values.iter().enumerate().filter(|(_, value)| !value.is_null());
+        let literals: Vec<Expr> = literals
+            .map(|(index, value)| self.literal(&format!("{path}[{index}]"), nature, value))
+            .collect::<Result<_>>()?;
+        let has_null = values.iter().any(Value::is_null);
+        Ok(match (literals.is_empty(), has_null) {
+            (true, true) => self.is_missing(),
+            (true, false) => lit(false),
+            (false, true) => in_list(self.side(nature), literals, false).or(self.is_missing()),
+            (false, false) => in_list(self.side(nature), literals, false),
+        })
+    }
+
+    fn between(&self) -> Result<Expr> {
+        let Comparison { path, value, .. } = self.comparison;
+        let Some([low, high]) = value.as_array().map(Vec::as_slice) else {
+            return Err(wrong(path, "a list of the lowest and the highest value", value));
+        };
+        let nature = self.nature()?;
+        let low = self.literal(&format!("{path}[0]"), nature, low)?;
+        let high = self.literal(&format!("{path}[1]"), nature, high)?;
+        Ok(self.side(nature).between(low, high))
+    }
+
+    /// Any column as text.
+    fn text(&self) -> Expr {
+        let column = match self.data_type.is_string() {
+            true => self.column(),
+            false => cast(self.column(), DataType::Utf8),
+        };
+        if self.comparison.ignore_case { lower(column) } else { column }
+    }
+
+    fn part(&self) -> Result<String> {
+        let Comparison { path, value, ignore_case, .. } = self.comparison;
+        let part = plain_text(value).ok_or_else(|| wrong(path, "a text", value))?;
+        Ok(if *ignore_case { part.to_lowercase() } else { part })
+    }
+
+    /// A list has a value; a text has another text in it.
+    fn contains(&self) -> Result<Expr> {
+        let Comparison { path, value, ignore_case, .. } = self.comparison;
+        match plain_type(&self.data_type) {
+            DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+                let nature = Nature::of(item.data_type(), &[value]);
+                let nature = nature.ok_or_else(|| {
+                    let reason =
+                        format!("the lists hold {}, not {}", item.data_type(), short(value));
+                    AnalysisError::parameter(path, reason)
+                })?;
+                let name = &self.comparison.field.name;
+                let wanted = literal(path, name, nature, item.data_type(), value)?;
+                Ok(array_has(self.column(), cast(wanted, item.data_type().clone())))
+            }
+            _ if self.is_list => Ok(json_has(self.column(), value, *ignore_case)),
+            _ => Ok(contains(self.text(), lit(self.part()?))),
+        }
+    }
+
+    fn matches(&self) -> Result<Expr> {
+        let Comparison { path, value, ignore_case, .. } = self.comparison;
+        let pattern = value.as_str().ok_or_else(|| wrong(path, "a regular expression", value))?;
+        if let Err(error) = Regex::new(pattern) {
+            let reason = format!("{pattern:?} is no regular expression: {error}");
+            return Err(AnalysisError::parameter(path, reason));
+        }
+        let operator = match ignore_case {
+            true => logical_expr::Operator::RegexIMatch,
+            false => logical_expr::Operator::RegexMatch,
+        };
+        let text = match self.data_type.is_string() {
+            true => self.column(),
+            false => cast(self.column(), DataType::Utf8),
+        };
+        Ok(binary_expr(text, operator, lit(pattern)))
+    }
+
+    /// `"value": false` is the opposite.
+    fn nothing(&self) -> Result<Expr> {
+        let Comparison { path, value, operator, .. } = self.comparison;
+        let asked = match value {
+            Value::Null | Value::Bool(true) => true,
+            Value::Bool(false) => false,
+            other => return Err(wrong(path, "true, false or nothing", other)),
+        };
+        let wants_missing = (*operator == Operator::IsNull) == asked;
+        Ok(if wants_missing { self.is_missing() } else { self.is_missing().is_not_true() })
+    }
+}

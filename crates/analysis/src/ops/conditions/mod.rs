@@ -1,0 +1,274 @@
+//! Conditions on rows, as `filter`, `having` and a step of `transform` take them.
+//!
+//! A condition holds for a row or it does not: a missing value fails every comparison except `!=`
+//! and `not_in`, and `not` is the plain opposite. That is what pandas does; SQL differs under `not`.
+
+mod compare;
+pub(crate) mod literal;
+
+use datafusion::{
+    logical_expr::{Expr, lit},
+    prelude::DataFrame,
+};
+use narrows_model::nearest;
+use serde_json::Value;
+
+use super::reading::{self, Given, Named, one_or_more, short, wrong};
+use crate::{
+    error::{AnalysisError, Result, available},
+    work::Work,
+};
+
+/// Reads conditions: a list, one condition or a group. No conditions hold for every row.
+pub(crate) async fn predicate(
+    work: &Work,
+    frame: &DataFrame,
+    path: &str,
+    value: &Value,
+    logic: Logic,
+) -> Result<Expr> {
+    if matches!(value, Value::Array(list) if list.is_empty()) {
+        return Ok(lit(true));
+    }
+    let conditions = match value {
+        Value::Array(_) => Condition::group(path, value, logic, 0)?,
+        one => Condition::read(path, one, 0)?,
+    };
+    let comparisons = conditions.comparisons();
+    if comparisons.len() > MOST {
+        let reason = format!("there are more than {MOST} conditions; many values are for \"in\"");
+        return Err(AnalysisError::parameter(path, reason));
+    }
+    let columns = compare::Columns::look_at(work, frame, &comparisons).await?;
+    conditions.expression(&columns)
+}
+
+/// Whether all or any of several conditions must hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Logic {
+    #[default]
+    And,
+    Or,
+}
+
+const LOGIC: &[(&str, Logic)] =
+    &[("and", Logic::And), ("or", Logic::Or), ("all", Logic::And), ("any", Logic::Or)];
+
+impl Logic {
+    pub(crate) fn of(given: &Given<'_>) -> Result<Self> {
+        Ok(given.choice(&["logic"], LOGIC)?.unwrap_or_default())
+    }
+}
+
+#[derive(Debug)]
+enum Condition {
+    Group(Logic, Vec<Self>),
+    Not(Box<Self>),
+    Comparison(Comparison),
+}
+
+#[derive(Debug)]
+struct Comparison {
+    path: String,
+    field: Named,
+    operator: Operator,
+    value: Value,
+    ignore_case: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    In,
+    NotIn,
+    Contains,
+    StartsWith,
+    EndsWith,
+    Matches,
+    IsNull,
+    IsNotNull,
+    Between,
+}
+
+/// The names that are told come first.
+const OPERATORS: &[(&str, Operator)] = &[
+    ("==", Operator::Equal),
+    ("!=", Operator::NotEqual),
+    (">", Operator::Greater),
+    (">=", Operator::GreaterOrEqual),
+    ("<", Operator::Less),
+    ("<=", Operator::LessOrEqual),
+    ("in", Operator::In),
+    ("not_in", Operator::NotIn),
+    ("contains", Operator::Contains),
+    ("starts_with", Operator::StartsWith),
+    ("ends_with", Operator::EndsWith),
+    ("matches", Operator::Matches),
+    ("is_null", Operator::IsNull),
+    ("is_not_null", Operator::IsNotNull),
+    ("between", Operator::Between),
+    ("=", Operator::Equal),
+    ("eq", Operator::Equal),
+    ("equals", Operator::Equal),
+    ("<>", Operator::NotEqual),
+    ("ne", Operator::NotEqual),
+    ("neq", Operator::NotEqual),
+    ("not_equals", Operator::NotEqual),
+    ("gt", Operator::Greater),
+    ("gte", Operator::GreaterOrEqual),
+    ("ge", Operator::GreaterOrEqual),
+    ("lt", Operator::Less),
+    ("lte", Operator::LessOrEqual),
+    ("le", Operator::LessOrEqual),
+    ("startswith", Operator::StartsWith),
+    ("endswith", Operator::EndsWith),
+    ("regex", Operator::Matches),
+    ("isnull", Operator::IsNull),
+    ("notnull", Operator::IsNotNull),
+    ("not_null", Operator::IsNotNull),
+];
+
+/// How many of them a message lists.
+const TOLD_OPERATORS: usize = 15;
+
+impl Operator {
+    fn read(path: &str, given: &str) -> Result<Self> {
+        let plain = given.trim().to_lowercase().replace([' ', '-'], "_");
+        let found = OPERATORS.iter().find(|(name, _)| *name == plain);
+        found.map(|(_, operator)| *operator).ok_or_else(|| {
+            let told = OPERATORS[..TOLD_OPERATORS].iter().map(|(name, _)| *name);
+            let near = nearest(given, told.clone());
+            let reason = format!("no operator {given:?}{near}{}", available(told));
+            AnalysisError::parameter(path, reason)
+        })
+    }
+
+    fn takes_value(self) -> bool {
+        !matches!(self, Self::IsNull | Self::IsNotNull)
+    }
+}
+
+/// Against groups within groups without end.
+const DEEPEST: usize = 32;
+
+/// The query engine makes one deep expression of all conditions, for which a stack has to do.
+const MOST: usize = 500;
+
+impl Condition {
+    fn read(path: &str, value: &Value, depth: usize) -> Result<Self> {
+        if depth > DEEPEST {
+            let reason = format!("conditions are more than {DEEPEST} groups deep");
+            return Err(AnalysisError::parameter(path, reason));
+        }
+        let fields = match value {
+            Value::Array(_) => return Self::group(path, value, Logic::And, depth),
+            Value::Object(fields) => fields,
+            other => return Err(wrong(path, "a condition or a list of conditions", other)),
+        };
+        if let Some(conditions) = fields.get("conditions") {
+            let given = Given::object(path, value, &["logic", "conditions"])?;
+            let logic = Logic::of(&given)?;
+            return Self::group(&given.path("conditions"), conditions, logic, depth + 1);
+        }
+        let group = fields.iter().next().filter(|_| fields.len() == 1);
+        let group = group.map(|(name, inner)| (name, name.to_lowercase(), inner));
+        match group.as_ref().map(|(name, plain, inner)| (name, plain.as_str(), inner)) {
+            Some((name, "not", inner)) => {
+                let inner = Self::read(&format!("{path}.{name}"), inner, depth + 1)?;
+                Ok(Self::Not(Box::new(inner)))
+            }
+            Some((name, "and" | "or" | "all" | "any", inner)) => {
+                let path = format!("{path}.{name}");
+                let logic = reading::choice(&path, name, LOGIC)?;
+                Self::group(&path, inner, logic, depth + 1)
+            }
+            _ => Comparison::read(path, value).map(Self::Comparison),
+        }
+    }
+
+    fn group(path: &str, value: &Value, logic: Logic, depth: usize) -> Result<Self> {
+        let conditions = one_or_more(path, value);
+        if conditions.is_empty() {
+            return Err(AnalysisError::parameter(path, "has no conditions in it"));
+        }
+        let conditions = conditions.iter().map(|(path, value)| Self::read(path, value, depth + 1));
+        Ok(Self::Group(logic, conditions.collect::<Result<_>>()?))
+    }
+
+    fn comparisons(&self) -> Vec<&Comparison> {
+        match self {
+            Self::Group(_, conditions) => {
+                conditions.iter().flat_map(|condition| condition.comparisons()).collect()
+            }
+            Self::Not(condition) => condition.comparisons(),
+            Self::Comparison(comparison) => vec![comparison],
+        }
+    }
+
+    fn expression(&self, columns: &compare::Columns<'_>) -> Result<Expr> {
+        match self {
+            Self::Group(logic, conditions) => {
+                let conditions = conditions.iter().map(|condition| condition.expression(columns));
+                Ok(joined(conditions.collect::<Result<_>>()?, *logic))
+            }
+            Self::Not(condition) => Ok(condition.expression(columns)?.is_not_true()),
+            Self::Comparison(comparison) => columns.compare(comparison),
+        }
+    }
+}
+
+/// A tree that is as flat as can be: a long list must not become a deep expression.
+fn joined(mut conditions: Vec<Expr>, logic: Logic) -> Expr {
+    let join = match logic {
+        Logic::And => Expr::and,
+        Logic::Or => Expr::or,
+    };
+    while conditions.len() > 1 {
+        let mut rest = conditions.into_iter();
+        let mut next = Vec::with_capacity(rest.len().div_ceil(2));
+        while let Some(first) = rest.next() {
+            next.push(match rest.next() {
+                Some(second) => join(first, second),
+                None => first,
+            });
+        }
+        conditions = next;
+    }
+    conditions.pop().unwrap_or(lit(true))
+}
+
+impl Comparison {
+    fn read(path: &str, value: &Value) -> Result<Self> {
+        let known = ["field", "column", "operator", "op", "value", "values", "case_sensitive"];
+        if value.get("field").or(value.get("column")).is_none() {
+            let reason = format!(
+                "must have \"field\", \"operator\" and \"value\", or be a group \
+                 {{\"and\": […]}}, {{\"or\": […]}} or {{\"not\": …}}, not {}",
+                short(value)
+            );
+            return Err(AnalysisError::parameter(path, reason));
+        }
+        let given = Given::object(path, value, &known)?;
+        let field = given.required_name(&["field", "column"])?;
+        let operator = given.required_name(&["operator", "op"])?;
+        let operator = Operator::read(&operator.path, &operator.name)?;
+        // Here null is a value as any other.
+        let value = value.get("value").or(value.get("values"));
+        if value.is_none() && operator.takes_value() {
+            return Err(given.missing(&["value"]));
+        }
+        let ignore_case = !given.flag(&["case_sensitive"])?.unwrap_or(true);
+        Ok(Self {
+            path: given.path("value"),
+            field,
+            operator,
+            value: value.cloned().unwrap_or_default(),
+            ignore_case,
+        })
+    }
+}

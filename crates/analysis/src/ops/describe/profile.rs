@@ -1,0 +1,328 @@
+//! The figures of columns.
+
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray, RecordBatch},
+        compute::cast as cast_array,
+        datatypes::{DataType, Float64Type, Int64Type},
+    },
+    functions::expr_fn::character_length,
+    functions_aggregate::expr_fn::{
+        approx_distinct, approx_percentile_cont, avg, count, max, min, stddev,
+    },
+    logical_expr::{Expr, ExprSchemable, cast, lit},
+    prelude::{DataFrame, ident},
+};
+
+use crate::{
+    error::Result,
+    functions::{Tallied, bits, distribution, quantile, tally},
+    ops::{
+        columns,
+        numbers::{is_text, plain_type},
+    },
+    work::Work,
+};
+
+/// What is known of a column.
+#[derive(Debug, Default)]
+pub(super) struct Profile {
+    pub(super) name: String,
+    pub(super) kind: String,
+    /// Lists and objects are only counted.
+    is_nested: bool,
+    /// Whether there were too many values to count.
+    pub(super) is_estimated: bool,
+    pub(super) count: i64,
+    pub(super) nulls: i64,
+    pub(super) distinct: Option<i64>,
+    pub(super) numbers: Numbers,
+    pub(super) min_text: Option<String>,
+    pub(super) max_text: Option<String>,
+    pub(super) shortest: Option<i64>,
+    pub(super) longest: Option<i64>,
+    pub(super) top: Option<String>,
+    pub(super) top_count: Option<i64>,
+    pub(super) samples: Vec<String>,
+}
+
+/// What only numbers have.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    pub(super) min: Option<f64>,
+    pub(super) max: Option<f64>,
+    pub(super) mean: Option<f64>,
+    pub(super) std: Option<f64>,
+    pub(super) quartiles: [Option<f64>; 3],
+}
+
+const QUARTILES: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// One look at some columns.
+pub(super) struct Pass {
+    pub(super) rows: usize,
+    /// What counting the values of a column may take.
+    pub(super) most_bytes: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nature {
+    Number,
+    Text,
+    /// What has an order and can be counted.
+    Plain,
+    Nested,
+}
+
+impl Nature {
+    fn of(data_type: &DataType) -> Self {
+        match plain_type(data_type) {
+            text if is_text(text) => Self::Text,
+            number if number.is_numeric() => Self::Number,
+            DataType::Boolean => Self::Plain,
+            time if time.is_temporal() => Self::Plain,
+            _ => Self::Nested,
+        }
+    }
+}
+
+impl Pass {
+    pub(super) async fn run(
+        &self,
+        work: &Work,
+        frame: &DataFrame,
+        names: &[String],
+    ) -> Result<Vec<Profile>> {
+        let exact = Figures::of(work, frame, names, |column, name| self.add(column, frame, name));
+        let exact = exact.await?;
+        let profile = |(index, name): (usize, &String)| {
+            self.profile(name, &columns::data_type(frame, name), &exact.of(index))
+        };
+        let mut profiles: Vec<Profile> = names.iter().enumerate().map(profile).collect();
+        let has_too_many = |profile: &Profile| profile.distinct.is_none() && !profile.is_nested;
+        let (places, names): (Vec<usize>, Vec<String>) = profiles
+            .iter()
+            .enumerate()
+            .filter(|(_, profile)| has_too_many(profile))
+            .map(|(place, profile)| (place, profile.name.clone()))
+            .unzip();
+        if names.is_empty() {
+            return Ok(profiles);
+        }
+        let estimates =
+            Figures::of(work, frame, &names, |column, name| add_estimates(column, frame, name));
+        let estimates = estimates.await?;
+        for (index, place) in places.into_iter().enumerate() {
+            profiles[place].estimate(&estimates.of(index));
+        }
+        Ok(profiles)
+    }
+
+    fn add(&self, column: &mut Column<'_>, frame: &DataFrame, name: &str) -> Result<()> {
+        let value = columns::value(frame, name);
+        let nature = Nature::of(&columns::data_type(frame, name));
+        column.add("count", count(value.clone()));
+        let tallied = match nature {
+            Nature::Nested => return Ok(()),
+            Nature::Number => {
+                let number = sortable(&value, frame)?;
+                column.aggregate("values", distribution(number, &QUARTILES, self.most_bytes))
+            }
+            Nature::Text | Nature::Plain => {
+                column.aggregate("values", tally(value.clone(), self.most_bytes))
+            }
+        };
+        column.value("distinct", Tallied::Distinct.of(tallied.clone()));
+        column.value("top", cast(Tallied::Value.of(tallied.clone()), DataType::Utf8));
+        column.value("top_count", Tallied::Count.of(tallied.clone()));
+        if nature == Nature::Number {
+            let number = cast(value, DataType::Float64);
+            column.add("min", min(number.clone()));
+            column.add("max", max(number.clone()));
+            column.add("mean", avg(number.clone()));
+            column.add("std", stddev(number));
+            for place in 0..QUARTILES.len() {
+                column.value(&quartile(place), quantile(tallied.clone(), place));
+            }
+            return Ok(());
+        }
+        let smallest = column.aggregate("min", min(value.clone()));
+        let largest = column.aggregate("max", max(value.clone()));
+        column.value("min_text", cast(smallest, DataType::Utf8));
+        column.value("max_text", cast(largest, DataType::Utf8));
+        if nature == Nature::Text {
+            column.add("shortest", min(character_length(value.clone())));
+            column.add("longest", max(character_length(value)));
+        }
+        Ok(())
+    }
+
+    fn profile(&self, name: &str, data_type: &DataType, figures: &Figures<'_>) -> Profile {
+        let count = figures.whole("count").unwrap_or_default();
+        Profile {
+            name: name.to_owned(),
+            kind: kind(data_type),
+            is_nested: Nature::of(data_type) == Nature::Nested,
+            count,
+            nulls: self.rows as i64 - count,
+            distinct: figures.whole("distinct"),
+            numbers: Numbers {
+                min: figures.number("min"),
+                max: figures.number("max"),
+                mean: figures.number("mean"),
+                std: figures.number("std"),
+                quartiles: figures.quartiles(),
+            },
+            min_text: figures.text("min_text"),
+            max_text: figures.text("max_text"),
+            shortest: figures.whole("shortest"),
+            longest: figures.whole("longest"),
+            top: figures.text("top"),
+            top_count: figures.whole("top_count"),
+            ..Profile::default()
+        }
+    }
+}
+
+impl Profile {
+    fn estimate(&mut self, figures: &Figures<'_>) {
+        self.distinct = figures.whole("distinct");
+        self.numbers.quartiles = figures.quartiles();
+        self.is_estimated = true;
+    }
+}
+
+/// What takes little memory however many values there are.
+fn add_estimates(column: &mut Column<'_>, frame: &DataFrame, name: &str) -> Result<()> {
+    let value = columns::value(frame, name);
+    if Nature::of(&columns::data_type(frame, name)) != Nature::Number {
+        column.add("distinct", approx_distinct(value));
+        return Ok(());
+    }
+    let number = sortable(&value, frame)?;
+    column.add(
+        "distinct",
+        match number.get_type(frame.schema())? {
+            DataType::Float64 => approx_distinct(bits(number.clone())),
+            _ => approx_distinct(number.clone()),
+        },
+    );
+    for (place, fraction) in QUARTILES.iter().enumerate() {
+        let sorted = cast(number.clone(), DataType::Float64).sort(true, false);
+        column.add(&quartile(place), approx_percentile_cont(sorted, lit(*fraction), None));
+    }
+    Ok(())
+}
+
+/// Numbers as one of the two types that can be put in order.
+fn sortable(value: &Expr, frame: &DataFrame) -> Result<Expr> {
+    let target = match value.get_type(frame.schema())? {
+        DataType::UInt64 => DataType::Float64,
+        whole if whole.is_integer() => DataType::Int64,
+        _ => DataType::Float64,
+    };
+    Ok(cast(value.clone(), target))
+}
+
+fn quartile(place: usize) -> String {
+    format!("quartile_{place}")
+}
+
+fn kind(data_type: &DataType) -> String {
+    let kind = match plain_type(data_type) {
+        text if is_text(text) => "text",
+        whole if whole.is_integer() => "integer",
+        number if number.is_numeric() => "number",
+        DataType::Boolean => "boolean",
+        DataType::Date32 | DataType::Date64 => "date",
+        DataType::Timestamp(_, _) => "datetime",
+        list if list.is_list() => "list",
+        DataType::Struct(_) => "object",
+        DataType::Null => "nothing",
+        other => return other.to_string(),
+    };
+    kind.to_owned()
+}
+
+/// Where the aggregates of a column go, and the values that are made of them.
+struct Column<'p> {
+    index: usize,
+    aggregates: &'p mut Vec<Expr>,
+    values: &'p mut Vec<Expr>,
+}
+
+fn hidden(index: usize, figure: &str) -> String {
+    format!("__{index}_{figure}")
+}
+
+impl Column<'_> {
+    fn aggregate(&mut self, figure: &str, aggregate: Expr) -> Expr {
+        let name = hidden(self.index, figure);
+        self.aggregates.push(aggregate.alias(&name));
+        ident(name)
+    }
+
+    fn value(&mut self, figure: &str, value: Expr) {
+        self.values.push(value.alias(hidden(self.index, figure)));
+    }
+
+    fn add(&mut self, figure: &str, aggregate: Expr) {
+        let value = self.aggregate(figure, aggregate);
+        self.values.push(value);
+    }
+}
+
+/// The row with the figures of columns that came back, of which one is looked at.
+struct Figures<'r> {
+    row: Option<&'r RecordBatch>,
+    index: usize,
+}
+
+/// The figures of all columns.
+struct AllFigures(Vec<RecordBatch>);
+
+impl AllFigures {
+    fn of(&self, index: usize) -> Figures<'_> {
+        Figures { row: self.0.iter().find(|batch| batch.num_rows() > 0), index }
+    }
+}
+
+impl Figures<'_> {
+    /// Looks at columns in one pass; `add` says at what.
+    async fn of(
+        work: &Work,
+        frame: &DataFrame,
+        names: &[String],
+        add: impl Fn(&mut Column<'_>, &str) -> Result<()>,
+    ) -> Result<AllFigures> {
+        let mut aggregates = Vec::new();
+        let mut values = Vec::new();
+        for (index, name) in names.iter().enumerate() {
+            let mut column = Column { index, aggregates: &mut aggregates, values: &mut values };
+            add(&mut column, name)?;
+        }
+        let figures = frame.clone().aggregate(Vec::new(), aggregates)?.select(values)?;
+        Ok(AllFigures(work.collect(figures).await?))
+    }
+
+    fn read(&self, figure: &str, data_type: &DataType) -> Option<ArrayRef> {
+        let column = self.row?.column_by_name(&hidden(self.index, figure))?;
+        cast_array(column, data_type).ok().filter(|column| column.is_valid(0))
+    }
+
+    fn whole(&self, figure: &str) -> Option<i64> {
+        Some(self.read(figure, &DataType::Int64)?.as_primitive::<Int64Type>().value(0))
+    }
+
+    fn number(&self, figure: &str) -> Option<f64> {
+        Some(self.read(figure, &DataType::Float64)?.as_primitive::<Float64Type>().value(0))
+    }
+
+    fn quartiles(&self) -> [Option<f64>; 3] {
+        [0, 1, 2].map(|place| self.number(&quartile(place)))
+    }
+
+    fn text(&self, figure: &str) -> Option<String> {
+        Some(self.read(figure, &DataType::Utf8)?.as_string::<i32>().value(0).to_owned())
+    }
+}

@@ -1,0 +1,64 @@
+//! Profiles as a table.
+
+use std::sync::Arc;
+
+use datafusion::arrow::{
+    array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray},
+    error::ArrowError,
+};
+use serde_json::json;
+
+use super::profile::Profile;
+use crate::error::{AnalysisError, Result};
+
+/// One row for each column. `min`, `max` and what follows are for numbers, `min_text` and
+/// `max_text` for everything else.
+pub(super) fn of(profiles: &[Profile]) -> Result<RecordBatch> {
+    let whole = |read: fn(&Profile) -> Option<i64>| {
+        Arc::new(profiles.iter().map(read).collect::<Int64Array>()) as ArrayRef
+    };
+    let number = |read: fn(&Profile) -> Option<f64>| {
+        Arc::new(profiles.iter().map(read).collect::<Float64Array>()) as ArrayRef
+    };
+    let text = |read: fn(&Profile) -> Option<String>| {
+        Arc::new(profiles.iter().map(read).collect::<StringArray>()) as ArrayRef
+    };
+    let columns = [
+        ("column", text(|profile| Some(profile.name.clone()))),
+        ("type", text(|profile| Some(profile.kind.clone()))),
+        ("count", whole(|profile| Some(profile.count))),
+        ("nulls", whole(|profile| Some(profile.nulls))),
+        ("null_share", number(null_share)),
+        ("distinct", whole(|profile| profile.distinct)),
+        ("min", number(|profile| profile.numbers.min)),
+        ("max", number(|profile| profile.numbers.max)),
+        ("mean", number(|profile| profile.numbers.mean)),
+        ("std", number(|profile| profile.numbers.std)),
+        ("p25", number(|profile| profile.numbers.quartiles[0])),
+        ("p50", number(|profile| profile.numbers.quartiles[1])),
+        ("p75", number(|profile| profile.numbers.quartiles[2])),
+        ("min_text", text(|profile| profile.min_text.as_deref().map(shortened))),
+        ("max_text", text(|profile| profile.max_text.as_deref().map(shortened))),
+        ("shortest", whole(|profile| profile.shortest)),
+        ("longest", whole(|profile| profile.longest)),
+        ("top", text(|profile| profile.top.as_deref().map(shortened))),
+        ("top_count", whole(|profile| profile.top_count)),
+        ("samples", text(|profile| Some(json!(profile.samples).to_string()))),
+    ];
+    RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
+        .map_err(|error: ArrowError| AnalysisError::Internal(error.to_string()))
+}
+
+fn null_share(profile: &Profile) -> Option<f64> {
+    let rows = profile.count + profile.nulls;
+    (rows > 0).then(|| profile.nulls as f64 / rows as f64)
+}
+
+/// Long texts have no place in a profile.
+pub(super) fn shortened(text: &str) -> String {
+    const MOST: usize = 100;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,99 @@
+//! Names in parameters.
+
+use std::fmt::Display;
+
+use narrows_model::nearest;
+use serde::Deserialize;
+
+use crate::error::{AnalysisError, Result, available};
+
+/// One name or a list of names.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub(crate) enum Names {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl Names {
+    pub(crate) fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Many(names) => names,
+        }
+    }
+
+    /// A column can be asked for once.
+    pub(crate) fn check_distinct(&self, parameter: &str) -> Result<()> {
+        let names = self.as_slice();
+        match names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+            Some((_, name)) => {
+                Err(AnalysisError::parameter(parameter, format!("{name:?} is there twice")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// With the path of each in the parameters: `fields[1]`.
+    pub(crate) fn with_paths(&self, parameter: &str) -> Vec<(String, &str)> {
+        match self {
+            Self::One(name) => vec![(parameter.to_owned(), name)],
+            Self::Many(names) => names
+                .iter()
+                .enumerate()
+                .map(|(at, name)| (format!("{parameter}[{at}]"), name.as_str()))
+                .collect(),
+        }
+    }
+}
+
+/// One of some words, each with others that mean the same.
+pub(crate) fn word<T: Copy>(
+    parameter: &str,
+    given: &str,
+    words: &[(&'static str, &[&str], T)],
+) -> Result<T> {
+    let plain = plain(given);
+    let means = |(word, others, _): &&(&str, &[&str], T)| {
+        *word == plain || others.contains(&plain.as_str())
+    };
+    match words.iter().find(means) {
+        Some((_, _, meaning)) => Ok(*meaning),
+        None => Err(no_word(parameter, given, words.iter().map(|(word, _, _)| *word))),
+    }
+}
+
+pub(crate) fn plain(word: &str) -> String {
+    word.trim().to_lowercase().replace(['-', ' '], "_")
+}
+
+fn no_word<'a>(
+    parameter: &str,
+    given: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> AnalysisError {
+    let near = nearest(given, known.clone());
+    AnalysisError::parameter(parameter, format!("no {given:?} here{near}{}", available(known)))
+}
+
+/// A name for a column of a result that none of the others has.
+pub(crate) fn free_name<T: PartialEq<str>>(wanted: &str, taken: &[T]) -> String {
+    let mut name = wanted.to_owned();
+    while taken.iter().any(|other| *other == *name.as_str()) {
+        name.push('_');
+    }
+    name
+}
+
+/// "3 rows", "1 row".
+pub(crate) fn counted(count: impl Into<u64>, what: &str) -> impl Display {
+    let count = count.into();
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}

@@ -1,0 +1,122 @@
+//! Rows in the order in which they were given.
+//!
+//! Plans read their sources in parts beside each other, which mixes the rows. Where their order
+//! matters, one part is read after the other.
+
+use std::sync::Arc;
+
+use datafusion::{
+    arrow::{
+        array::{ArrayRef, Int64Array, RecordBatch},
+        datatypes::{DataType, Field, Schema, SchemaRef},
+    },
+    catalog::streaming::StreamingTable,
+    error::DataFusionError,
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_plan::{
+        ExecutionPlan, ExecutionPlanProperties, stream::RecordBatchStreamAdapter,
+        streaming::PartitionStream,
+    },
+    prelude::{DataFrame, ident},
+};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::held::Held;
+use crate::{error::Result, work::Work};
+
+/// The name of the column with the number of a row, from 0 on.
+pub(crate) const ROW: &str = "row";
+
+/// The rows of a frame that only selects from a table.
+pub(crate) async fn in_order(frame: DataFrame) -> Result<SendableRecordBatchStream> {
+    let context = Arc::new(frame.task_ctx());
+    Ok(one_after_another(plan(frame).await?, context))
+}
+
+/// The same with a further column: the number of each row.
+pub(crate) async fn numbered(work: &Work, frame: DataFrame) -> Result<DataFrame> {
+    let plan = plan(frame).await?;
+    let row = Arc::new(Field::new(ROW, DataType::Int64, false));
+    let fields = plan.schema().fields().iter().cloned().chain([row]).collect::<Vec<_>>();
+    let schema = Arc::new(Schema::new(fields));
+    let numbered = Arc::new(Numbered { plan, schema: schema.clone() });
+    let table = StreamingTable::try_new(schema, vec![numbered])?
+        .with_sort_order(vec![ident(ROW).sort(true, false)]);
+    Ok(work.context().read_table(Arc::new(table))?)
+}
+
+/// Rows that an operation made itself; what they hold stays counted as long as they are there.
+pub(crate) fn made(work: &Work, rows: RecordBatch, held: Held) -> Result<DataFrame> {
+    let schema = rows.schema();
+    let made = Arc::new(Made { rows, schema: schema.clone(), _held: held });
+    let table = StreamingTable::try_new(schema, vec![made])?;
+    Ok(work.context().read_table(Arc::new(table))?)
+}
+
+/// With a single partition as its aim, planning adds nothing that divides the rows anew.
+async fn plan(frame: DataFrame) -> Result<Arc<dyn ExecutionPlan>> {
+    let (mut state, plan) = frame.into_parts();
+    state.config_mut().options_mut().execution.target_partitions = 1;
+    Ok(state.create_physical_plan(&plan).await?)
+}
+
+fn one_after_another(
+    plan: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
+) -> SendableRecordBatchStream {
+    let schema = plan.schema();
+    let parts = 0..plan.output_partitioning().partition_count();
+    let batches =
+        stream::iter(parts).map(move |part| plan.execute(part, context.clone())).try_flatten();
+    Box::pin(RecordBatchStreamAdapter::new(schema, batches))
+}
+
+#[derive(Debug)]
+struct Numbered {
+    plan: Arc<dyn ExecutionPlan>,
+    schema: SchemaRef,
+}
+
+impl PartitionStream for Numbered {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = self.schema.clone();
+        let mut next = 0;
+        let batches = one_after_another(self.plan.clone(), context).map(move |batch| {
+            let batch = batch?;
+            let end = next + i64::try_from(batch.num_rows()).unwrap_or_default();
+            let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(next..end));
+            next = end;
+            let columns = batch.columns().iter().cloned().chain([numbers]).collect();
+            RecordBatch::try_new(schema.clone(), columns).map_err(DataFusionError::from)
+        });
+        Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), batches))
+    }
+}
+
+/// How many rows of those that are made are handed on at once.
+const MADE_AT_ONCE: usize = 8192;
+
+#[derive(Debug)]
+struct Made {
+    rows: RecordBatch,
+    schema: SchemaRef,
+    _held: Held,
+}
+
+impl PartitionStream for Made {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let rows = self.rows.clone();
+        let starts = (0..rows.num_rows()).step_by(MADE_AT_ONCE);
+        let batches = starts
+            .map(move |start| Ok(rows.slice(start, MADE_AT_ONCE.min(rows.num_rows() - start))));
+        Box::pin(RecordBatchStreamAdapter::new(self.schema.clone(), stream::iter(batches)))
+    }
+}

@@ -1,0 +1,94 @@
+//! How rows are sorted and which of them are wanted, as parameters.
+
+use datafusion::{logical_expr::SortExpr, prelude::DataFrame};
+use serde_json::Value;
+
+use super::{
+    columns,
+    reading::{self, Given, Named},
+};
+use crate::{
+    error::{AnalysisError, Result},
+    work::Work,
+};
+
+/// What rows are sorted by, if anything is given: a name, `-name` for the largest first, an
+/// object, or a list of those.
+pub(crate) fn sort_keys(
+    work: &Work,
+    frame: &DataFrame,
+    given: &Given<'_>,
+) -> Result<Option<Vec<SortExpr>>> {
+    let Some((path, value)) = given.value(&["sort", "sort_by", "order_by"]) else {
+        return Ok(None);
+    };
+    let descending = is_descending(given)?.unwrap_or(false);
+    let keys = reading::one_or_more(&path, value);
+    let keys = keys.iter().map(|(path, key)| sort_key(work, frame, path, key, descending));
+    keys.collect::<Result<_>>().map(Some)
+}
+
+fn is_descending(given: &Given<'_>) -> Result<Option<bool>> {
+    let descending = given.flag(&["descending"])?;
+    Ok(descending.or(given.flag(&["ascending"])?.map(|ascending| !ascending)))
+}
+
+fn sort_key(
+    work: &Work,
+    frame: &DataFrame,
+    path: &str,
+    key: &Value,
+    descending: bool,
+) -> Result<SortExpr> {
+    if let Value::String(text) = key {
+        // A column may really be called "-amount".
+        let (name, is_minus) = match text.strip_prefix('-') {
+            Some(name) if !columns::has(frame, text) => (name, true),
+            _ => (text.as_str(), false),
+        };
+        work.column(frame, path, name)?;
+        return Ok(sorted_by(frame, name, is_minus != descending, false));
+    }
+    let known = ["field", "column", "by", "descending", "ascending", "order", "direction", "nulls"];
+    let given = Given::object(path, key, &known)?;
+    let field = given.required_name(&["field", "column", "by"])?;
+    work.column(frame, &field.path, &field.name)?;
+    let order = [("desc", true), ("asc", false), ("descending", true), ("ascending", false)];
+    let own = match given.choice(&["order", "direction"], &order)? {
+        Some(descending) => Some(descending),
+        None => is_descending(&given)?,
+    };
+    let nulls_first = given.choice(&["nulls"], &[("first", true), ("last", false)])?;
+    let nulls_first = nulls_first.unwrap_or(false);
+    Ok(sorted_by(frame, &field.name, own.unwrap_or(descending), nulls_first))
+}
+
+/// Missing values come last in both directions unless it is said otherwise, as in pandas.
+pub(crate) fn sorted_by(
+    frame: &DataFrame,
+    name: &str,
+    descending: bool,
+    nulls_first: bool,
+) -> SortExpr {
+    columns::value(frame, name).sort(!descending, nulls_first)
+}
+
+/// In the order of keys, those that are missing last.
+pub(crate) fn by_keys(frame: &DataFrame, keys: &[Named]) -> Vec<SortExpr> {
+    keys.iter().map(|key| sorted_by(frame, &key.name, false, false)).collect()
+}
+
+/// How many rows are left out at the beginning and how many are wanted, if it is said.
+pub(crate) fn page(given: &Given<'_>) -> Result<Option<(usize, Option<usize>)>> {
+    let offset = given.count(&["offset"])?;
+    let limit = given.count(&["limit"])?;
+    // The query engine counts with signed numbers.
+    let is_too_large =
+        |count: Option<usize>| count.is_some_and(|count| count > isize::MAX as usize);
+    for (name, count) in [("offset", offset), ("limit", limit)] {
+        if is_too_large(count) {
+            return Err(AnalysisError::parameter(given.path(name), "is too large"));
+        }
+    }
+    Ok((offset.is_some() || limit.is_some()).then_some((offset.unwrap_or(0), limit)))
+}

@@ -1,0 +1,337 @@
+//! From rows to series.
+
+use std::str::FromStr;
+
+use datafusion::{
+    arrow::{
+        array::{RecordBatch, temporal_conversions::as_datetime_with_timezone, timezone::Tz},
+        datatypes::{DataType, TimestampMicrosecondType},
+    },
+    logical_expr::{Expr, cast},
+    prelude::DataFrame,
+};
+use futures::TryStreamExt;
+use narrows_model::nearest;
+
+use super::{interval::Interval, parameters::Asked, series::Series};
+use crate::{
+    error::{AnalysisError, Result},
+    ops::{
+        groups::Groups,
+        held::{Held, floats},
+        names::{Names, counted},
+        numbers::numeric,
+        rows::in_order,
+        times::{self, Precision},
+    },
+    work::Work,
+};
+
+/// The most columns of values.
+const MOST_VALUES: usize = 50;
+/// The most groups, each with a series of its own.
+pub(super) const MOST_GROUPS: usize = 100_000;
+
+/// Which time counts where a day or more is meant, and where less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Axis {
+    /// That of a clock in the zone; a day may have 23 or 25 hours.
+    Clock,
+    /// That of the world.
+    World,
+}
+
+/// The rows of a table as times and values.
+pub(super) struct Source<'a> {
+    work: &'a Work,
+    frame: DataFrame,
+    pub(super) time: String,
+    pub(super) values: Vec<String>,
+    pub(super) group_by: Vec<String>,
+    pub(super) axis: Axis,
+    pub(super) is_resampled_by_days: bool,
+    pub(super) limit: Option<usize>,
+    zone: Option<(String, Tz)>,
+    seen: Seen,
+}
+
+/// What was met on the way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    read: u64,
+    zoned: u64,
+    missing: u64,
+    unread: u64,
+    infinite: u64,
+    times_of_day: u64,
+    years: u64,
+}
+
+/// What the times turned out to be.
+#[derive(Clone, Debug)]
+pub(super) struct Read {
+    pub(super) rows: u64,
+    /// The zone of the times of a result; without one they are of a clock somewhere.
+    pub(super) zone: Option<(String, Tz)>,
+    pub(super) has_dates_only: bool,
+}
+
+/// A row: its group, its time on the axis, and its values.
+pub(super) struct Row<'a> {
+    pub(super) group: usize,
+    pub(super) time: i64,
+    pub(super) values: &'a mut dyn Iterator<Item = f64>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) async fn open(work: &'a Work, asked: &Asked, axis: Axis) -> Result<Self> {
+        let frame = work.main().await?;
+        let time = match &asked.time {
+            Some(time) => time.clone(),
+            None => find_time(work, &frame)?,
+        };
+        let mut selected: Vec<Expr> = Vec::new();
+        asked.group_by.check_distinct("group_by")?;
+        for (path, name) in asked.group_by.with_paths("group_by") {
+            selected.push(work.column(&frame, &path, name)?.alias(format!("g{}", selected.len())));
+        }
+        selected.push(time_column(work, &frame, &time)?.alias("t"));
+        let group_by = asked.group_by.as_slice().to_vec();
+        let values = match &asked.values {
+            Some(values) => values.clone(),
+            None if asked.gaps.is_some() => Names::default(),
+            None => numeric_fields(work, &frame, &time, &group_by),
+        };
+        values.check_distinct("values")?;
+        for (path, name) in values.with_paths("values") {
+            if group_by.iter().any(|group| group == name) || name == time {
+                let reason = format!("{name:?} is the time or in `group_by` too");
+                return Err(AnalysisError::parameter(path, reason));
+            }
+            let number = cast(numeric(work, &frame, &path, name).await?, DataType::Float64);
+            selected.push(number.alias(format!("v{}", selected.len())));
+        }
+        let zone = asked.timezone.as_ref().map(|name| zone(name)).transpose()?;
+        Ok(Self {
+            work,
+            frame: frame.select(selected)?,
+            time,
+            values: values.as_slice().to_vec(),
+            group_by,
+            axis,
+            is_resampled_by_days: asked.resample.is_some_and(|interval| interval.is_calendar()),
+            limit: asked.limit,
+            zone,
+            seen: Seen::default(),
+        })
+    }
+
+    pub(super) fn groups(&self) -> Result<Groups> {
+        let fields = self.frame.schema().fields().iter().take(self.group_by.len());
+        Groups::new(fields.map(|field| field.data_type().clone()).collect())
+    }
+
+    /// Goes through all rows in their order.
+    pub(super) async fn each(
+        &mut self,
+        groups: &mut Groups,
+        mut take: impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.seen = Seen::default();
+        let mut rows = in_order(self.frame.clone()).await?;
+        while let Some(batch) = rows.try_next().await? {
+            self.batch(&batch, groups, &mut take)?;
+        }
+        Ok(())
+    }
+
+    fn batch(
+        &mut self,
+        batch: &RecordBatch,
+        groups: &mut Groups,
+        take: &mut impl FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let (keys, rest) = batch.columns().split_at(self.group_by.len());
+        let (time, values) = rest.split_at(1);
+        let places = groups.of(keys, batch.num_rows())?;
+        if groups.len() > MOST_GROUPS {
+            let reason = format!("there are more than {MOST_GROUPS} groups");
+            return Err(AnalysisError::parameter("group_by", reason));
+        }
+        let mut columns: Vec<Vec<f64>> = values.iter().map(floats).collect::<Result<_>>()?;
+        let seen = &mut self.seen;
+        for value in columns.iter_mut().flatten().filter(|value| value.is_infinite()) {
+            seen.infinite += 1;
+            *value = f64::NAN;
+        }
+        let nulls = time[0].logical_nulls();
+        for (row, time_read) in times::read(&time[0])?.into_iter().enumerate() {
+            let Some(moment) = time_read else {
+                let is_missing = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+                seen.missing += u64::from(is_missing);
+                seen.unread += u64::from(!is_missing);
+                continue;
+            };
+            seen.read += 1;
+            seen.zoned += u64::from(moment.is_zoned);
+            seen.times_of_day += u64::from(moment.precision == Precision::Time);
+            seen.years += u64::from(moment.precision == Precision::Year);
+            let time = match &self.zone {
+                Some((_, zone)) if moment.is_zoned && self.axis == Axis::Clock => {
+                    on_clock(moment.micros, *zone)
+                }
+                _ => moment.micros,
+            };
+            let mut values = columns.iter().map(|column| column[row]);
+            take(Row { group: places[row], time, values: &mut values })?;
+        }
+        Ok(())
+    }
+
+    /// Whether midnight may be between two full hours, or between two periods of any length.
+    pub(super) fn may_begin_off_the_hour(&self) -> bool {
+        self.axis == Axis::World && self.zone.is_some()
+    }
+
+    /// Where the periods of a series are counted from: on the clock of its zone.
+    pub(super) fn origin(&self, interval: Interval, first: i64) -> i64 {
+        let offset = match &self.zone {
+            Some((_, zone)) if self.axis == Axis::World && self.seen.zoned > 0 => {
+                on_clock(first, *zone) - first
+            }
+            _ => 0,
+        };
+        interval.origin(first.saturating_add(offset)).saturating_sub(offset)
+    }
+
+    /// Says what was met, once all rows were read.
+    pub(super) fn finish(&self) -> Result<Read> {
+        let seen = self.seen;
+        if seen.read == 0 && seen.unread > 0 {
+            let reason = format!(
+                "none of the {} of {:?} is a time; times are written as 2024-02-29 or \
+                 2024-02-29T13:05:00Z",
+                counted(seen.unread, "value"),
+                self.time
+            );
+            return Err(AnalysisError::parameter("time", reason));
+        }
+        let note = |count: u64, what: &str, rest: &str| {
+            if count > 0 {
+                self.work.note(format!("{}{rest}", counted(count, what)));
+            }
+        };
+        let name = &self.time;
+        note(seen.unread, "row", &format!(" left out whose {name:?} is no time"));
+        note(seen.missing, "row", &format!(" left out without {name:?}"));
+        note(seen.infinite, "infinite value", " left out");
+        let plain = seen.read - seen.zoned;
+        if seen.zoned > 0 && plain > 0 {
+            note(plain, "time", " without a zone taken to be UTC, as others have a zone");
+        } else if let (0, Some((zone, _))) = (seen.zoned, &self.zone) {
+            self.work.note(format!("the times have no zone and are taken to be of {zone}"));
+        }
+        let zone = (seen.zoned > 0 && self.axis == Axis::World).then(|| {
+            self.zone.clone().or_else(|| Some(("UTC".to_owned(), Tz::from_str("UTC").ok()?)))
+        });
+        let has_dates_only = seen.times_of_day == 0 || self.is_resampled_by_days;
+        Ok(Read { rows: seen.read, zone: zone.flatten(), has_dates_only })
+    }
+}
+
+/// What a clock in a zone shows.
+pub(super) fn on_clock(micros: i64, zone: Tz) -> i64 {
+    as_datetime_with_timezone::<TimestampMicrosecondType>(micros, zone)
+        .map_or(micros, |time| time.naive_local().and_utc().timestamp_micros())
+}
+
+fn zone(name: &str) -> Result<(String, Tz)> {
+    let zone = Tz::from_str(name).map_err(|_| {
+        let reason =
+            format!("no time zone {name:?}; it is written as Europe/Berlin, UTC or +02:00");
+        AnalysisError::parameter("timezone", reason)
+    })?;
+    Ok((name.to_owned(), zone))
+}
+
+fn time_column(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
+    let column = work.column(frame, "time", name)?;
+    let data_type = frame.schema().field_with_unqualified_name(name)?.data_type();
+    if !times::can_read(data_type) {
+        let reason = format!("{name:?} has values of type {data_type}, which are no times");
+        return Err(AnalysisError::parameter("time", reason));
+    }
+    Ok(column)
+}
+
+/// A column that is a time by its type or its name.
+fn find_time(work: &Work, frame: &DataFrame) -> Result<String> {
+    const NAMES: [&str; 9] =
+        ["time", "timestamp", "datetime", "date", "ts", "day", "month", "week", "year"];
+    let fields = frame.schema().fields();
+    let is_time = |data_type: &DataType| {
+        matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
+    };
+    let by_type = fields.iter().find(|field| is_time(field.data_type()));
+    let by_name = || {
+        NAMES
+            .iter()
+            .find_map(|name| fields.iter().find(|field| field.name().to_lowercase() == *name))
+    };
+    let Some(field) = by_type.or_else(by_name) else {
+        let known: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        let near = nearest("time", known.iter().copied());
+        let reason = format!(
+            "which column has the times is missing{near}{}",
+            crate::error::available(known)
+        );
+        return Err(AnalysisError::parameter("time", reason));
+    };
+    work.note(format!("the times are those of {:?}", field.name()));
+    Ok(field.name().clone())
+}
+
+/// The columns of numbers, as many as there may be.
+fn numeric_fields(work: &Work, frame: &DataFrame, time: &str, group_by: &[String]) -> Names {
+    let is_value = |name: &String| name != time && !group_by.contains(name);
+    let fields = frame.schema().fields().iter();
+    let mut names: Vec<String> = fields
+        .filter(|field| field.data_type().is_numeric() && is_value(field.name()))
+        .map(|field| field.name().clone())
+        .collect();
+    if names.len() > MOST_VALUES {
+        work.note(format!(
+            "only the first {MOST_VALUES} of {} columns of numbers are taken; `values` chooses others",
+            names.len()
+        ));
+        names.truncate(MOST_VALUES);
+    }
+    Names::Many(names)
+}
+
+/// All rows, each group in the order of time.
+pub(super) async fn all(source: &mut Source<'_>, held: &Held) -> Result<(Groups, Vec<Series>)> {
+    let mut groups = source.groups()?;
+    let names = source.values.clone();
+    let mut series: Vec<Series> = Vec::new();
+    // A row is held twice while it is sorted.
+    let size = 2 * size_of::<f64>() * (1 + names.len());
+    let mut left = 0;
+    source
+        .each(&mut groups, |row| {
+            if left == 0 {
+                left = 1 << 16;
+                held.add(left * size)?;
+            }
+            left -= 1;
+            while series.len() <= row.group {
+                series.push(Series::new(&names));
+            }
+            series[row.group].push(row.time, row.values);
+            Ok(())
+        })
+        .await?;
+    series.iter_mut().for_each(Series::sort);
+    series.resize_with(groups.len(), || Series::new(&names));
+    Ok((groups, series))
+}

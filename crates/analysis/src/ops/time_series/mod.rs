@@ -1,0 +1,68 @@
+//! The analysis `time_series`.
+
+mod gaps;
+mod interval;
+mod load;
+mod overview;
+mod parameters;
+mod resample;
+mod series;
+mod table;
+
+use serde_json::{Map, Value};
+
+use self::{
+    interval::Interval,
+    load::{Axis, Source},
+    parameters::Asked,
+    series::Series,
+    table::Table,
+};
+use super::{
+    groups::Groups,
+    held::{Held, busy},
+};
+use crate::{
+    error::Result,
+    work::{Outcome, Work},
+};
+
+pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
+    let asked = Asked::read(parameters)?;
+    let held = Held::new(work, "time_series");
+    let interval = asked.resample.or(asked.gaps.flatten());
+    let is_by_days = interval.is_some_and(Interval::is_calendar);
+    let axis = if is_by_days { Axis::Clock } else { Axis::World };
+    let mut source = Source::open(work, &asked, axis).await?;
+    let (groups, series) = match asked.resample {
+        Some(interval) => resample::run(&mut source, &asked, interval, &held).await?,
+        None => load::all(&mut source, &held).await?,
+    };
+    let read = source.finish()?;
+    let (order, series) = sorted(&groups, series);
+    let table = Table { work, source: &source, read: &read, groups: &groups, order: &order };
+    if let Some(expected) = asked.gaps {
+        return gaps::outcome(&table, &series, expected, held);
+    }
+    if asked.is_overview() {
+        return overview::outcome(&table, &series, held);
+    }
+    let finished = busy(move || series.into_iter().map(|series| series.finish(&asked)).collect());
+    let series: Vec<Series> = finished.await?;
+    table.outcome(&series, held)
+}
+
+/// The groups by their values, and their series in that order; without those that have no times.
+fn sorted(groups: &Groups, series: Vec<Series>) -> (Vec<usize>, Vec<Series>) {
+    let order = groups.sorted();
+    let mut series: Vec<Option<Series>> = series.into_iter().map(Some).collect();
+    series.resize_with(groups.len(), || None);
+    let is_alone = series.len() == 1;
+    let has_times = |series: &Series| is_alone || !series.times.is_empty();
+    let taken =
+        order.iter().filter_map(|&group| Some((group, series[group].take().filter(has_times)?)));
+    taken.unzip()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,370 @@
+//! Points in time, as microseconds since 1970.
+
+use datafusion::arrow::{
+    array::{Array, ArrayRef, AsArray},
+    compute::cast,
+    datatypes::{DataType, Float64Type, TimeUnit, TimestampMicrosecondType},
+};
+
+use crate::error::{AnalysisError, Result};
+
+pub(crate) const SECOND: i64 = 1_000_000;
+pub(crate) const MINUTE: i64 = 60 * SECOND;
+pub(crate) const HOUR: i64 = 60 * MINUTE;
+pub(crate) const DAY: i64 = 24 * HOUR;
+
+/// Twelve thousand years. Times that are farther away count as none, so that nothing overflows.
+const FARTHEST: i64 = 12_000 * 366 * DAY;
+
+/// How exactly a time was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Precision {
+    Year,
+    Month,
+    Day,
+    Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Time {
+    /// Of the world's time if it is zoned, else of a clock somewhere.
+    pub(crate) micros: i64,
+    pub(crate) is_zoned: bool,
+    pub(crate) precision: Precision,
+}
+
+/// The number of days from 1970 to a date of the Gregorian calendar.
+pub(crate) fn days_of(year: i64, month: i64, day: i64) -> i64 {
+    // The year begins in March, so that the leap day is its last.
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// The year, month and day of a number of days since 1970.
+pub(crate) fn date_of(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+}
+
+/// Reads a time in a form of ISO 8601: a year, month or day, or a day and a time, with or without
+/// a zone; slashes may stand for dashes and a space for the T.
+pub(crate) fn parse(text: &str) -> Option<Time> {
+    let mut rest = Rest(text.trim().as_bytes());
+    let year = rest.number(4)?;
+    let (month, day, precision) = rest.date()?;
+    let is_date =
+        (1..=12).contains(&month) && day >= 1 && date_of(days_of(year, month, day)).2 == day;
+    if !is_date {
+        return None;
+    }
+    let mut time = Time { micros: days_of(year, month, day) * DAY, is_zoned: false, precision };
+    if precision == Precision::Day && (rest.skip(b'T') || rest.skip(b't') || rest.skip(b' ')) {
+        time.micros += rest.time_of_day()?;
+        time.precision = Precision::Time;
+        if let Some(offset) = rest.zone()? {
+            time.micros -= offset;
+            time.is_zoned = true;
+        }
+    }
+    rest.0.is_empty().then_some(time)
+}
+
+/// What is left to read.
+struct Rest<'a>(&'a [u8]);
+
+impl Rest<'_> {
+    fn skip(&mut self, byte: u8) -> bool {
+        let is_next = self.0.first() == Some(&byte);
+        if is_next {
+            self.0 = &self.0[1..];
+        }
+        is_next
+    }
+
+    fn has_digit(&self) -> bool {
+        self.0.first().is_some_and(u8::is_ascii_digit)
+    }
+
+    fn number(&mut self, digits: usize) -> Option<i64> {
+        let (number, rest) = self.0.split_at_checked(digits)?;
+        self.0 = rest;
+        number.iter().try_fold(0, |sum, byte| {
+            byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0'))
+        })
+    }
+
+    fn date(&mut self) -> Option<(i64, i64, Precision)> {
+        if self.0.is_empty() {
+            return Some((1, 1, Precision::Year));
+        }
+        let separator = [b'-', b'/'].into_iter().find(|&separator| self.skip(separator));
+        let month = self.number(2)?;
+        let Some(separator) = separator else {
+            return Some((month, self.number(2)?, Precision::Day));
+        };
+        if !self.skip(separator) {
+            return Some((month, 1, Precision::Month));
+        }
+        Some((month, self.number(2)?, Precision::Day))
+    }
+
+    fn time_of_day(&mut self) -> Option<i64> {
+        let hour = self.number(2)?;
+        let (mut minute, mut second, mut fraction) = (0, 0, 0);
+        let is_spaced = self.skip(b':');
+        if is_spaced || self.has_digit() {
+            minute = self.number(2)?;
+            if is_spaced && self.skip(b':') || !is_spaced && self.has_digit() {
+                second = self.number(2)?;
+                if self.skip(b'.') || self.skip(b',') {
+                    fraction = self.fraction()?;
+                }
+            }
+        }
+        let is_time = hour < 24 && minute < 60 && second < 60;
+        is_time.then_some(hour * HOUR + minute * MINUTE + second * SECOND + fraction)
+    }
+
+    /// Digits after the point, of which the first six count.
+    fn fraction(&mut self) -> Option<i64> {
+        let mut unit = SECOND;
+        let mut fraction = 0;
+        if !self.has_digit() {
+            return None;
+        }
+        while self.has_digit() {
+            unit /= 10;
+            fraction += unit * self.number(1)?;
+        }
+        Some(fraction)
+    }
+
+    /// The distance from the world's time; the outer option is none if it cannot be read.
+    fn zone(&mut self) -> Option<Option<i64>> {
+        if self.0.is_empty() {
+            return Some(None);
+        }
+        self.skip(b' ');
+        for name in ["Z", "z", "UTC", "GMT"] {
+            if self.0 == name.as_bytes() {
+                self.0 = &[];
+                return Some(Some(0));
+            }
+        }
+        let sign = if self.skip(b'+') {
+            1
+        } else if self.skip(b'-') {
+            -1
+        } else {
+            return None;
+        };
+        let hours = self.number(2)?;
+        let minutes = if self.skip(b':') || self.has_digit() { self.number(2)? } else { 0 };
+        (hours < 24 && minutes < 60).then_some(Some(sign * (hours * HOUR + minutes * MINUTE)))
+    }
+}
+
+/// A time as it is written; the offset of its zone, if it has one, is in its last part.
+pub(crate) fn format(micros: i64, offset: Option<i64>) -> String {
+    let clock = micros.saturating_add(offset.unwrap_or_default());
+    let (year, month, day) = date_of(clock.div_euclid(DAY));
+    let rest = clock.rem_euclid(DAY);
+    let (hour, minute, second) = (rest / HOUR, rest / MINUTE % 60, rest / SECOND % 60);
+    let fraction = match rest % SECOND {
+        0 => String::new(),
+        micros if micros % 1000 == 0 => format!(".{:03}", micros / 1000),
+        micros => format!(".{micros:06}"),
+    };
+    let zone = match offset {
+        None => String::new(),
+        Some(0) => "Z".to_owned(),
+        Some(offset) => {
+            let sign = if offset < 0 { '-' } else { '+' };
+            let size = offset.abs();
+            format!("{sign}{:02}:{:02}", size / HOUR, size / MINUTE % 60)
+        }
+    };
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}{zone}")
+}
+
+/// The day of a time, as it is written.
+pub(crate) fn format_date(micros: i64) -> String {
+    let (year, month, day) = date_of(micros.div_euclid(DAY));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+/// A number as a time since 1970, in seconds or, if it is too large for that, in milliseconds,
+/// microseconds or nanoseconds. Four digits are a year.
+pub(crate) fn from_number(number: f64) -> Option<Time> {
+    if number.fract() == 0.0 && (1000.0..=9999.0).contains(&number) {
+        let micros = days_of(number as i64, 1, 1) * DAY;
+        return Some(Time { micros, is_zoned: false, precision: Precision::Year });
+    }
+    let size = number.abs();
+    let micros = match size {
+        _ if size < 1e11 => number * 1e6,
+        _ if size < 1e14 => number * 1e3,
+        _ if size < 1e17 => number,
+        _ if size < 9.3e18 => number / 1e3,
+        _ => return None,
+    };
+    Some(Time { micros: micros.round() as i64, is_zoned: true, precision: Precision::Time })
+}
+
+/// A column as times; none where there is no value, or where it cannot be read.
+pub(crate) fn read(column: &ArrayRef) -> Result<Vec<Option<Time>>> {
+    let as_type = |data_type: &DataType| {
+        cast(column, data_type).map_err(|error| AnalysisError::Internal(error.to_string()))
+    };
+    match column.data_type() {
+        DataType::Null => Ok(vec![None; column.len()]),
+        DataType::Dictionary(_, values) => read(&as_type(values)?),
+        data_type if data_type.is_string() => {
+            let texts = as_type(&DataType::Utf8)?;
+            Ok(texts.as_string::<i32>().iter().map(|text| parse(text?)).collect())
+        }
+        data_type if data_type.is_numeric() => {
+            let numbers = as_type(&DataType::Float64)?;
+            Ok(numbers
+                .as_primitive::<Float64Type>()
+                .iter()
+                .map(|number| from_number(number?))
+                .collect())
+        }
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _) => {
+            let zone = match column.data_type() {
+                DataType::Timestamp(_, zone) => zone.clone(),
+                _ => None,
+            };
+            let is_date = matches!(column.data_type(), DataType::Date32);
+            let precision = if is_date { Precision::Day } else { Precision::Time };
+            let is_zoned = zone.is_some();
+            let times = as_type(&DataType::Timestamp(TimeUnit::Microsecond, zone))?;
+            let time = |micros| Time { micros, is_zoned, precision };
+            let times = times.as_primitive::<TimestampMicrosecondType>();
+            let is_near = |micros: &i64| (-FARTHEST..=FARTHEST).contains(micros);
+            Ok(times.iter().map(|micros| micros.filter(is_near).map(time)).collect())
+        }
+        other => Err(AnalysisError::Internal(format!("a column of type {other} has no times"))),
+    }
+}
+
+/// Whether a column of this type can have times.
+pub(crate) fn can_read(data_type: &DataType) -> bool {
+    if let DataType::Dictionary(_, values) = data_type {
+        return can_read(values);
+    }
+    data_type.is_string()
+        || data_type.is_numeric()
+        || matches!(
+            data_type,
+            DataType::Null | DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _)
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn micros(text: &str) -> Option<i64> {
+        parse(text).map(|time| time.micros)
+    }
+
+    #[test]
+    fn dates_and_days_are_the_same() {
+        assert_eq!(days_of(1970, 1, 1), 0);
+        assert_eq!(days_of(2000, 3, 1), 11_017);
+        for days in (-800_000..800_000).step_by(7) {
+            let (year, month, day) = date_of(days);
+            assert_eq!(days_of(year, month, day), days);
+        }
+    }
+
+    #[test]
+    fn forms_of_iso_8601_are_read() {
+        let day = days_of(2024, 2, 29) * DAY;
+        assert_eq!(micros("2024-02-29"), Some(day));
+        assert_eq!(micros("20240229"), Some(day));
+        assert_eq!(micros("2024/02/29"), Some(day));
+        assert_eq!(micros("2024-02"), Some(days_of(2024, 2, 1) * DAY));
+        assert_eq!(micros("2024"), Some(days_of(2024, 1, 1) * DAY));
+        let time = day + 13 * HOUR + 5 * MINUTE;
+        for text in [
+            "2024-02-29T13:05",
+            " 2024-02-29 13:05:00 ",
+            "20240229T1305",
+            "2024-02-29T13:05:00.000",
+        ] {
+            assert_eq!(micros(text), Some(time), "{text}");
+            assert!(!parse(text).unwrap().is_zoned);
+        }
+        for text in [
+            "2024-02-29T13:05:00Z",
+            "2024-02-29T15:05+02:00",
+            "2024-02-29 08:05:00 -0500",
+            "2024-02-29T13:05:00 UTC",
+            "2024-02-29T13:05:00+00",
+        ] {
+            assert_eq!(micros(text), Some(time), "{text}");
+            assert!(parse(text).unwrap().is_zoned);
+        }
+        assert_eq!(micros("2024-02-29T00:00:00.1234567"), Some(day + 123_456));
+    }
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        let time = days_of(2024, 2, 29) * DAY + 13 * HOUR + 5 * MINUTE + 7 * SECOND;
+        assert_eq!(format(time, None), "2024-02-29T13:05:07");
+        assert_eq!(format(time + 120_000, Some(0)), "2024-02-29T13:05:07.120Z");
+        assert_eq!(format(time + 1, Some(-5 * HOUR)), "2024-02-29T08:05:07.000001-05:00");
+        assert_eq!(format(-1, Some(90 * MINUTE)), "1970-01-01T01:29:59.999999+01:30");
+        assert_eq!(format_date(-1), "1969-12-31");
+    }
+
+    #[test]
+    fn what_is_no_time_is_not_read() {
+        for text in [
+            "",
+            "now",
+            "2023-02-29",
+            "2024-13-01",
+            "2024-00-10",
+            "2024-01-00",
+            "2024-1-1",
+            "2024-02-29T25:00",
+            "2024-02-29T12:60",
+            "2024-02-29T12:00:00.",
+            "2024-02-29T12:00+99:00",
+            "2024-02-29T12:00 CET",
+            "2024-02-29x",
+            "2024-02-2912",
+            "12.05.2024",
+            "２０２４-01-01",
+            "2024-02/29",
+        ] {
+            assert_eq!(micros(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_seconds_or_smaller_units() {
+        let noon = days_of(2024, 5, 1) * DAY + 12 * HOUR;
+        for unit in [1e6, 1e3, 1.0, 1e-3] {
+            assert_eq!(from_number(noon as f64 / unit).unwrap().micros, noon);
+        }
+        assert_eq!(from_number(1999.0).unwrap().micros, days_of(1999, 1, 1) * DAY);
+        assert_eq!(from_number(f64::INFINITY), None);
+        assert_eq!(from_number(f64::NAN), None);
+    }
+}

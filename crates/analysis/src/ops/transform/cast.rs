@@ -1,0 +1,187 @@
+//! Values as another type.
+
+use datafusion::{
+    arrow::{
+        datatypes::{DataType, TimeUnit},
+        util::display::array_value_to_string,
+    },
+    functions::expr_fn::{btrim, lower, trunc},
+    functions_aggregate::expr_fn::count,
+    logical_expr::{Expr, cast, lit, try_cast, when},
+    prelude::{DataFrame, ident},
+};
+use serde_json::Value;
+
+use crate::{
+    error::{AnalysisError, Result},
+    ops::{
+        columns,
+        numbers::{is_text, plain_type, read_number},
+        order::Rows,
+        reading::{self, Named, pairs},
+    },
+    work::Work,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Int,
+    Float,
+    Text,
+    Bool,
+    Date,
+    DateTime,
+}
+
+const TARGETS: &[(&str, Target)] = &[
+    ("int", Target::Int),
+    ("float", Target::Float),
+    ("text", Target::Text),
+    ("bool", Target::Bool),
+    ("date", Target::Date),
+    ("datetime", Target::DateTime),
+    ("integer", Target::Int),
+    ("number", Target::Float),
+    ("string", Target::Text),
+    ("str", Target::Text),
+    ("boolean", Target::Bool),
+    ("timestamp", Target::DateTime),
+];
+
+impl Target {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Int => "a whole number",
+            Self::Float => "a number",
+            Self::Text => "text",
+            Self::Bool => "true or false",
+            Self::Date => "a date",
+            Self::DateTime => "a time",
+        }
+    }
+}
+
+/// `{"price": "float"}`. What cannot be read becomes null, of which a note is made, or is an error
+/// if `strict`.
+pub(super) async fn apply(
+    work: &Work,
+    rows: Rows,
+    path: &str,
+    value: &Value,
+    strict: bool,
+) -> Result<Rows> {
+    let frame = rows.table()?;
+    let mut wanted: Vec<(Named, Target, Expr)> = Vec::new();
+    for (column, target) in pairs(path, value)? {
+        work.column(&frame, &column.path, &column.name)?;
+        let target = reading::text(&column.path, target)?;
+        let target = reading::choice(&column.path, target, TARGETS)?;
+        let data_type = columns::data_type(&frame, &column.name);
+        let value = converted(ident(&column.name), plain_type(&data_type), target);
+        let value = value.ok_or_else(|| {
+            let reason = format!(
+                "column {:?} holds {data_type}, which cannot become {}",
+                column.name,
+                target.name()
+            );
+            AnalysisError::parameter(&column.path, reason)
+        })?;
+        wanted.push((column, target, value));
+    }
+    check(work, &frame, &wanted, strict).await?;
+    rows.with(wanted.into_iter().map(|(column, _, value)| (column.name, value)).collect())
+}
+
+fn converted(value: Expr, data_type: &DataType, target: Target) -> Option<Expr> {
+    let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let is_plain = data_type.is_numeric() || *data_type == DataType::Boolean;
+    let text = || btrim(vec![cast(value.clone(), DataType::Utf8)]);
+    let converted = match target {
+        Target::Text => cast(value, DataType::Utf8),
+        Target::Int if is_text(data_type) => {
+            // "3.0" is a whole number as well.
+            let number = read_number(value.clone());
+            let is_whole = number.clone().eq(trunc(vec![number.clone()]));
+            let whole = try_cast(number, DataType::Int64);
+            let whole = when(is_whole, whole).end().ok()?;
+            datafusion::functions::expr_fn::coalesce(vec![try_cast(text(), DataType::Int64), whole])
+        }
+        Target::Int if is_plain => try_cast(value, DataType::Int64),
+        Target::Float if is_text(data_type) => read_number(value),
+        Target::Float if is_plain => try_cast(value, DataType::Float64),
+        Target::Bool if is_text(data_type) => try_cast(lower(text()), DataType::Boolean),
+        Target::Bool if *data_type == DataType::Boolean => value,
+        Target::Bool if is_plain => value.not_eq(lit(0)),
+        Target::Date | Target::DateTime => {
+            let time = match data_type {
+                text_type if is_text(text_type) => try_cast(text(), moment.clone()),
+                number if number.is_numeric() => since_1970(value, &moment),
+                time if time.is_temporal() => try_cast(value, moment.clone()),
+                _ => return None,
+            };
+            if target == Target::Date { cast(time, DataType::Date32) } else { time }
+        }
+        Target::Int | Target::Float | Target::Bool => return None,
+    };
+    Some(converted)
+}
+
+/// Seconds, or milliseconds where seconds would be after the year 5000.
+fn since_1970(value: Expr, moment: &DataType) -> Expr {
+    const MILLISECONDS_FROM: f64 = 1e11;
+    let number = cast(value, DataType::Float64);
+    let is_seconds = number.clone().between(lit(-MILLISECONDS_FROM), lit(MILLISECONDS_FROM));
+    let scale = when(is_seconds, lit(1e6)).otherwise(lit(1e3));
+    let microseconds = match scale {
+        Ok(scale) => number * scale,
+        Err(_) => number * lit(1e6),
+    };
+    cast(try_cast(microseconds, DataType::Int64), moment.clone())
+}
+
+/// Counts what cannot be read, in one pass.
+async fn check(
+    work: &Work,
+    frame: &DataFrame,
+    wanted: &[(Named, Target, Expr)],
+    strict: bool,
+) -> Result<()> {
+    let uncertain: Vec<&(Named, Target, Expr)> =
+        wanted.iter().filter(|(_, target, _)| *target != Target::Text).collect();
+    let counts = uncertain.iter().flat_map(|(column, _, value)| {
+        [count(columns::value(frame, &column.name)), count(value.clone())]
+    });
+    let counts: Vec<Expr> = counts.collect();
+    if counts.is_empty() {
+        return Ok(());
+    }
+    let counts = columns::figures(work, frame.clone(), counts).await?;
+    for ((column, target, value), counts) in uncertain.into_iter().zip(counts.chunks(2)) {
+        let (given, read) = (counts[0], counts[1]);
+        let failed = given.saturating_sub(read);
+        if failed == 0 {
+            continue;
+        }
+        let Named { path, name } = column;
+        let example = example(work, frame, name, value).await?;
+        let failed = format!(
+            "{failed} of {given} values of column {name:?} cannot be read as {}, such as {example:?}",
+            target.name()
+        );
+        if strict {
+            return Err(AnalysisError::parameter(path, failed));
+        }
+        work.note(format!("{failed}; they are null now"));
+    }
+    Ok(())
+}
+
+/// A value that cannot be read.
+async fn example(work: &Work, frame: &DataFrame, name: &str, value: &Expr) -> Result<String> {
+    let given = columns::value(frame, name);
+    let failed = given.clone().is_not_null().and(value.clone().is_null());
+    let failed = frame.clone().filter(failed)?.select(vec![given])?.limit(0, Some(1))?;
+    let batches = work.collect(failed).await?;
+    let batch = batches.iter().find(|batch| batch.num_rows() > 0);
+    Ok(batch.and_then(|batch| array_value_to_string(batch.column(0), 0).ok()).unwrap_or_default())
+}

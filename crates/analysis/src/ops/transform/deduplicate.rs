@@ -1,0 +1,81 @@
+//! Rows that are there more than once.
+
+use datafusion::{
+    functions_aggregate::expr_fn::{max, min},
+    logical_expr::{Expr, JoinType},
+    prelude::ident,
+};
+use serde_json::Value;
+
+use crate::{
+    error::Result,
+    ops::{
+        columns,
+        order::Rows,
+        reading::{Given, Named, list_of_names},
+    },
+    work::Work,
+};
+
+/// Which rows are the same, and which of those stays.
+pub(super) struct Duplicates {
+    /// None means all.
+    fields: Option<Vec<Named>>,
+    keep: Keep,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keep {
+    First,
+    Last,
+}
+
+const KEEP: &[(&str, Keep)] = &[("first", Keep::First), ("last", Keep::Last)];
+
+impl Duplicates {
+    /// `true`, fields, or `{"fields": […], "keep": "last"}`.
+    pub(super) fn read(given: &Given<'_>) -> Result<Option<Self>> {
+        let keep = given.choice(&["keep"], KEEP)?;
+        let (fields, own_keep) = match given.value(&["deduplicate"]) {
+            None | Some((_, Value::Bool(false))) => return Ok(None),
+            Some((_, Value::Bool(true))) => (None, None),
+            Some((path, value @ Value::Object(_))) => {
+                let given = Given::object(&path, value, &["fields", "by", "on", "keep"])?;
+                (given.names(&["fields", "by", "on"])?, given.choice(&["keep"], KEEP)?)
+            }
+            Some((path, value)) => (Some(list_of_names(&path, value)?), None),
+        };
+        let fields = fields.filter(|fields| !fields.is_empty());
+        Ok(Some(Self { fields, keep: own_keep.or(keep).unwrap_or(Keep::First) }))
+    }
+
+    pub(super) fn has_fields(&self) -> bool {
+        self.fields.is_some()
+    }
+
+    pub(super) fn remove(&self, work: &Work, rows: Rows) -> Result<Rows> {
+        let names = rows.names();
+        let keys: Vec<Expr> = match &self.fields {
+            None => names.iter().map(ident).collect(),
+            Some(fields) => {
+                columns::check(work, &rows.table()?, fields)?;
+                fields.iter().map(|field| ident(&field.name)).collect()
+            }
+        };
+        let (rows, row) = rows.numbered()?;
+        let frame = rows.into_frame();
+        let kept = columns::unused(&frame, "kept");
+        let keep = match self.keep {
+            Keep::First => min(ident(&row)),
+            Keep::Last => max(ident(&row)),
+        };
+        let groups = frame.clone().aggregate(keys, vec![keep.alias(&kept)])?;
+        if self.fields.is_none() {
+            // The keys are all there is to a row.
+            return Ok(Rows::by(groups, [kept]));
+        }
+        let groups = groups.select(vec![ident(&kept)])?;
+        let is_kept = ident(&row).eq(ident(&kept));
+        Ok(Rows::by(frame.join_on(groups, JoinType::LeftSemi, [is_kept])?, [row]))
+    }
+}

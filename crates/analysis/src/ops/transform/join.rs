@@ -1,0 +1,191 @@
+//! Rows of another table beside those of this one.
+//!
+//! A missing key has no partner, as in SQL; pandas pairs missing keys with each other.
+
+use datafusion::{
+    arrow::datatypes::DataType,
+    functions::expr_fn::coalesce,
+    logical_expr::{Expr, JoinType, try_cast},
+    prelude::{DataFrame, ident},
+};
+use serde_json::Value;
+
+use crate::{
+    error::{AnalysisError, Result},
+    ops::{
+        columns,
+        numbers::{is_text, numeric, plain_type},
+        order::Rows,
+        reading::{Given, Named},
+    },
+    work::Work,
+};
+
+const KNOWN: &[&str] = &["with", "table", "on", "left_on", "right_on", "how", "suffix"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Inner,
+    Left,
+    Right,
+    Full,
+    Semi,
+    Anti,
+}
+
+const HOW: &[(&str, How)] = &[
+    ("inner", How::Inner),
+    ("left", How::Left),
+    ("right", How::Right),
+    ("full", How::Full),
+    ("semi", How::Semi),
+    ("anti", How::Anti),
+    ("outer", How::Full),
+];
+
+pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+    let given = Given::object(path, value, KNOWN)?;
+    let table = given.required_name(&["with", "table"])?;
+    let right = work.table(&table.path, &table.name).await?;
+    let how = given.choice(&["how"], HOW)?.unwrap_or(How::Inner);
+    let suffix = given.text(&["suffix"])?.unwrap_or("_right");
+    let left = rows.table()?;
+    let keys = read_keys(work, &given, &left, &right)?;
+
+    // In the meantime nothing in the other table has a name that is in this one.
+    let (rows, row) = rows.numbered()?;
+    let (others, other_row) = Rows::of(right.clone()).numbered()?;
+    let frame = rows.into_frame();
+    let hidden = |what: &str, index: usize| columns::unused(&frame, &format!("{what}_{index}"));
+    let names = columns::names(&right);
+    let mut other_values: Vec<Expr> = Vec::new();
+    let mut conditions = Vec::new();
+    // Each key from the side where there is one.
+    let mut either = Vec::new();
+    for (index, (left_key, right_key)) in keys.iter().enumerate() {
+        let (this, other) = alike(work, (&left, left_key), (&right, right_key)).await?;
+        let key = hidden("key", index);
+        other_values.push(other.alias(&key));
+        conditions.push(this.clone().eq(ident(&key)));
+        either.push(coalesce(vec![this, ident(key)]));
+    }
+    let hidden_row = hidden("other_row", 0);
+    other_values.push(ident(&other_row).alias(&hidden_row));
+    let renamed = |(index, name)| ident(name).alias(hidden("other", index));
+    other_values.extend(names.iter().enumerate().map(renamed));
+    let others_frame = others.into_frame().select(other_values)?;
+
+    let hidden_names = |(index, name)| (name, ident(hidden("other", index)));
+    let others = names.into_iter().enumerate().map(hidden_names).collect();
+    let mut outputs = outputs(path, &columns::names(&left), others, &keys, &either, how, suffix)?;
+    let order = match how {
+        How::Semi | How::Anti => vec![row],
+        How::Right => vec![hidden_row, row],
+        How::Inner | How::Left | How::Full => vec![row, hidden_row],
+    };
+    outputs.extend(order.iter().map(ident));
+    let joined = frame.join_on(others_frame, how.join_type(), conditions)?;
+    Ok(Rows::by(joined.select(outputs)?, order))
+}
+
+impl How {
+    fn join_type(self) -> JoinType {
+        match self {
+            Self::Inner => JoinType::Inner,
+            Self::Left => JoinType::Left,
+            Self::Right => JoinType::Right,
+            Self::Full => JoinType::Full,
+            Self::Semi => JoinType::LeftSemi,
+            Self::Anti => JoinType::LeftAnti,
+        }
+    }
+}
+
+type Keys = Vec<(Named, Named)>;
+
+fn read_keys(work: &Work, given: &Given<'_>, left: &DataFrame, right: &DataFrame) -> Result<Keys> {
+    let keys: Keys = match given.names(&["on"])? {
+        Some(on) => on.into_iter().map(|key| (key.clone(), key)).collect(),
+        None => {
+            let lefts = given.names(&["left_on"])?.ok_or_else(|| given.missing(&["on"]))?;
+            let rights = given.names(&["right_on"])?.ok_or_else(|| given.missing(&["right_on"]))?;
+            if lefts.len() != rights.len() {
+                let reason = format!("has {} names, left_on {}", rights.len(), lefts.len());
+                return Err(AnalysisError::parameter(given.path("right_on"), reason));
+            }
+            lefts.into_iter().zip(rights).collect()
+        }
+    };
+    if keys.is_empty() {
+        return Err(AnalysisError::parameter(given.path("on"), "is empty"));
+    }
+    for (left_key, right_key) in &keys {
+        work.column(left, &left_key.path, &left_key.name)?;
+        work.column(right, &right_key.path, &right_key.name)?;
+    }
+    Ok(keys)
+}
+
+/// Two keys as values that can be the same: numbers may be written as text on one side.
+async fn alike(
+    work: &Work,
+    (left, left_key): (&DataFrame, &Named),
+    (right, right_key): (&DataFrame, &Named),
+) -> Result<(Expr, Expr)> {
+    let types =
+        [columns::data_type(left, &left_key.name), columns::data_type(right, &right_key.name)];
+    let [left_type, right_type] = types.each_ref().map(plain_type);
+    let left_value = columns::value(left, &left_key.name);
+    let right_value = columns::value(right, &right_key.name);
+    let is_boolean = |data_type: &DataType| *data_type == DataType::Boolean;
+    let is_text_here = is_text(left_type) || is_text(right_type);
+    if is_boolean(left_type) != is_boolean(right_type) && !is_text_here {
+        let reason = format!(
+            "column {:?} holds {left_type}, and {:?} of the other table {right_type}",
+            left_key.name, right_key.name
+        );
+        return Err(AnalysisError::parameter(&left_key.path, reason));
+    }
+    Ok(match (is_text(left_type), is_text(right_type)) {
+        (true, false) if right_type.is_numeric() => {
+            (numeric(work, left, &left_key.path, &left_key.name).await?, right_value)
+        }
+        (false, true) if left_type.is_numeric() => {
+            (left_value, numeric(work, right, &right_key.path, &right_key.name).await?)
+        }
+        (true, false) => (try_cast(left_value, right_type.clone()), right_value),
+        (false, true) => (left_value, try_cast(right_value, left_type.clone())),
+        _ => (left_value, right_value),
+    })
+}
+
+/// The columns of the result: those of this table, then those of the other. A key with the same
+/// name in both is one column.
+fn outputs(
+    path: &str,
+    names: &[String],
+    others: Vec<(String, Expr)>,
+    keys: &Keys,
+    either: &[Expr],
+    how: How,
+    suffix: &str,
+) -> Result<Vec<Expr>> {
+    let shared =
+        |name: &str| keys.iter().position(|(left, right)| left.name == name && right.name == name);
+    let mut outputs: Vec<(String, Expr)> = Vec::new();
+    for name in names {
+        let value = match shared(name) {
+            Some(key) if matches!(how, How::Right | How::Full) => either[key].clone(),
+            _ => ident(name),
+        };
+        outputs.push((name.clone(), value));
+    }
+    let has_others = !matches!(how, How::Semi | How::Anti);
+    for (name, value) in others.iter().filter(|(name, _)| has_others && shared(name).is_none()) {
+        let is_taken = names.contains(name);
+        let name = if is_taken { format!("{name}{suffix}") } else { name.clone() };
+        outputs.push((name, value.clone()));
+    }
+    columns::check_unique(path, outputs.iter().map(|(name, _)| name.as_str()))?;
+    Ok(outputs.into_iter().map(|(name, value)| value.alias(name)).collect())
+}

@@ -1,0 +1,126 @@
+//! The values of a column as columns.
+
+use datafusion::{
+    arrow::datatypes::DataType,
+    functions_aggregate::expr_fn::first_value,
+    logical_expr::{Expr, ExprFunctionExt, cast, lit},
+    prelude::{DataFrame, ident},
+    scalar::ScalarValue,
+};
+use serde_json::Value;
+
+use crate::{
+    error::{AnalysisError, Result},
+    ops::{
+        aggregate::{
+            figures::{self, Figure},
+            grouped, with_rows,
+        },
+        columns,
+        order::Rows,
+        reading::{Given, Named},
+        sorting::by_keys,
+    },
+    work::Work,
+};
+
+const KNOWN: &[&str] = &["index", "columns", "values", "function"];
+
+/// More columns than this are a mistake.
+const MOST_COLUMNS: usize = 200;
+
+pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+    let frame = rows.table()?;
+    let given = Given::object(path, value, KNOWN)?;
+    let index = given.names(&["index"])?.unwrap_or_default();
+    let across = given.required_name(&["columns"])?;
+    columns::check(work, &frame, &index)?;
+    work.column(&frame, &across.path, &across.name)?;
+    let figures = read_figures(&given)?;
+    let values = values_of(work, &frame, &across).await?;
+
+    // First a value for each cell, of which there are few, then the cells in their columns.
+    let keys: Vec<Named> = index.iter().cloned().chain([across.clone()]).collect();
+    let (frame, row) = match figures.iter().any(|figure| figure.function.is_ordered()) {
+        true => with_rows(rows)?,
+        false => (frame, None),
+    };
+    let cells = grouped(work, frame, row.as_deref(), &keys, &figures).await?;
+    let mut names: Vec<String> = index.iter().map(|column| column.name.clone()).collect();
+    let mut aggregates: Vec<Expr> = Vec::new();
+    for figure in &figures {
+        for (value, text) in &values {
+            let is_here = match value.is_null() {
+                true => ident(&across.name).is_null(),
+                false => ident(&across.name).eq(lit(value.clone())),
+            };
+            let cell = first_value(ident(&figure.name), Vec::new()).filter(is_here).build()?;
+            let name = match figures.len() {
+                1 => text.clone(),
+                _ => {
+                    format!("{}_{text}", figure.field.as_ref().map_or("count", |field| &field.name))
+                }
+            };
+            aggregates.push(cell.alias(&name));
+            names.push(name);
+        }
+    }
+    columns::check_unique(path, names.iter().map(String::as_str))?;
+    let groups: Vec<Expr> = index.iter().map(|column| ident(&column.name)).collect();
+    let frame = cells.aggregate(groups, aggregates)?;
+    let sort = by_keys(&frame, &index);
+    Rows::sorted(frame, sort)
+}
+
+/// One figure for each column of values.
+fn read_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
+    let function = given.value(&["function"]);
+    let sum = Value::String("sum".to_owned());
+    let (path, function) = function.unwrap_or_else(|| (given.path("function"), &sum));
+    let Some(values) = given.names(&["values"])? else {
+        return match function.as_str() {
+            Some("count") => figures::read(&path, function),
+            _ => Err(given.missing(&["values"])),
+        };
+    };
+    let hidden = |(index, column): (usize, Named)| {
+        let mut figure = figures::read_for(&path, function, &column)?;
+        figure.name = format!("__cell_{index}");
+        figure.field = Some(column);
+        Ok(figure)
+    };
+    values.into_iter().enumerate().map(hidden).collect()
+}
+
+/// The different values of a column in their order, and their texts.
+async fn values_of(
+    work: &Work,
+    frame: &DataFrame,
+    across: &Named,
+) -> Result<Vec<(ScalarValue, String)>> {
+    let value = columns::value(frame, &across.name);
+    let distinct = frame.clone().aggregate(vec![value.alias("__value")], Vec::new())?;
+    let distinct = distinct
+        .sort(vec![ident("__value").sort(true, false)])?
+        .limit(0, Some(MOST_COLUMNS + 1))?
+        .select(vec![ident("__value"), cast(ident("__value"), DataType::Utf8).alias("__text")])?;
+    let mut values = Vec::new();
+    for batch in work.collect(distinct).await? {
+        for row in 0..batch.num_rows() {
+            let value = ScalarValue::try_from_array(batch.column(0), row)?;
+            let text = match ScalarValue::try_from_array(batch.column(1), row)? {
+                ScalarValue::Utf8(Some(text)) => text,
+                _ => "null".to_owned(),
+            };
+            values.push((value, text));
+        }
+    }
+    if values.len() > MOST_COLUMNS {
+        let reason = format!(
+            "column {:?} has more than {MOST_COLUMNS} different values: too many columns",
+            across.name
+        );
+        return Err(AnalysisError::parameter(&across.path, reason));
+    }
+    Ok(values)
+}

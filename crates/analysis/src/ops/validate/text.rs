@@ -1,0 +1,50 @@
+//! Functions of text that queries do not have.
+
+use std::sync::Arc;
+
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, StringArray},
+        datatypes::DataType,
+    },
+    error::Result,
+    logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf},
+};
+
+use crate::ops::times;
+
+/// Whether text is of some kind; of no text it is not known.
+pub(super) fn predicate(
+    name: &str,
+    test: impl Fn(&str) -> bool + Send + Sync + 'static,
+) -> ScalarUDF {
+    function(name, DataType::Boolean, move |texts| {
+        let found: BooleanArray = texts.iter().map(|text| text.map(&test)).collect();
+        Arc::new(found)
+    })
+}
+
+/// Text as a time, in microseconds since 1970; null if it is none.
+pub(super) fn time() -> ScalarUDF {
+    function("time", DataType::Int64, |texts| {
+        let times: Int64Array =
+            texts.iter().map(|text| times::parse(text?).map(|time| time.micros)).collect();
+        Arc::new(times)
+    })
+}
+
+fn function(
+    name: &str,
+    result: DataType,
+    compute: impl Fn(&StringArray) -> ArrayRef + Send + Sync + 'static,
+) -> ScalarUDF {
+    let run = move |values: &[ColumnarValue]| -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(values)?;
+        let Some(texts) = arrays.first().and_then(|array| array.as_string_opt::<i32>()) else {
+            return datafusion::common::exec_err!("text is needed");
+        };
+        debug_assert_eq!(texts.len(), arrays[0].len());
+        Ok(ColumnarValue::Array(compute(texts)))
+    };
+    create_udf(name, vec![DataType::Utf8], result, Volatility::Immutable, Arc::new(run))
+}

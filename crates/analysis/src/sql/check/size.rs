@@ -1,0 +1,173 @@
+//! How large a query becomes when it is planned.
+//!
+//! A part that a query gives a name (`WITH a AS …`) is planned again wherever its name is used, so
+//! that few words can stand for very much.
+
+use std::{collections::HashMap, ops::ControlFlow};
+
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, Query, UnaryOperator,
+};
+
+use super::{super::functions::is_bounded, GO_ON, Step, refuse};
+
+/// Tables that are joined, each as often as it is used.
+const MOST_TABLES: usize = 32;
+/// Expressions, each as often as it is used, and how deeply they may be nested.
+const MOST_EXPRESSIONS: usize = 64 << 10;
+const MOST_DEPTH: usize = 600;
+/// Queries in expressions of queries in expressions: each level takes several times as long.
+const MOST_LEVELS: usize = 4;
+/// Queries on queries, by their names or nested.
+const MOST_HEIGHT: usize = 64;
+/// Queries within queries, and `WITH` within `WITH`, which takes twice as long with each level.
+const MOST_QUERIES: usize = 12;
+const MOST_WITHIN: usize = 4;
+
+#[derive(Default)]
+pub(super) struct Size {
+    /// The queries that are being walked through, from the outermost to the innermost.
+    open: Vec<Part>,
+    /// What was found in all.
+    total: Amount,
+    depth: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Amount {
+    tables: usize,
+    expressions: usize,
+    calls: usize,
+    /// How deeply queries stand in expressions.
+    levels: usize,
+    /// How many queries stand on one another.
+    height: usize,
+}
+
+impl Amount {
+    fn add(&mut self, other: Self) {
+        self.tables = self.tables.saturating_add(other.tables);
+        self.expressions = self.expressions.saturating_add(other.expressions);
+        self.calls = self.calls.saturating_add(other.calls);
+        self.levels = self.levels.max(other.levels);
+        self.height = self.height.max(other.height);
+    }
+}
+
+/// A query while it is walked through: its named parts come first.
+#[derive(Default)]
+struct Part {
+    own: Amount,
+    names: Vec<String>,
+    named: HashMap<String, Amount>,
+    seen: usize,
+    /// How deep in an expression of the outer query it stands.
+    depth: usize,
+}
+
+impl Size {
+    pub(super) fn calls(&self) -> usize {
+        self.total.calls
+    }
+
+    pub(super) fn open(&mut self, query: &Query) -> Step {
+        let names = query.with.iter().flat_map(|with| &with.cte_tables);
+        let names = names.map(|named| named.alias.name.value.clone()).collect();
+        let depth = std::mem::take(&mut self.depth);
+        self.open.push(Part { names, depth, ..Part::default() });
+        let within = self.open.iter().filter(|part| !part.names.is_empty()).count();
+        if self.open.len() > MOST_QUERIES || within > MOST_WITHIN {
+            return refuse("queries are nested too deeply");
+        }
+        GO_ON
+    }
+
+    pub(super) fn close(&mut self) -> Step {
+        let Some(mut part) = self.open.pop() else { return GO_ON };
+        self.depth = part.depth;
+        part.own.levels += usize::from(part.depth > 0);
+        part.own.height += 1;
+        match self.open.last_mut() {
+            Some(outer) => {
+                if let Some(name) = outer.names.get(outer.seen) {
+                    outer.named.insert(name.clone(), part.own);
+                } else {
+                    outer.own.add(part.own);
+                }
+                outer.seen += 1;
+            }
+            None => self.total = part.own,
+        }
+        self.check(part.own)
+    }
+
+    /// A table, or a named part.
+    pub(super) fn table(&mut self, name: Option<&str>) -> Step {
+        let named = |name: &str| self.open.iter().rev().find_map(|part| part.named.get(name));
+        let amount = name.and_then(named).copied();
+        let amount = amount.unwrap_or(Amount { tables: 1, ..Amount::default() });
+        self.count(amount)
+    }
+
+    pub(super) fn enter(&mut self, expression: &Expr) -> Step {
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            return refuse("expressions are nested too deeply");
+        }
+        let call = match expression {
+            Expr::Function(function) => is_bounded(&function.name.to_string().to_lowercase()),
+            Expr::Array(_) | Expr::Overlay { .. } => true,
+            Expr::BinaryOp { op, .. } => matches!(op, BinaryOperator::StringConcat),
+            _ => false,
+        };
+        self.count(Amount { expressions: 1, calls: usize::from(call), ..Amount::default() })
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    fn count(&mut self, amount: Amount) -> Step {
+        let own = match self.open.last_mut() {
+            Some(part) => &mut part.own,
+            None => &mut self.total,
+        };
+        own.add(amount);
+        let own = *own;
+        self.check(own)
+    }
+
+    fn check(&self, amount: Amount) -> Step {
+        if amount.tables > MOST_TABLES {
+            return refuse(format!("it joins more than {MOST_TABLES} tables"));
+        }
+        if amount.levels > MOST_LEVELS || amount.height > MOST_HEIGHT {
+            return refuse("too many queries build on one another");
+        }
+        if amount.expressions > MOST_EXPRESSIONS {
+            return refuse(format!("it has more than {MOST_EXPRESSIONS} expressions"));
+        }
+        GO_ON
+    }
+
+    /// What a series of rows is made of is computed while the query is planned: constants only.
+    pub(super) fn series(&self, args: &[FunctionArg]) -> Step {
+        let plain = |arg: &FunctionArg| match arg {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(expression)) => is_plain(expression),
+            _ => false,
+        };
+        match args.iter().all(plain) {
+            true => ControlFlow::Continue(()),
+            false => refuse("a series of rows is made of constants: generate_series(1, 10)"),
+        }
+    }
+}
+
+fn is_plain(expression: &Expr) -> bool {
+    match expression {
+        Expr::Value(_) | Expr::TypedString(_) | Expr::Interval(_) => true,
+        Expr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => is_plain(expr),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_plain(expr),
+        _ => false,
+    }
+}

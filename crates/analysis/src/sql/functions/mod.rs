@@ -1,0 +1,325 @@
+//! The functions that a query may use.
+//!
+//! Only what is listed here exists: functions of text, numbers, dates, conditions and simple lists,
+//! and none that reads the machine. Those that can make much of little are bounded.
+
+mod arithmetic;
+mod bounded;
+mod growth;
+mod join_text;
+mod like;
+mod pattern;
+mod rewrite;
+mod series;
+mod sum;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use datafusion::{
+    catalog::TableFunction,
+    common::exec_err,
+    error::Result,
+    execution::SessionStateDefaults,
+    logical_expr::{
+        AggregateUDF, ScalarUDF, WindowUDF, expr_rewriter::FunctionRewrite, planner::ExprPlanner,
+    },
+};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::guard::STEP_SHARE;
+use bounded::Bounded;
+use growth::Growth;
+use sum::Sum;
+
+const SCALAR: &[&str] = &[
+    // conditions
+    "coalesce",
+    "greatest",
+    "least",
+    "nullif",
+    "nvl",
+    "nvl2",
+    "arrow_typeof",
+    "get_field",
+    // dates
+    "current_date",
+    "current_time",
+    "date_bin",
+    "date_part",
+    "date_trunc",
+    "from_unixtime",
+    "make_date",
+    "make_time",
+    "now",
+    "to_date",
+    "to_local_time",
+    "to_time",
+    "to_timestamp",
+    "to_timestamp_micros",
+    "to_timestamp_millis",
+    "to_timestamp_nanos",
+    "to_timestamp_seconds",
+    "to_unixtime",
+    // numbers
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "cos",
+    "cosh",
+    "cot",
+    "degrees",
+    "exp",
+    "factorial",
+    "floor",
+    "gcd",
+    "isnan",
+    "iszero",
+    "lcm",
+    "ln",
+    "log",
+    "log10",
+    "log2",
+    "nanvl",
+    "pi",
+    "power",
+    "radians",
+    "random",
+    "round",
+    "signum",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "trunc",
+    // text
+    "ascii",
+    "bit_length",
+    "btrim",
+    "character_length",
+    "chr",
+    "contains",
+    "ends_with",
+    "find_in_set",
+    "initcap",
+    "left",
+    "lower",
+    "ltrim",
+    "octet_length",
+    "reverse",
+    "right",
+    "rtrim",
+    "split_part",
+    "starts_with",
+    "strpos",
+    "substr",
+    "substr_index",
+    "to_hex",
+    "translate",
+    "upper",
+    "uuid",
+    // lists
+    "array_any_value",
+    "array_avg",
+    "array_distinct",
+    "array_element",
+    "array_has",
+    "array_length",
+    "array_max",
+    "array_min",
+    "array_pop_back",
+    "array_pop_front",
+    "array_position",
+    "array_reverse",
+    "array_slice",
+    "array_sort",
+    "array_sum",
+    "cardinality",
+    "empty",
+    "flatten",
+];
+
+/// Functions whose result can be much larger than what they are given, or take much longer.
+const BOUNDED: &[(&str, Growth)] = &[
+    ("array_append", Growth::Together),
+    ("array_concat", Growth::Together),
+    ("array_prepend", Growth::Together),
+    ("array_to_string", Growth::ListText),
+    ("concat", Growth::Together),
+    ("concat_ws", Growth::Separated),
+    ("generate_series", Growth::Series),
+    ("levenshtein", Growth::Compared),
+    ("lpad", Growth::Padded),
+    ("make_array", Growth::Together),
+    ("overlay", Growth::Together),
+    ("range", Growth::Series),
+    ("regexp_count", Growth::Matched),
+    ("regexp_instr", Growth::Matched),
+    ("regexp_like", Growth::Matched),
+    ("regexp_match", Growth::Captured),
+    ("regexp_replace", Growth::MatchesReplaced),
+    ("repeat", Growth::Repeated),
+    ("replace", Growth::Replaced),
+    ("rpad", Growth::Padded),
+    ("string_to_array", Growth::Split),
+    ("to_char", Growth::Formatted),
+];
+
+const AGGREGATE: &[&str] = &[
+    "any_value",
+    "approx_distinct",
+    "approx_median",
+    "approx_percentile_cont",
+    "array_agg",
+    "avg",
+    "bit_and",
+    "bit_or",
+    "bit_xor",
+    "bool_and",
+    "bool_or",
+    "corr",
+    "count",
+    "covar_pop",
+    "covar_samp",
+    "first_value",
+    "grouping",
+    "last_value",
+    "max",
+    "median",
+    "min",
+    "nth_value",
+    "percentile_cont",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
+    "stddev",
+    "stddev_pop",
+    "string_agg",
+    "var_pop",
+    "var_samp",
+];
+
+/// Aggregates that cost too much when they are computed anew for each row of a window.
+const NOT_OVER: &[&str] = &[
+    "approx_distinct",
+    "approx_median",
+    "approx_percentile_cont",
+    "array_agg",
+    "grouping",
+    "median",
+    "percentile_cont",
+    "quantile_cont",
+    "string_agg",
+];
+
+/// What all constants of a query may have together.
+const CONSTANT_BYTES: usize = 1 << 20;
+
+/// What bounded functions may make: in all a share of the memory in each step, so that each may
+/// make the less the more of them a query has.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    step_bytes: usize,
+    calls: AtomicUsize,
+    stop: CancellationToken,
+}
+
+impl Allowance {
+    pub(crate) fn new(memory_bytes: usize, stop: CancellationToken) -> Self {
+        Self { step_bytes: memory_bytes / STEP_SHARE, calls: AtomicUsize::new(0), stop }
+    }
+
+    /// Fails once nobody waits for the result any more.
+    fn go_on(&self) -> Result<()> {
+        match self.stop.is_cancelled() {
+            true => exec_err!("stopped"),
+            false => Ok(()),
+        }
+    }
+
+    /// So many more calls may be made in one step.
+    pub(super) fn expect(&self, calls: usize) {
+        self.calls.fetch_add(calls, Ordering::Relaxed);
+    }
+
+    fn step(&self) -> usize {
+        self.step_bytes / self.calls.load(Ordering::Relaxed).max(1)
+    }
+
+    fn constant(&self) -> usize {
+        CONSTANT_BYTES / self.calls.load(Ordering::Relaxed).max(1)
+    }
+}
+
+pub(crate) fn planners() -> Vec<Arc<dyn ExprPlanner>> {
+    SessionStateDefaults::default_expr_planners()
+}
+
+pub(crate) fn scalar(allowance: &Arc<Allowance>) -> Vec<Arc<ScalarUDF>> {
+    let listed = |function: &Arc<ScalarUDF>| SCALAR.contains(&function.name());
+    let mut functions = SessionStateDefaults::default_scalar_functions();
+    functions.retain(listed);
+    functions.extend(bounded_functions(allowance).into_values());
+    functions
+}
+
+/// The bounded functions by their names.
+fn bounded_functions(allowance: &Arc<Allowance>) -> HashMap<&'static str, Arc<ScalarUDF>> {
+    let plain = SessionStateDefaults::default_scalar_functions();
+    let bound = |(name, growth): &(&'static str, Growth)| {
+        let function = plain.iter().find(|function| function.name() == *name)?;
+        let bounded = Bounded::new(function.clone(), *growth, allowance.clone());
+        Some((*name, Arc::new(ScalarUDF::new_from_impl(bounded))))
+    };
+    BOUNDED.iter().filter_map(bound).collect()
+}
+
+pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
+    let mut functions = SessionStateDefaults::default_aggregate_functions();
+    functions.retain(|function| AGGREGATE.contains(&function.name()));
+    functions.push(Arc::new(AggregateUDF::new_from_impl(Sum::new())));
+    functions
+}
+
+pub(crate) fn window() -> Vec<Arc<WindowUDF>> {
+    SessionStateDefaults::default_window_functions()
+}
+
+pub(crate) fn table() -> Vec<Arc<TableFunction>> {
+    series::table_functions()
+}
+
+/// Puts bounded functions in the place of operators and of functions that were not named.
+pub(crate) fn rewrite(allowance: &Arc<Allowance>) -> Arc<dyn FunctionRewrite + Send + Sync> {
+    Arc::new(rewrite::Bounds::new(bounded_functions(allowance), allowance))
+}
+
+/// Whether calls of a function count.
+pub(super) fn is_bounded(name: &str) -> bool {
+    BOUNDED.iter().any(|(bounded, _)| *bounded == name)
+}
+
+/// Whether an aggregate may be used as a window function.
+pub(super) fn may_be_windowed(name: &str) -> bool {
+    !NOT_OVER.contains(&name)
+}

@@ -1,0 +1,90 @@
+//! SQL that only reads, and only the tables that it was given.
+
+mod check;
+pub(crate) mod functions;
+mod inflate;
+mod names;
+mod parse;
+
+use std::sync::Arc;
+
+use datafusion::{
+    common::DFSchema,
+    error::DataFusionError,
+    logical_expr::Expr,
+    prelude::{DataFrame, SessionContext},
+    sql::{
+        parser::Statement as Parsed,
+        sqlparser::ast::{ExprWithAlias, Statement},
+    },
+};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    engine::explain,
+    error::{AnalysisError, Result},
+    work::{Outcome, Work},
+};
+use check::{Check, Known, Refused};
+use functions::Allowance;
+use names::Columns;
+
+/// Reads an expression over the columns of a schema: no subqueries, and each row by itself, so no
+/// aggregates and no window functions either.
+pub(crate) fn expression(
+    context: &SessionContext,
+    schema: &DFSchema,
+    parameter: &str,
+    text: &str,
+) -> Result<Expr> {
+    let refused = |reason| AnalysisError::parameter(parameter, reason);
+    let mut written = parse::expression(text).map_err(refused)?;
+    let columns = Columns::new(schema.fields().iter().map(|field| field.name().as_str()));
+    columns.join(&mut written);
+    let state = context.state();
+    let known = Known::new(&state, &[]);
+    let check = Check::expression(&known, &mut written).map_err(refused)?;
+    allowance(context).expect(check.calls());
+    let written = ExprWithAlias { expr: written, alias: None };
+    let planned = state.create_logical_expr_from_sql_expr(written, schema);
+    planned.map_err(|error| explain(&error, |reason| refused(hinted(text, reason))))
+}
+
+/// Plans a query.
+pub(crate) async fn query(work: &Work, text: &str) -> Result<Outcome> {
+    let mut query = parse::query(text).map_err(AnalysisError::Sql)?;
+    let mut columns = Vec::new();
+    for table in work.tables() {
+        let frame = work.table("sql", table).await?;
+        columns.extend(frame.schema().fields().iter().map(|field| field.name().clone()));
+    }
+    Columns::new(columns.iter().map(String::as_str)).join(&mut query);
+    let context = work.context();
+    let state = context.state();
+    let known = Known::new(&state, work.tables());
+    let check = Check::query(&known, &mut query).map_err(AnalysisError::Sql)?;
+    allowance(context).expect(check.calls());
+    let failed =
+        |error: DataFusionError| explain(&error, |reason| AnalysisError::Sql(hinted(text, reason)));
+    let statement = Parsed::Statement(Box::new(Statement::Query(query)));
+    let plan = state.statement_to_plan(statement).await.map_err(failed)?;
+    inflate::check(&plan).map_err(AnalysisError::Sql)?;
+    Ok(DataFrame::new(state, plan).into())
+}
+
+fn allowance(context: &SessionContext) -> Arc<Allowance> {
+    let given = context.state().config().get_extension::<Allowance>();
+    given.unwrap_or_else(|| Arc::new(Allowance::new(0, CancellationToken::new())))
+}
+
+/// `"Tech"` is a column in SQL, but not always to those who write it.
+fn hinted(text: &str, reason: Refused) -> Refused {
+    let missing = reason.strip_prefix("no column \"").and_then(|rest| rest.split('"').next());
+    match missing {
+        Some(name) if text.contains(&format!("\"{name}\"")) => {
+            format!("{reason}; if it is a text, write it in single quotes: '{name}'")
+        }
+        _ => reason,
+    }
+}

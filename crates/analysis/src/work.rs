@@ -1,0 +1,114 @@
+//! One analysis while it runs: its tables, and what is noted on the way.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::{
+    arrow::array::RecordBatch,
+    common::TableReference,
+    logical_expr::Expr,
+    prelude::{DataFrame, SessionContext, ident},
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    error::{AnalysisError, Result, available},
+    sql,
+};
+
+/// The name of the table that an analysis is about, unless it has several.
+pub(crate) const MAIN: &str = "data";
+
+pub(crate) struct Work {
+    context: SessionContext,
+    /// In the order in which they were given; the first is what an analysis is about.
+    tables: Vec<String>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// What an analysis has found; its frame has not been run yet.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) facts: Map<String, Value>,
+    pub(crate) frame: Option<DataFrame>,
+}
+
+impl From<DataFrame> for Outcome {
+    fn from(frame: DataFrame) -> Self {
+        Self { facts: Map::new(), frame: Some(frame) }
+    }
+}
+
+impl Work {
+    /// The tables are registered with the context by these names.
+    pub(crate) fn new(context: SessionContext, tables: Vec<String>, notes: Vec<String>) -> Self {
+        Self { context, tables, notes: Mutex::new(notes) }
+    }
+
+    pub(crate) fn context(&self) -> &SessionContext {
+        &self.context
+    }
+
+    /// The names of the tables.
+    pub(crate) fn tables(&self) -> &[String] {
+        &self.tables
+    }
+
+    /// The table that the analysis is about.
+    pub(crate) async fn main(&self) -> Result<DataFrame> {
+        match self.tables.first() {
+            Some(name) => self.frame(name).await,
+            None => Err(AnalysisError::parameter("data", "there is nothing to analyse")),
+        }
+    }
+
+    /// Another table, by its name in a parameter.
+    pub(crate) async fn table(&self, parameter: &str, name: &str) -> Result<DataFrame> {
+        if !self.tables.iter().any(|known| known == name) {
+            let known = self.tables.iter().map(String::as_str);
+            let reason = format!("no table {name:?}{}", available(known));
+            return Err(AnalysisError::parameter(parameter, reason));
+        }
+        self.frame(name).await
+    }
+
+    async fn frame(&self, name: &str) -> Result<DataFrame> {
+        Ok(self.context.table(TableReference::bare(name)).await?)
+    }
+
+    /// A column of a frame, by its name in a parameter.
+    pub(crate) fn column(&self, frame: &DataFrame, parameter: &str, name: &str) -> Result<Expr> {
+        let fields = frame.schema().fields();
+        if fields.iter().any(|field| field.name() == name) {
+            return Ok(ident(name));
+        }
+        let known = fields.iter().map(|field| field.name().as_str());
+        Err(AnalysisError::no_column(parameter, name, known))
+    }
+
+    /// A computed value, written as an expression of SQL: `price * quantity`.
+    pub(crate) fn expression(
+        &self,
+        frame: &DataFrame,
+        parameter: &str,
+        text: &str,
+    ) -> Result<Expr> {
+        sql::expression(&self.context, frame.schema(), parameter, text)
+    }
+
+    /// Runs a frame whose rows are few, as statistics are.
+    pub(crate) async fn collect(&self, frame: DataFrame) -> Result<Vec<RecordBatch>> {
+        Ok(frame.collect().await?)
+    }
+
+    pub(crate) fn note(&self, note: impl Into<String>) {
+        let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
+        let note = note.into();
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+
+    pub(crate) fn into_notes(self: Arc<Self>) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

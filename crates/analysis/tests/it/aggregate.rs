@@ -1,0 +1,218 @@
+//! The analyses `aggregate` and `percentiles`.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use narrows_analysis::{Input, Kind, Table};
+use serde_json::{Value, json};
+
+use crate::support::{refusal, rows, run, run_with, table};
+
+fn sales() -> Value {
+    json!([
+        {"region": "EU", "amount": 10, "price": 1.5, "code": "7"},
+        {"region": null, "amount": 1, "price": null, "code": "x"},
+        {"region": "EU", "amount": 30, "price": 2.5, "code": "8"},
+        {"region": "Asia", "amount": 5, "price": null, "code": null},
+    ])
+}
+
+#[tokio::test]
+async fn the_way_callers_write_it() {
+    let found = rows(Kind::Aggregate, sales(), json!({"group_by": "region"})).await;
+    assert_eq!(
+        found,
+        json!([
+            {"region": "Asia", "count": 1, "amount_sum": 5, "amount_mean": 5.0, "amount_min": 5, "amount_max": 5,
+             "price_sum": 0.0, "price_mean": null, "price_min": null, "price_max": null},
+            {"region": "EU", "count": 2, "amount_sum": 40, "amount_mean": 20.0, "amount_min": 10, "amount_max": 30,
+             "price_sum": 4.0, "price_mean": 2.0, "price_min": 1.5, "price_max": 2.5},
+            {"region": null, "count": 1, "amount_sum": 1, "amount_mean": 1.0, "amount_min": 1, "amount_max": 1,
+             "price_sum": 0.0, "price_mean": null, "price_min": null, "price_max": null},
+        ])
+    );
+}
+
+#[tokio::test]
+async fn figures_may_be_written_in_many_ways() {
+    let figures = json!({"amount": ["sum", {"function": "percentile", "p": 50}], "n": {"field": "price", "function": "count"}, "*": "count"});
+    let found = rows(Kind::Aggregate, sales(), json!({"aggregations": figures})).await;
+    assert_eq!(found, json!([{"amount_sum": 46, "amount_p50": 7.5, "n": 2, "count": 4}]));
+    let figures = json!([
+        {"field": "amount", "op": "quantile", "q": 0.25, "as": "lower"},
+        {"field": "price", "function": "std"},
+        {"function": "count"},
+        {"field": "code", "function": "sum", "alias": "codes"},
+    ]);
+    let answer =
+        run(Kind::Aggregate, sales(), json!({"group_by": ["region"], "aggregations": figures}));
+    let answer = answer.await.expect("an answer");
+    let (names, found) = table(&answer);
+    assert_eq!(names, ["region", "lower", "price_std", "count", "codes"]);
+    assert_eq!(found[1], [json!("EU"), json!(15.0), json!(0.5f64.sqrt()), json!(2), json!(15.0)]);
+    assert_eq!(found[0][2], Value::Null, "one row has no deviation");
+    assert!(answer.notes[0].contains("1 of 3 values could not be read"), "{:?}", answer.notes);
+}
+
+#[tokio::test]
+async fn having_sort_and_limit() {
+    let parameters = json!({
+        "group_by": "region",
+        "aggregations": {"amount": "sum"},
+        "having": [{"field": "amount_sum", "operator": ">", "value": 2}],
+        "sort": [{"field": "amount_sum", "order": "desc"}],
+        "limit": 1,
+    });
+    let found = rows(Kind::Aggregate, sales(), parameters).await;
+    assert_eq!(found, json!([{"region": "EU", "amount_sum": 40}]));
+}
+
+#[tokio::test]
+async fn mistakes_are_told_with_their_place() {
+    for (parameters, said) in [
+        (json!({"group_by": "regio"}), "group_by: no column \"regio\"; did you mean region?"),
+        (json!({"group_by": ["region", "region"]}), "group_by[1]: \"region\" is there twice"),
+        (
+            json!({"aggregations": {"amount": "summ"}}),
+            "aggregations.amount: no function \"summ\"; did you mean sum?; there are count, count_distinct, sum",
+        ),
+        (
+            json!({"aggregations": {"amont": "sum"}}),
+            "aggregations.amont: no column \"amont\"; did you mean amount?",
+        ),
+        (
+            json!({"aggregations": [{"function": "sum"}]}),
+            "aggregations[0].field: sum needs a field",
+        ),
+        (
+            json!({"aggregations": {"amount": "percentile"}}),
+            "aggregations.amount: percentile needs \"p\", such as 95",
+        ),
+        (
+            json!({"aggregations": {"amount": "p101"}}),
+            "aggregations.amount: must be from 0 to 100, not 101",
+        ),
+        (
+            json!({"aggregations": {"region": "mean"}}),
+            "aggregations.region: column \"region\" holds text that is no number",
+        ),
+        (
+            json!({"aggregations": [{"field": "amount", "function": "sum", "as": "x"}, {"field": "price", "function": "sum", "as": "x"}]}),
+            "aggregations: two columns of the result would be called \"x\"",
+        ),
+        (
+            json!({"aggregations": [{"function": "count"}, {"function": "top", "by": "amount"}]}),
+            "aggregations[1]: gives rows",
+        ),
+        (json!({"limit": -1}), "limit: must be a whole number from 0, not -1"),
+    ] {
+        let refused = refusal(Kind::Aggregate, sales(), parameters).await;
+        assert!(refused.starts_with(said), "{refused}");
+    }
+}
+
+fn of_columns(columns: Vec<(&str, ArrayRef)>, batch_rows: usize) -> Vec<(String, Input)> {
+    let batch = RecordBatch::try_from_iter(columns).expect("a batch");
+    let total_rows = batch.num_rows();
+    let slice = |start: usize| batch.slice(start, batch_rows.min(total_rows - start));
+    let batches = (0..total_rows).step_by(batch_rows).map(slice).collect();
+    let input = Input::Table(Table { schema: batch.schema(), batches, total_rows, kept: None });
+    vec![("data".to_owned(), input)]
+}
+
+#[tokio::test]
+async fn a_sum_that_does_not_fit_is_no_other_number() {
+    let numbers = |values| of_columns(vec![("n", Arc::new(Int64Array::from(values)))], 1);
+    let parameters = json!({"aggregations": {"n": ["sum", "mean"]}});
+    let largest = vec![i64::MAX, 1, -1];
+    let answer = run_with(2, Kind::Aggregate, numbers(largest), &parameters).await;
+    assert_eq!(table(&answer.expect("an answer")).1[0][0], json!(i64::MAX));
+    let too_large = vec![i64::MAX, i64::MAX];
+    let answer = run_with(2, Kind::Aggregate, numbers(too_large), &parameters).await;
+    assert!(answer.is_err(), "{:?}", table(&answer.expect("an answer")));
+}
+
+#[tokio::test]
+async fn not_a_number_is_missing() {
+    let values = Float64Array::from(vec![Some(f64::NAN), Some(2.0), None, Some(4.0)]);
+    let tables = || of_columns(vec![("n", Arc::new(values.clone()))], 2);
+    let parameters = json!({"aggregations": {"n": ["count", "sum", "mean", "min", "max", "median", "nunique", "first", "mode"]}});
+    let answer = run_with(2, Kind::Aggregate, tables(), &parameters).await.expect("an answer");
+    let expected = json!([2, 6.0, 3.0, 2.0, 4.0, 3.0, 2, 2.0, 2.0]);
+    assert_eq!(Value::Array(table(&answer).1.remove(0)), expected);
+}
+
+/// Each of many streams gets rows of every group.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn first_and_last_are_by_row() {
+    let count = 100_000;
+    let group = StringArray::from_iter_values((0..count).map(|row| format!("g{}", row % 7)));
+    let number = Int64Array::from_iter_values(0..count);
+    let columns: Vec<(&str, ArrayRef)> = vec![("g", Arc::new(group)), ("n", Arc::new(number))];
+    let parameters = json!({"group_by": "g", "aggregations": {"n": ["first", "last", "collect"]}});
+    let answer = run_with(8, Kind::Aggregate, of_columns(columns, 500), &parameters).await;
+    for (group, row) in table(&answer.expect("an answer")).1.into_iter().enumerate() {
+        let last = (count - 1) - (count - 1 - group as i64) % 7;
+        assert_eq!(row[1..3], [json!(group), json!(last)]);
+        let collected = row[3].as_array().expect("a list");
+        assert!(collected.windows(2).all(|pair| pair[0].as_i64() < pair[1].as_i64()));
+    }
+}
+
+#[tokio::test]
+async fn the_top_of_each_group() {
+    let parameters =
+        json!({"group_by": "region", "aggregations": {"amount": {"function": "top", "n": 1}}});
+    let found = rows(Kind::Aggregate, sales(), parameters).await;
+    let amounts: Vec<&Value> =
+        found.as_array().expect("rows").iter().map(|row| &row["amount"]).collect();
+    assert_eq!(amounts, [&json!(5), &json!(30), &json!(1)]);
+}
+
+#[tokio::test]
+async fn percentiles_may_be_fractions() {
+    let data = json!([1, 2, 3, 4, 5]);
+    let parameters = json!({"field": "value", "percentiles": [0.5, 0.95, 1]});
+    let answer = run(Kind::Percentiles, data.clone(), parameters).await.expect("an answer");
+    let (names, found) = table(&answer);
+    assert_eq!(names, ["field", "count", "p50", "p95", "p100"]);
+    assert_eq!(found[0], [json!("value"), json!(5), json!(3.0), json!(4.8), json!(5.0)]);
+    assert_eq!(answer.notes.len(), 1);
+    let found = rows(Kind::Percentiles, data.clone(), json!({"percentiles": [0, 1]})).await;
+    assert_eq!(found, json!([{"field": "value", "count": 5, "p0": 1.0, "p1": 1.04}]));
+    let parameters = json!({"method": "approximate", "percentiles": 50});
+    let found = rows(Kind::Percentiles, data.clone(), parameters).await;
+    assert_eq!(found[0]["p50"], json!(3.0));
+    for (parameters, said) in [
+        (json!({"percentiles": [101]}), "percentiles[0]: must be from 0 to 100, not 101"),
+        (json!({"percentiles": []}), "percentiles: is empty"),
+        (json!({"percentiles": ["many"]}), "percentiles[0]: must be a number, not \"many\""),
+        (json!({"fields": ["valu"]}), "fields[0]: no column \"valu\"; did you mean value?"),
+        (json!({"method": "guess"}), "method: no \"guess\" here; there are exact, approximate"),
+    ] {
+        assert_eq!(
+            refusal(Kind::Percentiles, data.clone(), parameters)
+                .await
+                .split("; there are value")
+                .next(),
+            Some(said)
+        );
+    }
+    let refused = refusal(Kind::Percentiles, json!([{"a": "x"}]), json!({})).await;
+    assert_eq!(refused, "fields: there is no column with numbers");
+}
+
+#[tokio::test]
+async fn percentiles_of_infinite_numbers() {
+    let values = vec![f64::NEG_INFINITY, 1.0, f64::INFINITY, f64::INFINITY, f64::NAN];
+    let tables = of_columns(vec![("n", Arc::new(Float64Array::from(values)))], 2);
+    let parameters = json!({"percentiles": [0, 50, 100]});
+    let answer = run_with(2, Kind::Percentiles, tables, &parameters).await.expect("an answer");
+    let table = answer.table.expect("a table");
+    let batch = table.batches.iter().find(|batch| batch.num_rows() == 1).expect("a row");
+    let number = |index: usize| {
+        let column = batch.column(index).as_any().downcast_ref::<Float64Array>();
+        column.expect("numbers").value(0)
+    };
+    assert_eq!([2, 3, 4].map(number), [f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY]);
+}

@@ -1,0 +1,128 @@
+//! The analysis `describe`.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+};
+use narrows_analysis::{Input, Kind, Table};
+use serde_json::{Map, Value, json};
+
+use crate::support::{refusal, rows, run, run_with, table};
+
+fn of_columns(columns: Vec<(String, ArrayRef)>) -> Vec<(String, Input)> {
+    let batch = RecordBatch::try_from_iter(columns).expect("a batch");
+    let total_rows = batch.num_rows();
+    let batches = (0..total_rows)
+        .step_by(8_192)
+        .map(|start| batch.slice(start, 8_192.min(total_rows - start)));
+    let table =
+        Table { schema: batch.schema(), batches: batches.collect(), total_rows, kept: None };
+    vec![("data".to_owned(), Input::Table(table))]
+}
+
+#[tokio::test]
+async fn what_is_in_each_column() {
+    let data = json!([
+        {"name": "Ö", "age": 3, "gone": null, "ok": true},
+        {"name": "Anna", "age": null, "gone": null, "ok": true},
+        {"name": "Ö", "age": 5, "gone": null, "ok": false},
+        {"name": "Ö", "age": 3, "gone": null, "ok": true},
+    ]);
+    let answer = run(Kind::Describe, data.clone(), json!({})).await.expect("an answer");
+    let facts = json!({"row_count": 4, "column_count": 4, "duplicate_count": 1});
+    assert_eq!(Value::Object(answer.facts), facts);
+    let profiles = rows(Kind::Describe, data.clone(), json!({})).await;
+    let given = |profile: &Value| {
+        let fields = profile.as_object().expect("an object").clone().into_iter();
+        Value::Object(fields.filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>())
+    };
+    let name = json!({
+        "column": "name", "type": "text", "count": 4, "nulls": 0, "null_share": 0.0, "distinct": 2,
+        "min_text": "Anna", "max_text": "Ö", "shortest": 1, "longest": 4, "top": "Ö", "top_count": 3,
+        "samples": "[\"Ö\",\"Anna\"]",
+    });
+    assert_eq!(given(&profiles[0]), name);
+    let age = json!({
+        "column": "age", "type": "integer", "count": 3, "nulls": 1, "null_share": 0.25, "distinct": 2,
+        "min": 3.0, "max": 5.0, "mean": 11.0 / 3.0, "std": (4.0f64 / 3.0).sqrt(), "p25": 3.0, "p50": 3.0, "p75": 4.0,
+        "top": "3", "top_count": 2, "samples": "[\"3\",\"5\"]",
+    });
+    assert_eq!(given(&profiles[1]), age);
+    assert_eq!(profiles[2]["nulls"], json!(4));
+    assert_eq!(profiles[2]["distinct"], json!(0));
+    assert_eq!([&profiles[3]["type"], &profiles[3]["top"]], ["boolean", "true"]);
+
+    let chosen = rows(Kind::Describe, data.clone(), json!({"columns": ["ok"]})).await;
+    assert_eq!(chosen.as_array().map(Vec::len), Some(1));
+    let refused = refusal(Kind::Describe, data, json!({"columns": "nam"})).await;
+    assert!(refused.starts_with("columns: no column \"nam\"; did you mean name?"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_thousand_columns() {
+    let column = |index: usize| -> (String, ArrayRef) {
+        let array: ArrayRef = match index % 2 {
+            0 => {
+                Arc::new(Int64Array::from_iter_values((0..100).map(|row| row % (index as i64 + 1))))
+            }
+            _ => Arc::new(StringArray::from_iter_values((0..100).map(|row| format!("{row}")))),
+        };
+        (format!("column {index}"), array)
+    };
+    let tables = of_columns((0..1_000).map(column).collect());
+    let answer = run_with(2, Kind::Describe, tables, &json!({})).await.expect("an answer");
+    let (names, found) = table(&answer);
+    assert_eq!(found.len(), 1_000);
+    let distinct = names.iter().position(|name| name == "distinct").expect("a column");
+    assert_eq!(found[4][distinct], json!(5));
+    assert_eq!(found[999][0], json!("column 999"));
+    assert_eq!(found[999][distinct], json!(100));
+}
+
+/// More different values than can be counted are estimated, and a note says so.
+#[tokio::test]
+async fn too_many_values_to_count() {
+    let count = 1_000_000;
+    let different = Float64Array::from_iter_values((0..count).map(|row| row as f64 + 0.5));
+    let few = Int64Array::from_iter_values((0..count).map(|row| row % 3));
+    let tables = of_columns(vec![
+        ("different".to_owned(), Arc::new(different) as ArrayRef),
+        ("few".to_owned(), Arc::new(few)),
+    ]);
+    let analysis = crate::support::analysis(2, 64 << 20);
+    let answer = crate::support::run_within(analysis, Kind::Describe, tables, &json!({})).await;
+    let answer = answer.expect("an answer");
+    let (names, found) = table(&answer);
+    let value = |row: usize, name: &str| {
+        &found[row][names.iter().position(|known| known == name).expect("a column")]
+    };
+    let estimate = value(0, "distinct").as_f64().expect("a number");
+    assert!((estimate / count as f64 - 1.0).abs() < 0.05, "{estimate}");
+    assert_eq!(value(0, "top"), &Value::Null);
+    assert_eq!(value(1, "distinct"), &json!(3));
+    assert_eq!(value(1, "top"), "0");
+    let median = value(0, "p50").as_f64().expect("a number");
+    assert!((median / (count as f64 / 2.0) - 1.0).abs() < 0.01, "{median}");
+    assert_eq!(answer.notes.len(), 1, "{:?}", answer.notes);
+    assert!(answer.notes[0].ends_with("for different"), "{:?}", answer.notes);
+}
+
+#[tokio::test]
+async fn days_and_long_texts() {
+    let days = Date32Array::from(vec![20_513, 20_514, 20_513]);
+    let texts = StringArray::from(vec!["ä".repeat(300), "b".to_owned(), "b".to_owned()]);
+    let tables = of_columns(vec![
+        ("day".to_owned(), Arc::new(days) as ArrayRef),
+        ("text".to_owned(), Arc::new(texts)),
+    ]);
+    let answer = run_with(2, Kind::Describe, tables, &json!({})).await.expect("an answer");
+    let (names, found) = table(&answer);
+    let value = |row: usize, name: &str| {
+        &found[row][names.iter().position(|known| known == name).expect("a column")]
+    };
+    assert_eq!([value(0, "min_text"), value(0, "top")], ["2026-03-01", "2026-03-01"]);
+    assert_eq!(value(0, "type"), "date");
+    assert_eq!(value(1, "longest"), &json!(300));
+    assert_eq!(value(1, "max_text").as_str().map(|text| text.chars().count()), Some(101));
+}

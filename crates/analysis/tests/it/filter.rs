@@ -1,0 +1,268 @@
+//! The analysis `filter`.
+
+use std::sync::Arc;
+
+use datafusion::arrow::{
+    array::{
+        ArrayRef, Date32Array, DictionaryArray, Float64Array, Int64Array, RecordBatch,
+        TimestampMicrosecondArray,
+    },
+    datatypes::Int32Type,
+};
+use narrows_analysis::{Input, Kind, Table};
+use serde_json::{Value, json};
+
+use crate::support::{of_columns, refusal, rows, run, run_with, table};
+
+fn stocks() -> Value {
+    json!([
+        {"name": "A", "sector": "Tech", "roi": 12, "code": "10", "tags": ["new", "Big"]},
+        {"name": "B", "sector": "tech", "roi": 8.5, "code": "9", "tags": []},
+        {"name": "C", "sector": null, "roi": null, "code": "x", "tags": ["big"]},
+        {"name": "Ö", "sector": "Energy", "roi": -3, "code": null, "tags": null},
+    ])
+}
+
+async fn names(conditions: Value) -> Vec<String> {
+    let parameters = json!({"conditions": conditions, "select": "name"});
+    let rows = rows(Kind::Filter, stocks(), parameters).await;
+    let names = rows.as_array().expect("rows").iter();
+    names.map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+async fn count_of(input: Input, condition: Value) -> usize {
+    let parameters = json!({"conditions": [condition]});
+    let answer = run_with(2, Kind::Filter, vec![("data".to_owned(), input)], &parameters).await;
+    table(&answer.expect("an answer")).1.len()
+}
+
+#[tokio::test]
+async fn the_way_callers_write_it() {
+    let parameters = json!({
+        "conditions": [
+            {"field": "sector", "operator": "==", "value": "Tech"},
+            {"field": "roi", "operator": ">", "value": 10},
+        ],
+        "logic": "AND",
+    });
+    let answer = run(Kind::Filter, stocks(), parameters).await.expect("an answer");
+    assert_eq!(answer.facts["filtered_count"], json!(1));
+    assert_eq!(answer.facts["total_count"], json!(4));
+    assert_eq!(answer.facts["filtered_percentage"], json!(25.0));
+    assert_eq!(table(&answer).1[0][0], json!("A"));
+}
+
+#[tokio::test]
+async fn missing_values_fail_comparisons_but_not_their_opposites() {
+    let sector = |operator: &str, value: Value| json!([{"field": "sector", "operator": operator, "value": value}]);
+    assert_eq!(names(sector("!=", json!("Tech"))).await, ["B", "C", "Ö"]);
+    assert_eq!(names(sector("not in", json!(["Tech", "tech"]))).await, ["C", "Ö"]);
+    assert_eq!(names(sector("not_in", json!(["Tech", null]))).await, ["B", "Ö"]);
+    assert_eq!(names(sector("in", json!(["Tech", null]))).await, ["A", "C"]);
+    assert_eq!(names(sector("==", Value::Null)).await, ["C"]);
+    assert_eq!(names(sector("is null", Value::Null)).await, ["C"]);
+    assert_eq!(names(sector("is_null", json!(false))).await, ["A", "B", "Ö"]);
+    let not = json!([{"not": {"field": "roi", "operator": ">", "value": 9}}]);
+    assert_eq!(names(not).await, ["B", "C", "Ö"]);
+}
+
+#[tokio::test]
+async fn groups_within_groups() {
+    let nested = json!([
+        {"or": [
+            {"and": [{"field": "roi", "op": "gte", "value": 12}, {"field": "name", "op": "=", "value": "A"}]},
+            {"NOT": {"logic": "or", "conditions": [
+                {"field": "name", "operator": "in", "value": ["A", "B"]},
+                {"field": "roi", "operator": "is_null"},
+            ]}},
+        ]},
+    ]);
+    assert_eq!(names(nested).await, ["A", "Ö"]);
+    assert_eq!(names(json!([])).await.len(), 4);
+    assert_eq!(names(json!({"field": "name", "operator": "==", "value": "Ö"})).await, ["Ö"]);
+}
+
+#[tokio::test]
+async fn numbers_and_text_meet() {
+    let text = json!([{"field": "roi", "operator": "<", "value": " 10 "}]);
+    assert_eq!(names(text).await, ["B", "Ö"]);
+    let parameters = json!({"conditions": [{"field": "code", "operator": ">=", "value": 9.5}]});
+    let answer = run(Kind::Filter, stocks(), parameters).await.expect("an answer");
+    assert_eq!(table(&answer).1.len(), 1);
+    let note = "column \"code\" holds text and was read as numbers; \
+                1 of 3 values could not be read and count as missing";
+    assert_eq!(answer.notes, [note]);
+    // As texts "9" comes after "10".
+    let text = json!([{"field": "code", "operator": ">=", "value": "9"}]);
+    assert_eq!(names(text).await, ["B", "C"]);
+}
+
+#[tokio::test]
+async fn contains_is_membership_where_all_values_are_lists() {
+    let tags = |value: Value, sensitive: bool| json!([{"field": "tags", "operator": "contains", "value": value, "case_sensitive": sensitive}]);
+    assert_eq!(names(tags(json!("big"), true)).await, ["C"]);
+    assert_eq!(names(tags(json!("big"), false)).await, ["A", "C"]);
+    assert_eq!(names(tags(json!("bi"), true)).await, Vec::<String>::new());
+    let mixed = json!([{"tags": ["ab"]}, {"tags": "b"}]);
+    let parameters =
+        json!({"conditions": [{"field": "tags", "operator": "contains", "value": "b"}]});
+    let found = rows(Kind::Filter, mixed, parameters).await;
+    assert_eq!(
+        found.as_array().map(Vec::len),
+        Some(2),
+        "text that is no list has other text in it"
+    );
+}
+
+#[tokio::test]
+async fn text_in_any_case() {
+    let condition = |operator: &str, value: &str| json!([{"field": "sector", "operator": operator, "value": value, "case_sensitive": false}]);
+    for (operator, value) in
+        [("==", "TECH"), ("starts_with", "TE"), ("ends_with", "CH"), ("matches", "^T.CH$")]
+    {
+        assert_eq!(names(condition(operator, value)).await, ["A", "B"], "{operator}");
+    }
+}
+
+#[tokio::test]
+async fn mistakes_are_told_with_their_place() {
+    for (conditions, said) in [
+        (
+            json!([{"field": "setor", "operator": "==", "value": 1}]),
+            "conditions[0].field: no column \"setor\"; did you mean sector?; there are name, sector, roi, code, tags",
+        ),
+        (
+            json!([{"field": "roi", "operator": "contain", "value": 1}]),
+            "conditions[0].operator: no operator \"contain\"; did you mean contains?; there are ==, !=, >",
+        ),
+        (json!([{"field": "roi", "operator": ">"}]), "conditions[0].value: is missing"),
+        (
+            json!([{"or": [{"field": "roi", "operator": ">", "value": "many"}]}]),
+            "conditions[0].or[0].value: column \"roi\" holds numbers, and \"many\" is not one",
+        ),
+        (
+            json!([{"field": "sector", "operator": "matches", "value": "("}]),
+            "conditions[0].value: \"(\" is no regular expression",
+        ),
+        (
+            json!([{"field": "roi", "operator": "in", "value": 3}]),
+            "conditions[0].value: must be a list, not 3",
+        ),
+        (
+            json!([{"field": "roi", "operator": "between", "value": [1]}]),
+            "conditions[0].value: must be a list of the lowest and the highest value, not [1]",
+        ),
+        (json!([{"or": []}]), "conditions[0].or: has no conditions in it"),
+        (json!([{"roi": 3}]), "conditions[0]: must have \"field\", \"operator\" and \"value\""),
+        (json!([3]), "conditions[0]: must be a condition or a list of conditions, not 3"),
+        (
+            json!([{"field": "roi", "operator": "==", "value": 1, "sensitive": true}]),
+            "conditions[0].sensitive: there is no such parameter; did you mean case_sensitive?",
+        ),
+    ] {
+        let refused = refusal(Kind::Filter, stocks(), json!({"conditions": conditions})).await;
+        assert!(refused.starts_with(said), "{refused}");
+    }
+    let refused = refusal(Kind::Filter, stocks(), json!({})).await;
+    assert_eq!(refused, "conditions: is missing");
+    let refused = refusal(Kind::Filter, stocks(), json!({"conditions": [], "logic": "xor"})).await;
+    assert!(refused.starts_with("logic: no \"xor\" here"), "{refused}");
+    let refused = refusal(Kind::Filter, stocks(), json!({"condition": []})).await;
+    assert!(refused.starts_with("condition: there is no such parameter; did you mean conditions"));
+}
+
+#[tokio::test]
+async fn deep_and_long_conditions() {
+    let mut deep = json!({"field": "roi", "operator": ">", "value": 0});
+    for _ in 0..40 {
+        deep = json!({"not": deep});
+    }
+    let refused = refusal(Kind::Filter, stocks(), json!({"conditions": [deep]})).await;
+    assert!(refused.ends_with("conditions are more than 32 groups deep"), "{refused}");
+    let long = |count: i64| -> Vec<Value> {
+        (0..count).map(|n| json!({"field": "roi", "operator": "!=", "value": n})).collect()
+    };
+    assert_eq!(names(json!(long(500))).await.len(), 3);
+    let refused = refusal(Kind::Filter, stocks(), json!({"conditions": long(501)})).await;
+    assert!(refused.starts_with("conditions: there are more than 500 conditions"), "{refused}");
+    let list: Vec<i64> = (0..100_000).collect();
+    assert_eq!(names(json!([{"field": "roi", "operator": "in", "value": list}])).await, ["A"]);
+}
+
+#[tokio::test]
+async fn whole_numbers_are_exact_to_the_end() {
+    let numbers =
+        || of_columns(vec![("n", Arc::new(Int64Array::from(vec![i64::MIN, 0, i64::MAX])))]);
+    for (operator, value, count) in [
+        ("==", json!(i64::MAX), 1),
+        ("==", json!(i64::MAX - 1), 0),
+        ("<", json!(i64::MAX), 2),
+        (">=", json!(i64::MIN), 3),
+        ("<", json!(u64::MAX), 3),
+        ("<", json!(1e300), 3),
+        ("in", json!([i64::MIN, 1]), 1),
+    ] {
+        let condition = json!({"field": "n", "operator": operator, "value": value});
+        assert_eq!(count_of(numbers(), condition).await, count, "{operator} {value}");
+    }
+}
+
+#[tokio::test]
+async fn not_a_number_is_missing() {
+    let numbers = || {
+        let values = vec![Some(f64::NAN), Some(f64::INFINITY), Some(1.0), None];
+        of_columns(vec![("n", Arc::new(Float64Array::from(values)))])
+    };
+    for (operator, value, count) in [
+        (">", json!(0), 2),
+        (">=", json!(1), 2),
+        ("<", json!(2), 1),
+        ("==", json!(1), 1),
+        ("!=", json!(1), 3),
+        ("is_null", Value::Null, 2),
+        ("is_not_null", Value::Null, 2),
+        ("between", json!([0, 1e308]), 1),
+    ] {
+        let condition = json!({"field": "n", "operator": operator, "value": value});
+        assert_eq!(count_of(numbers(), condition).await, count, "{operator} {value}");
+    }
+}
+
+#[tokio::test]
+async fn other_types_than_those_of_json() {
+    // 2026-03-01 and 2026-03-02.
+    let days = || of_columns(vec![("d", Arc::new(Date32Array::from(vec![20_513, 20_514])))]);
+    let condition =
+        |operator: &str, value: &str| json!({"field": "d", "operator": operator, "value": value});
+    assert_eq!(count_of(days(), condition("==", "2026-03-01")).await, 1);
+    assert_eq!(count_of(days(), condition(">", "2026-03-01T12:00:00")).await, 1);
+    let times = TimestampMicrosecondArray::from(vec![20_513 * 86_400_000_000, 0]);
+    let times = of_columns(vec![("d", Arc::new(times))]);
+    assert_eq!(count_of(times, condition(">=", "2026-03-01")).await, 1);
+    let refused = {
+        let parameters = json!({"conditions": [condition(">", "soon")]});
+        run_with(1, Kind::Filter, vec![("data".to_owned(), days())], &parameters).await
+    };
+    let refused = refused.expect_err("no time").to_string();
+    assert!(refused.contains("column \"d\" holds times, and \"soon\" is not one"), "{refused}");
+
+    let words: DictionaryArray<Int32Type> = vec!["a", "b", "a"].into_iter().collect();
+    let words = of_columns(vec![("d", Arc::new(words))]);
+    assert_eq!(count_of(words, condition("==", "a")).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rows_stay_in_their_order() {
+    let ids = Int64Array::from_iter_values(0..200_000);
+    let batch = RecordBatch::try_from_iter([("id", Arc::new(ids) as ArrayRef)]).expect("a batch");
+    let batches: Vec<RecordBatch> =
+        (0..batch.num_rows()).step_by(1_000).map(|start| batch.slice(start, 1_000)).collect();
+    let table_in =
+        Table { schema: batch.schema(), batches, total_rows: batch.num_rows(), kept: None };
+    let parameters = json!({"conditions": [{"field": "id", "operator": "!=", "value": 7}]});
+    let tables = vec![("data".to_owned(), Input::Table(table_in))];
+    let answer = run_with(8, Kind::Filter, tables, &parameters).await.expect("an answer");
+    let found = table(&answer).1;
+    assert_eq!(found.len(), 199_999);
+    assert!(found.windows(2).all(|pair| pair[0][0].as_i64() < pair[1][0].as_i64()));
+}

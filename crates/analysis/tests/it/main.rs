@@ -1,0 +1,12 @@
+//! Whole analyses: what they answer, and that pandas and SciPy answer the same.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod aggregate;
+mod describe;
+mod filter;
+mod order;
+mod pandas;
+mod scipy;
+mod sql;
+mod support;
+mod transform;

@@ -1,0 +1,108 @@
+//! Rows stay in the order of the data, however many threads read them and wherever they are.
+
+use std::{fs::File, io::Write, path::Path, sync::Arc};
+
+use datafusion::{
+    arrow::array::{ArrayRef, Int64Array, RecordBatch},
+    parquet::{arrow::ArrowWriter, file::properties::WriterProperties},
+};
+use narrows_analysis::{FileFormat, Input, Kind, Table};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::support::{analysis, run_within, table};
+
+const ROWS: i64 = 200_000;
+
+/// `n` counts, `group` is one of seven.
+fn batch() -> RecordBatch {
+    let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..ROWS));
+    let groups: ArrayRef = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|n| n % 7)));
+    RecordBatch::try_from_iter([("n", numbers), ("group", groups)]).unwrap()
+}
+
+fn write(directory: &Path, format: FileFormat) -> File {
+    let path = directory.join("data");
+    let mut file = File::create(&path).unwrap();
+    match format {
+        FileFormat::Parquet => {
+            let groups =
+                WriterProperties::builder().set_max_row_group_row_count(Some(10_000)).build();
+            let mut writer = ArrowWriter::try_new(file, batch().schema(), Some(groups)).unwrap();
+            writer.write(&batch()).unwrap();
+            writer.close().unwrap();
+        }
+        FileFormat::Csv => {
+            let lines: Vec<String> = (0..ROWS).map(|n| format!("{n},{}\n", n % 7)).collect();
+            write!(file, "n,group\n{}", lines.concat()).unwrap();
+        }
+        _ => {
+            let lines: Vec<String> =
+                (0..ROWS).map(|n| format!("{{\"n\":{n},\"group\":{}}}\n", n % 7)).collect();
+            file.write_all(lines.concat().as_bytes()).unwrap();
+        }
+    }
+    File::open(path).unwrap()
+}
+
+async fn rows(input: Input, memory: usize, kind: Kind, parameters: Value) -> Vec<Vec<Value>> {
+    let tables = vec![("data".to_owned(), input)];
+    let answer = run_within(analysis(4, memory), kind, tables, &parameters).await.unwrap();
+    table(&answer).1
+}
+
+async fn check(what: &str, memory: usize, input: impl Fn() -> Input) {
+    let conditions = json!({"conditions": [{"field": "n", "operator": ">=", "value": 5}]});
+    let filtered = rows(input(), memory, Kind::Filter, conditions).await;
+    assert_eq!(filtered.len() as i64, ROWS - 5, "{what}");
+    for (row, n) in filtered.iter().zip(5..) {
+        assert_eq!(row[0], n, "{what}");
+    }
+    let computed = json!({"computed": {"twice": "n * 2"}});
+    for (row, n) in rows(input(), memory, Kind::Transform, computed).await.iter().zip(0..) {
+        assert_eq!((&row[0], &row[2]), (&json!(n), &json!(n * 2)), "{what}");
+    }
+    let ends = json!({
+        "group_by": ["group"],
+        "aggregations": [{"field": "n", "function": "first"}, {"field": "n", "function": "last"}],
+    });
+    let ends = rows(input(), memory, Kind::Aggregate, ends).await;
+    assert_eq!(ends.len(), 7, "{what}");
+    for (row, group) in ends.iter().zip(0..) {
+        let last = (ROWS - 1) - (ROWS - 1 - group) % 7;
+        assert_eq!(*row, [group, group, last], "{what}");
+    }
+    let distinct = rows(input(), memory, Kind::Transform, json!({"deduplicate": ["group"]})).await;
+    assert_eq!(distinct, (0..7).map(|n| vec![json!(n), json!(n)]).collect::<Vec<_>>(), "{what}");
+    let query = json!({"query": "select n from data where \"group\" = 3 limit 1000"});
+    for (row, n) in rows(input(), memory, Kind::Sql, query).await.iter().zip(0..) {
+        assert_eq!(row[0], 3 + 7 * n, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn of_files() {
+    let directory = TempDir::new().unwrap();
+    for format in [FileFormat::JsonLines, FileFormat::Csv, FileFormat::Parquet] {
+        let file = write(directory.path(), format);
+        // They fit into memory, or they are read again and again.
+        for memory in [1 << 30, 24 << 20] {
+            check(&format!("{format:?} within {memory}"), memory, || Input::File {
+                file: file.try_clone().unwrap(),
+                format,
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_tables() {
+    let batches = vec![batch()];
+    check("a table", 1 << 30, || {
+        let schema = batch().schema();
+        let (batches, total_rows) = (batches.clone(), ROWS as usize);
+        Input::Table(Table { schema, batches, total_rows, kept: None })
+    })
+    .await;
+}

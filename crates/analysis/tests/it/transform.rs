@@ -1,0 +1,341 @@
+//! The analysis `transform`.
+
+use std::sync::Arc;
+
+use datafusion::arrow::{
+    array::{
+        ArrayRef, Int64Array, Int64Builder, ListBuilder, RecordBatch, StringBuilder, StructBuilder,
+    },
+    datatypes::{DataType, Field, Fields},
+};
+use narrows_analysis::{Input, Kind, Table};
+use serde_json::{Map, Value, json};
+
+use crate::support::{refusal, rows, run, run_with, table};
+
+fn users() -> Value {
+    json!([
+        {"id": 1, "name": "Ann", "age": 31, "city": "Oslo"},
+        {"id": 2, "name": "Bob", "age": null, "city": "Roma"},
+        {"id": 3, "name": "Ann", "age": 20, "city": "Oslo"},
+    ])
+}
+
+async fn transformed(data: Value, parameters: Value) -> Value {
+    rows(Kind::Transform, data, parameters).await
+}
+
+#[tokio::test]
+async fn the_way_callers_write_it() {
+    let parameters = json!({"output_fields": ["id", "name"], "rename": {"name": "full_name"}});
+    let found = transformed(users(), parameters).await;
+    assert_eq!(found[1], json!({"id": 2, "full_name": "Bob"}));
+    assert_eq!(found.as_array().map(Vec::len), Some(3));
+}
+
+#[tokio::test]
+async fn all_of_it_in_its_order() {
+    let parameters = json!({
+        "fill_null": {"age": 0},
+        "computed": {"twice": "age * 2", "more": "twice + 1"},
+        "filter": [{"field": "more", "operator": "<", "value": 60}],
+        "sort": "-more",
+        "select": ["id", "more"],
+        "rename": {"more": "m"},
+        "limit": 1,
+    });
+    assert_eq!(transformed(users(), parameters).await, json!([{"id": 3, "m": 41}]));
+    let steps = json!({"steps": [{"limit": 2}, {"sort": "-id"}, {"select": "name", "limit": 1}]});
+    assert_eq!(transformed(users(), steps).await, json!([{"name": "Bob"}]));
+    // Alike after `select`, though not before.
+    let parameters = json!({"select": ["name"], "deduplicate": true});
+    assert_eq!(transformed(users(), parameters).await, json!([{"name": "Ann"}, {"name": "Bob"}]));
+    // The newest of each.
+    let parameters = json!({"sort": "-id", "deduplicate": "name", "select": "id"});
+    assert_eq!(transformed(users(), parameters).await, json!([{"id": 3}, {"id": 2}]));
+}
+
+#[tokio::test]
+async fn names_are_only_names() {
+    let data = json!([{"a.b": 1, "say \"hi\"": 2, "A": 3, "__row": 4, "-x": 2, "select": 6}]);
+    let parameters = json!({
+        "sort": ["-x", "a.b", "__row"],
+        "computed": {"new \"one\"": "\"A\" + \"a.b\""},
+        "drop": ["select"],
+    });
+    let found = transformed(data, parameters).await;
+    let expected =
+        json!([{"a.b": 1, "say \"hi\"": 2, "A": 3, "__row": 4, "-x": 2, "new \"one\"": 4}]);
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
+async fn casts_say_what_they_could_not_read() {
+    let data = json!([{"n": "1.5"}, {"n": "many"}, {"n": null}, {"n": " 2 "}]);
+    let answer = run(Kind::Transform, data.clone(), json!({"cast": {"n": "float"}})).await;
+    let answer = answer.expect("an answer");
+    assert_eq!(table(&answer).1, [[json!(1.5)], [Value::Null], [Value::Null], [json!(2.0)]]);
+    let note = "1 of 3 values of column \"n\" cannot be read as a number, such as \"many\"; \
+                they are null now";
+    assert_eq!(answer.notes, [note]);
+    let parameters = json!({"cast": {"n": "int"}, "strict": true});
+    let refused = refusal(Kind::Transform, data, parameters).await;
+    let said =
+        "cast.n: 2 of 3 values of column \"n\" cannot be read as a whole number, such as \"1.5\"";
+    assert_eq!(refused, said);
+    let seconds = json!([{"t": 1_772_366_400}, {"t": 1_772_366_400_500_i64}, {"t": -1}]);
+    let found = transformed(seconds, json!({"cast": {"t": "datetime"}})).await;
+    assert_eq!(found[0]["t"], "2026-03-01T12:00:00");
+    assert_eq!(found[1]["t"], "2026-03-01T12:00:00.500");
+    assert_eq!(found[2]["t"], "1969-12-31T23:59:59");
+    let huge = json!([{"n": 1e300}, {"n": -2.9}]);
+    let found = transformed(huge, json!({"cast": {"n": "int"}})).await;
+    assert_eq!(found, json!([{"n": null}, {"n": -2}]));
+}
+
+#[tokio::test]
+async fn filled_values_fit_their_columns() {
+    let data = json!([{"n": 1, "t": null, "e": null}, {"n": null, "t": "x", "e": null}]);
+    let found = transformed(data.clone(), json!({"fill_null": {"n": 0.5, "t": 7, "e": 3}})).await;
+    assert_eq!(found, json!([{"n": 1.0, "t": "7", "e": 3}, {"n": 0.5, "t": "x", "e": 3}]));
+    let found = transformed(data.clone(), json!({"fill_null": 9})).await;
+    assert_eq!(found[1]["n"], json!(9));
+    let refused = refusal(Kind::Transform, data, json!({"fill_null": {"n": "none"}})).await;
+    assert_eq!(refused, "fill_null.n: column \"n\" holds numbers, and \"none\" is not one");
+}
+
+async fn joined(left: Value, right: Value, join: Value) -> Result<Value, String> {
+    let tables =
+        vec![("data".to_owned(), Input::Json(left)), ("other".to_owned(), Input::Json(right))];
+    let answer = run_with(4, Kind::Transform, tables, &json!({"join": join})).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    Ok(json!(table(&answer).1))
+}
+
+#[tokio::test]
+async fn joins_keep_order_and_names() {
+    let left = json!([{"k": 2, "v": "a"}, {"k": null, "v": "b"}, {"k": 1, "v": "c"}]);
+    let right = json!([{"key": "1", "v": "x"}, {"key": "2", "v": "y"}, {"key": "2", "v": "z"}, {"key": "q", "v": "w"}]);
+    let join = |how: &str| json!({"with": "other", "left_on": "k", "right_on": "key", "how": how});
+    let found = joined(left.clone(), right.clone(), join("left")).await;
+    let expected = json!([
+        [2, "a", "2", "y"],
+        [2, "a", "2", "z"],
+        [null, "b", null, null],
+        [1, "c", "1", "x"],
+    ]);
+    assert_eq!(found, Ok(expected));
+    let found = joined(left.clone(), right.clone(), join("full")).await.expect("rows");
+    assert_eq!(found.as_array().map(Vec::len), Some(5));
+    assert_eq!(found[4], json!([null, null, "q", "w"]));
+    let found = joined(left.clone(), right.clone(), join("anti")).await;
+    assert_eq!(found, Ok(json!([[null, "b"]])));
+
+    let refused = joined(left.clone(), right.clone(), json!({"with": "others", "on": "k"})).await;
+    assert_eq!(refused, Err("join.with: no table \"others\"; there are data, other".to_owned()));
+    let refused = joined(left.clone(), right.clone(), json!({"with": "other", "on": "k"})).await;
+    assert!(refused.expect_err("no key").starts_with("join.on: no column \"k\""));
+    let refused = joined(left, right, join("cross")).await;
+    assert!(refused.expect_err("no way").starts_with("join.how: no \"cross\" here"));
+}
+
+#[tokio::test]
+async fn a_table_with_itself() {
+    let join =
+        json!({"join": {"with": "data", "left_on": "boss", "right_on": "id", "how": "left"}});
+    let people = json!([{"id": 1, "boss": null}, {"id": 2, "boss": 1}]);
+    let found = transformed(people, join).await;
+    assert_eq!(found[1], json!({"id": 2, "boss": 1, "id_right": 1, "boss_right": null}));
+}
+
+#[tokio::test]
+async fn pivots() {
+    let data = json!([
+        {"r": "b", "y": 2025, "v": 1, "w": 1.5},
+        {"r": "a", "y": 2026, "v": 2, "w": null},
+        {"r": "b", "y": 2025, "v": 4, "w": 2.0},
+        {"r": "a", "y": null, "v": 8, "w": 1.0},
+    ]);
+    let pivot = json!({"pivot": {"index": "r", "columns": "y", "values": "v"}});
+    let found = transformed(data.clone(), pivot).await;
+    let expected = json!([
+        {"r": "a", "2025": null, "2026": 2, "null": 8},
+        {"r": "b", "2025": 5, "2026": null, "null": null},
+    ]);
+    assert_eq!(found, expected);
+    let pivot = json!({"pivot": {"columns": "r", "values": ["v", "w"], "function": "max"}});
+    let found = transformed(data.clone(), pivot).await;
+    assert_eq!(found, json!([{"v_a": 8, "v_b": 4, "w_a": 1.0, "w_b": 2.0}]));
+    let pivot = json!({"pivot": {"index": "r", "columns": "y", "function": "count"}});
+    assert_eq!(transformed(data, pivot).await[1]["2025"], json!(2));
+
+    let many: Vec<Value> = (0..201).map(|n| json!({"n": n})).collect();
+    let pivot = json!({"pivot": {"columns": "n", "values": "n"}});
+    let refused = refusal(Kind::Transform, json!(many), pivot).await;
+    assert!(refused.ends_with("has more than 200 different values: too many columns"), "{refused}");
+}
+
+#[tokio::test]
+async fn what_was_pivoted_can_be_unpivoted() {
+    let data: Vec<Value> = (0..60)
+        .map(|n| json!({"r": n / 2, "what": if n % 2 == 0 { "x" } else { "a" }, "v": n}))
+        .collect();
+    let parameters = json!({"steps": [
+        {"pivot": {"index": "r", "columns": "what", "values": "v"}},
+        {"unpivot": {"id": "r"}},
+    ]});
+    let found = transformed(json!(data), parameters).await;
+    for (index, row) in found.as_array().expect("rows").iter().enumerate() {
+        let what = if index % 2 == 0 { "a" } else { "x" };
+        assert_eq!((&row["r"], &row["variable"]), (&json!(index / 2), &json!(what)));
+    }
+    let parameters = json!({"unpivot": {"id": ["r"], "values": ["v", "what"]}});
+    let answer = run(Kind::Transform, json!(data), parameters).await.expect("an answer");
+    assert_eq!(table(&answer).1[0], [json!(0), json!("v"), json!("0")]);
+    assert_eq!(answer.notes.len(), 1);
+}
+
+#[tokio::test]
+async fn lists_of_the_query_engine_are_flattened() {
+    let fields = Fields::from(vec![
+        Field::new("sku", DataType::Utf8, true),
+        Field::new("count", DataType::Int64, true),
+    ]);
+    let objects = StructBuilder::new(
+        fields,
+        vec![Box::new(StringBuilder::new()), Box::new(Int64Builder::new())],
+    );
+    let mut lists = ListBuilder::new(objects);
+    for (length, is_there) in [(2, true), (0, true), (0, false), (1, true)] {
+        for count in 0..length {
+            let object = lists.values();
+            object.field_builder::<StringBuilder>(0).expect("text").append_value("s");
+            object.field_builder::<Int64Builder>(1).expect("numbers").append_value(count);
+            object.append(true);
+        }
+        lists.append(is_there);
+    }
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("items", Arc::new(lists.finish())),
+        ("id", Arc::new(Int64Array::from_iter_values(0..4))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).expect("a batch");
+    let input = || {
+        let (schema, batches) = (batch.schema(), vec![batch.clone()]);
+        vec![(
+            "data".to_owned(),
+            Input::Table(Table { schema, batches, total_rows: 4, kept: None }),
+        )]
+    };
+    let answer = run_with(4, Kind::Transform, input(), &json!({"flatten": "items"})).await;
+    let (names, found) = table(&answer.expect("an answer"));
+    assert_eq!(names, ["items.sku", "items.count", "id"]);
+    let ids = |rows: &[Vec<Value>]| rows.iter().map(|row| row[2].clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&found), [0, 0, 1, 2, 3]);
+    assert_eq!(found[1], [json!("s"), json!(1), json!(0)]);
+    assert_eq!(found[2], [Value::Null, Value::Null, json!(1)]);
+    let parameters =
+        json!({"steps": [{"sort": "-id"}, {"flatten": {"field": "items", "drop_empty": true}}]});
+    let answer = run_with(4, Kind::Transform, input(), &parameters).await;
+    let found = table(&answer.expect("an answer")).1;
+    assert_eq!(ids(&found), [3, 0, 0]);
+    assert_eq!([&found[1][1], &found[2][1]], [0, 1]);
+}
+
+#[tokio::test]
+async fn lists_as_text_are_flattened() {
+    let data = json!([
+        {"id": 1, "items": [{"a": {"b": 1}}, null, {"a": {"b": 2}, "c": [1]}]},
+        {"id": 2, "items": []},
+        {"id": 3, "items": null},
+    ]);
+    let found = transformed(data.clone(), json!({"flatten": "items"})).await;
+    let expected = json!([
+        {"id": 1, "items.a.b": 1, "items.c": null},
+        {"id": 1, "items.a.b": null, "items.c": null},
+        {"id": 1, "items.a.b": 2, "items.c": "[1]"},
+        {"id": 2, "items.a.b": null, "items.c": null},
+        {"id": 3, "items.a.b": null, "items.c": null},
+    ]);
+    assert_eq!(found, expected);
+    let nothing = json!([{"id": 2, "items": []}, {"id": 3, "items": null}]);
+    let found = transformed(nothing.clone(), json!({"flatten": ["items"]})).await;
+    assert_eq!(found, json!([{"id": 2, "items": null}, {"id": 3, "items": null}]));
+    let found = transformed(nothing, json!({"flatten": "items", "drop_empty": true})).await;
+    assert_eq!(found, json!([]));
+    let refused = refusal(Kind::Transform, data, json!({"flatten": "id"})).await;
+    assert_eq!(refused, "flatten: column \"id\" holds Int64, not lists");
+}
+
+#[tokio::test]
+async fn a_sample_is_the_same_for_the_same_seed() {
+    let data: Vec<Value> = (0..1_000).map(|n| json!({"n": n})).collect();
+    let sample = async |seed: u64| {
+        let found = transformed(json!(data), json!({"sample": {"n": 50, "seed": seed}})).await;
+        let numbers = found.as_array().expect("rows").iter();
+        numbers.map(|row| row["n"].as_i64().expect("a number")).collect::<Vec<_>>()
+    };
+    let first = sample(1).await;
+    assert_eq!(first.len(), 50);
+    assert!(first.is_sorted());
+    assert_eq!(first, sample(1).await);
+    assert_ne!(first, sample(2).await);
+    let mean = first.iter().sum::<i64>() / 50;
+    assert!((350..650).contains(&mean), "from everywhere: {mean}");
+}
+
+#[tokio::test]
+async fn mistakes_are_told_with_their_place() {
+    for (parameters, said) in [
+        (json!({"selct": []}), "selct: there is no such parameter; did you mean select"),
+        (json!({"select": ["nam"]}), "select[0]: no column \"nam\"; did you mean name?"),
+        (json!({"drop": "nam"}), "drop: no column \"nam\""),
+        (
+            json!({"rename": {"name": "id"}}),
+            "rename: two columns of the result would be called \"id\"",
+        ),
+        (json!({"rename": {"name": 3}}), "rename.name: must be a text, not 3"),
+        (json!({"cast": {"age": "numeric"}}), "cast.age: no \"numeric\" here"),
+        (json!({"steps": [{"limit": 1}], "limit": 1}), "limit: goes into one of the steps"),
+        (json!({"steps": [{"steps": []}]}), "steps[0].steps: there is no such parameter"),
+        (json!({"sample": -3}), "sample: must be a whole number from 0, not -3"),
+        (json!({"keep": "all"}), "keep: no \"all\" here; there are first, last"),
+        (json!({"limit": u64::MAX}), "limit: is too large"),
+        (json!({"pivot": {"index": "id"}}), "pivot.columns: is missing"),
+        (json!({"pivot": {"columns": "city"}}), "pivot.values: is missing"),
+        (json!({"sort": [{"field": "age", "order": "up"}]}), "sort[0].order: no \"up\" here"),
+    ] {
+        let refused = refusal(Kind::Transform, users(), parameters).await;
+        assert!(refused.starts_with(said), "{refused}");
+    }
+    for expression in ["age +", "ages * 2"] {
+        let parameters = json!({"computed": {"x": expression}});
+        assert!(!refusal(Kind::Transform, users(), parameters).await.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn there_is_an_end_to_everything() {
+    let many = |count: usize, step: Value| json!(vec![step; count]);
+    let sort = json!({"sort": "-id", "limit": 3});
+    let found = transformed(users(), json!({"steps": many(49, sort.clone())})).await;
+    assert_eq!(found[0]["id"], json!(3));
+    let refused = refusal(Kind::Transform, users(), json!({"steps": many(51, sort)})).await;
+    assert_eq!(refused, "steps: there are more than 50");
+    let join = json!({"with": "data", "on": "id"});
+    let refused = refusal(Kind::Transform, users(), json!({"join": many(21, join)})).await;
+    assert_eq!(refused, "join: there are more than 20");
+
+    let columns = |expression: fn(usize) -> String| {
+        let columns = (0..1_000).map(|index| (format!("c{index}"), json!(expression(index))));
+        json!({"computed": columns.collect::<Map<String, Value>>()})
+    };
+    let found = transformed(users(), columns(|index| format!("id + {index}"))).await;
+    assert_eq!(found[2]["c999"], json!(1_002));
+    let on_each_other = |index| match index {
+        0 => "id".to_owned(),
+        _ => format!("c{} + 1", index - 1),
+    };
+    let refused = refusal(Kind::Transform, users(), columns(on_each_other)).await;
+    assert_eq!(refused, "computed: columns build on each other more than 50 deep");
+}

@@ -1,0 +1,45 @@
+//! Analyses for callers: where their tables come from, and what is kept of their answers.
+
+mod request;
+mod results;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use narrows_analysis::{Analysis, Answer, Settings};
+
+pub(crate) use request::rows_of;
+pub use request::{AnalysisRequest, Origin};
+use results::Results;
+
+/// What analyses are done with: one engine for all, made when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Analyst {
+    settings: Settings,
+    engine: Mutex<Option<Arc<Analysis>>>,
+    results: Mutex<Results>,
+}
+
+impl Analyst {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings, engine: Mutex::default(), results: Mutex::default() }
+    }
+
+    pub(crate) fn engine(&self) -> Result<Arc<Analysis>, String> {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(engine) = &*engine {
+            return Ok(Arc::clone(engine));
+        }
+        let made = Analysis::new(self.settings.clone()).map_err(|error| error.to_string())?;
+        Ok(Arc::clone(engine.insert(Arc::new(made))))
+    }
+
+    /// Keeps the table of an answer for later requests, and gives its name.
+    pub(crate) fn keep(&self, namespace: &str, answer: &Answer) -> Option<String> {
+        let table = answer.table.as_ref()?;
+        Some(self.results().keep(namespace, table))
+    }
+
+    pub(crate) fn results(&self) -> std::sync::MutexGuard<'_, Results> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,370 @@
+//! What callers write, with their slips, as an analysis.
+
+use narrows_analysis::{FileFormat, Format, Input, Keep, Kind, Output};
+use narrows_model::nearest;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::codegen::is_identifier;
+
+/// The name of a table that nobody named.
+const UNNAMED: &str = "data";
+/// The most rows and bytes that a caller can have in an answer.
+const MOST_ROWS: usize = 100_000;
+const MOST_BYTES: usize = 1 << 20;
+
+/// One analysis, and where its tables come from; the first is the one it is about.
+#[derive(Debug)]
+pub struct AnalysisRequest {
+    pub kind: Kind,
+    pub parameters: Map<String, Value>,
+    pub tables: Vec<(String, Origin)>,
+    pub output: Output,
+    /// The file of the workspace where all rows go, if the caller names one.
+    pub file: Option<String>,
+    /// A file of the caller's own for all rows.
+    pub keep: Option<Keep>,
+    /// What was understood in a way that the caller should know of.
+    pub notes: Vec<String>,
+}
+
+/// Where a table comes from.
+#[derive(Debug)]
+pub enum Origin {
+    Given(Input),
+    /// A file of the workspace.
+    File {
+        path: String,
+        format: Option<FileFormat>,
+    },
+    /// The answer of a tool, or a part of it.
+    Tool {
+        tool: String,
+        arguments: Map<String, Value>,
+        path: Option<String>,
+    },
+    /// The table of an earlier answer.
+    Result(String),
+    /// A variable of a session; it is there only where programs run.
+    Variable {
+        session: String,
+        variable: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutputOptions {
+    #[serde(alias = "limit", alias = "max_rows")]
+    rows: Option<usize>,
+    bytes: Option<usize>,
+    format: Option<Format>,
+    #[serde(alias = "path")]
+    file: Option<String>,
+}
+
+/// What a reference has: first the key that tells which it is.
+const REFERENCES: [&[&str]; 4] =
+    [&["tool", "arguments", "path"], &["file", "format"], &["session", "variable"], &["result"]];
+
+const KNOWN: [&str; 7] =
+    ["analysis_type", "data", "data_field", "source", "tables", "parameters", "output"];
+
+impl AnalysisRequest {
+    /// An analysis of no tables yet.
+    pub fn new(kind: Kind, parameters: Map<String, Value>) -> Self {
+        Self {
+            kind,
+            parameters,
+            tables: Vec::new(),
+            output: Output::default(),
+            file: None,
+            keep: None,
+            notes: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, name: &str, origin: Origin) {
+        self.tables.push((name.to_owned(), origin));
+    }
+
+    /// Reads the arguments of `execute_analysis`.
+    pub fn read(mut arguments: Map<String, Value>) -> Result<Self, String> {
+        for (alias, name) in [("type", "analysis_type"), ("params", "parameters")] {
+            if let Some(value) = arguments.remove(alias) {
+                arguments.entry(name).or_insert(value);
+            }
+        }
+        if let Some(unknown) = arguments.keys().find(|key| !KNOWN.contains(&key.as_str())) {
+            let near = nearest(unknown, KNOWN);
+            return Err(format!(
+                "{unknown}: no such argument{near}; there are {}",
+                KNOWN.join(", ")
+            ));
+        }
+        let kind = match arguments.remove("analysis_type") {
+            Some(Value::String(name)) => Kind::read(&name).map_err(|error| error.to_string())?,
+            _ => {
+                let names = Kind::ALL.map(Kind::name).join(", ");
+                return Err(format!("analysis_type: it is missing; it is one of {names}"));
+            }
+        };
+        let parameters = object(arguments.remove("parameters"), "parameters")?;
+        let mut request = Self::new(kind, parameters);
+        let field = request.parameters.remove("data_field").or(arguments.remove("data_field"));
+        let field = match field {
+            None | Some(Value::Null) => None,
+            Some(Value::String(field)) => Some(field),
+            Some(other) => return Err(format!("data_field: it is {other}, expected a name")),
+        };
+        let data = arguments.remove("data").filter(|data| !data.is_null());
+        let source = arguments.remove("source").filter(|source| !source.is_null());
+        match (data, source) {
+            (Some(_), Some(_)) => return Err("data, source: give one of them, not both".into()),
+            (Some(data), None) => request.add_data(decoded(data), field.as_deref())?,
+            (None, Some(source)) => {
+                let origin = Origin::read("source", source, field)?;
+                request.add(&origin.name(), origin);
+            }
+            (None, None) => {}
+        }
+        for (name, source) in object(arguments.remove("tables"), "tables")? {
+            let origin = Origin::read(&format!("tables.{name}"), source, None)?;
+            request.add(&name, origin);
+        }
+        if request.tables.is_empty() && kind != Kind::Sql {
+            return Err(
+                "data: there is nothing to analyse; give rows as data, or a source such as \
+                        \"sales.csv\" or {\"tool\": …, \"arguments\": …}"
+                    .into(),
+            );
+        }
+        request.read_output(arguments.remove("output"))?;
+        Ok(request)
+    }
+
+    /// What a program asks for; the tables that it has itself come as bytes.
+    pub(crate) fn of_program(
+        mut arguments: Map<String, Value>,
+        data: &[bytes::Bytes],
+    ) -> Result<Self, String> {
+        let tables = match arguments.remove("tables") {
+            Some(Value::Array(tables)) => tables,
+            _ => Vec::new(),
+        };
+        arguments.insert("tables".into(), Value::Object(Map::new()));
+        // It has tables, though not in the arguments.
+        arguments.insert("source".into(), Value::String(String::new()));
+        let mut request = Self::read(arguments)?;
+        request.tables.clear();
+        for table in tables {
+            let name = table["name"].as_str().unwrap_or(UNNAMED).to_owned();
+            let given =
+                table["data"].as_u64().and_then(|index| data.get(usize::try_from(index).ok()?));
+            let origin = match given {
+                Some(bytes) if table["form"] == "marshal" => {
+                    Origin::Given(Input::Marshal(bytes.clone()))
+                }
+                Some(bytes) => {
+                    Origin::Given(Input::Text(String::from_utf8_lossy(bytes).into_owned()))
+                }
+                None => Origin::read(&name, table["source"].clone(), None)?,
+            };
+            request.add(&name, origin);
+        }
+        Ok(request)
+    }
+
+    /// Rows, or an object whose lists are tables.
+    fn add_data(&mut self, data: Value, field: Option<&str>) -> Result<(), String> {
+        let Value::Object(mut entries) = data else {
+            if let Some(field) = field {
+                return Err(format!("data_field: data has no {field:?}; it is no object"));
+            }
+            self.add(UNNAMED, Origin::Given(Input::Json(data)));
+            return Ok(());
+        };
+        if let Some(field) = field {
+            let Some(rows) = entries.shift_remove(field) else {
+                let known = entries.keys().map(String::as_str);
+                let near = nearest(field, known.clone());
+                let known: Vec<&str> = known.collect();
+                let known = known.join(", ");
+                return Err(format!("data_field: data has no {field:?}{near}; there are {known}"));
+            };
+            self.add(field, Origin::Given(Input::Json(rows)));
+            self.add_tables(entries);
+            return Ok(());
+        }
+        if !entries.values().any(is_rows) {
+            self.add(UNNAMED, Origin::Given(Input::Json(Value::Object(entries))));
+            return Ok(());
+        }
+        self.add_tables(entries);
+        if let [(first, _), _, ..] = self.tables.as_slice()
+            && self.kind != Kind::Sql
+        {
+            let note = format!("data: {first:?} was analysed; name another one with data_field");
+            self.notes.push(note);
+        }
+        Ok(())
+    }
+
+    fn add_tables(&mut self, entries: Map<String, Value>) {
+        for (name, rows) in entries.into_iter().filter(|(_, rows)| is_rows(rows)) {
+            self.add(&name, Origin::Given(Input::Json(rows)));
+        }
+    }
+
+    fn read_output(&mut self, output: Option<Value>) -> Result<(), String> {
+        let options = match output {
+            None | Some(Value::Null) => return Ok(()),
+            // `"output": "csv"`, or a file.
+            Some(Value::String(text)) if text.contains('.') => json!({ "file": text }),
+            Some(Value::String(text)) => json!({ "format": text }),
+            Some(other) => other,
+        };
+        let options: OutputOptions =
+            serde_json::from_value(options).map_err(|error| format!("output: {error}"))?;
+        let Output { rows, bytes, format, .. } = &mut self.output;
+        *rows = options.rows.map_or(*rows, |wanted| wanted.min(MOST_ROWS));
+        // Whoever asks for many rows wants to see them.
+        let default = if options.rows.is_some() { MOST_BYTES } else { *bytes };
+        *bytes = options.bytes.unwrap_or(default).min(MOST_BYTES);
+        *format = options.format;
+        self.file = options.file;
+        if let Some(file) = &self.file
+            && !matches!(FileFormat::of(file), Some(FileFormat::Csv | FileFormat::Parquet))
+        {
+            return Err(format!("output.file: {file:?} must end with .parquet or .csv"));
+        }
+        Ok(())
+    }
+}
+
+impl Origin {
+    fn read(what: &str, source: Value, field: Option<String>) -> Result<Self, String> {
+        let source = match source {
+            Value::String(path) => return Ok(Self::File { path, format: None }),
+            Value::Array(rows) => return Ok(Self::Given(Input::Json(Value::Array(rows)))),
+            Value::Object(source) => source,
+            other => {
+                return Err(format!(
+                    "{what}: it is {other}; name a file, or {{\"tool\": …}}, {{\"result\": …}}, \
+                     {{\"session\": …, \"variable\": …}}"
+                ));
+            }
+        };
+        let text = |key: &str| source.get(key).and_then(Value::as_str).map(str::to_owned);
+        let kind = REFERENCES.iter().find(|kind| source.get(kind[0]).is_some_and(Value::is_string));
+        let Some(kind) = kind else {
+            let given: Vec<&str> = source.keys().map(String::as_str).collect();
+            let expected = REFERENCES.map(|kind| kind[0]).join(", ");
+            return Err(format!("{what}: it has {}, expected one of {expected}", given.join(", ")));
+        };
+        if let Some(unknown) = source.keys().find(|key| !kind.contains(&key.as_str())) {
+            let near = nearest(unknown, kind.iter().copied());
+            return Err(format!(
+                "{what}.{unknown}: no such key{near}; there are {}",
+                kind.join(", ")
+            ));
+        }
+        let first = text(kind[0]).unwrap_or_default();
+        Ok(match kind[0] {
+            "tool" => {
+                let given = source.get("arguments").cloned();
+                let arguments = object(given, &format!("{what}.arguments"))?;
+                Self::Tool { tool: first, arguments, path: text("path").or(field) }
+            }
+            "file" => Self::File {
+                path: first,
+                format: text("format").map(|name| file_format(what, &name)).transpose()?,
+            },
+            "session" => {
+                let variable = text("variable").unwrap_or_default();
+                if !is_identifier(&variable) {
+                    return Err(format!("{what}.variable: {variable:?} is no name of a variable"));
+                }
+                Self::Variable { session: first, variable }
+            }
+            _ => Self::Result(first),
+        })
+    }
+
+    /// What a query calls the table.
+    fn name(&self) -> String {
+        let path = match self {
+            Self::File { path, .. } => path,
+            _ => return UNNAMED.to_owned(),
+        };
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let stem = name.split('.').next().unwrap_or_default();
+        match is_identifier(stem) {
+            true => stem.to_owned(),
+            false => UNNAMED.to_owned(),
+        }
+    }
+}
+
+/// The part of a value that is its rows: at a path such as `result.items`, or its only list.
+pub(crate) fn rows_of(value: Value, path: Option<&str>) -> Result<Value, String> {
+    let mut value = decoded(value);
+    let Some(path) = path else {
+        let Value::Object(entries) = &mut value else { return Ok(value) };
+        let mut lists = entries.iter_mut().filter(|(_, value)| is_rows(value));
+        return Ok(match (lists.next(), lists.next()) {
+            (Some((_, rows)), None) => rows.take(),
+            _ => value,
+        });
+    };
+    let steps =
+        path.trim_start_matches(['$', '/', '.']).split(['.', '/']).filter(|step| !step.is_empty());
+    for step in steps {
+        let found = match &mut value {
+            Value::Object(entries) => entries.get_mut(step),
+            Value::Array(items) => step.parse::<usize>().ok().and_then(|at| items.get_mut(at)),
+            _ => None,
+        };
+        let Some(found) = found else {
+            let known = match &value {
+                Value::Object(entries) => {
+                    let names: Vec<&str> = entries.keys().map(String::as_str).collect();
+                    format!("{}; there are {}", nearest(step, names.clone()), names.join(", "))
+                }
+                Value::Array(items) => format!("; it is a list of {}", items.len()),
+                _ => "; it is no object".to_owned(),
+            };
+            return Err(format!("path: the answer has no {step:?} in {path:?}{known}"));
+        };
+        value = found.take();
+    }
+    Ok(value)
+}
+
+/// Whether a value is a list of rows.
+fn is_rows(value: &Value) -> bool {
+    matches!(value, Value::Array(rows) if rows.first().is_some_and(Value::is_object))
+}
+
+/// JSON that came as text.
+fn decoded(value: Value) -> Value {
+    match &value {
+        Value::String(text) if text.trim_start().starts_with(['[', '{']) => {
+            serde_json::from_str(text).unwrap_or(value)
+        }
+        _ => value,
+    }
+}
+
+fn file_format(what: &str, name: &str) -> Result<FileFormat, String> {
+    FileFormat::of(&format!(".{name}"))
+        .ok_or_else(|| format!("{what}.format: {name:?} is none of json, jsonl, csv, tsv, parquet"))
+}
+
+fn object(value: Option<Value>, name: &str) -> Result<Map<String, Value>, String> {
+    match value.map(decoded) {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(object)) => Ok(object),
+        Some(other) => Err(format!("{name}: it is {other}, expected an object")),
+    }
+}

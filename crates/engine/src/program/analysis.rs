@@ -1,0 +1,293 @@
+//! Analyses: tables from files, tools and programs, and what becomes of the answers.
+
+use std::{
+    io::{self, Write},
+    sync::Arc,
+    time::Instant,
+};
+
+use narrows_analysis::{AnalysisError, Answer, FileFormat, Input, Keep, Request, Sink, Table};
+use narrows_sandbox::{
+    ToolAnswer, ToolCall, ToolFailure, UnfinishedFile, Workspace, WorkspaceFile,
+};
+use serde_json::{Map, Value, json, value::RawValue};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+
+use super::host::{ProgramHost, parse};
+use crate::{
+    analysis::{AnalysisRequest, Origin, rows_of},
+    overflow,
+    policy::WorkspaceUse,
+    state::StateError,
+};
+
+/// By what name programs ask for analyses; see `_narrows/analysis.py`.
+pub(crate) const ANALYZE: &str = "narrows:analyze";
+
+/// What a program is given at once; the rest is in a file.
+const PROGRAM_ROWS: usize = 1_000_000;
+const PROGRAM_BYTES: usize = 48 << 20;
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum AnalyzeError {
+    /// A table is not there.
+    #[error("{0}")]
+    Table(String),
+    #[error(transparent)]
+    Analysis(#[from] AnalysisError),
+    #[error(transparent)]
+    State(#[from] StateError),
+}
+
+impl AnalyzeError {
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::Analysis(error) if error.is_limit())
+    }
+}
+
+impl ProgramHost {
+    /// Does an analysis for a client, and writes down that it was done.
+    pub async fn analyze_for_client(
+        &self,
+        request: AnalysisRequest,
+    ) -> Result<Answer, AnalyzeError> {
+        let (watch, agent) = (self.watch(), self.agent());
+        let kind = request.kind.name();
+        let names: Vec<&str> = request.tables.iter().map(|(name, _)| name.as_str()).collect();
+        let mut details =
+            json!({ "run": watch.run(), "level": watch.level().name, "tables": names });
+        if let Err(refused) = watch.begin() {
+            agent.write_down("analysis", kind, "refused", details);
+            return Err(refused.into());
+        }
+        let started = Instant::now();
+        let answered = self.analyze(request).await;
+        details["milliseconds"] = json!(started.elapsed().as_millis() as u64);
+        let outcome = match &answered {
+            Ok(answer) => {
+                details["rows"] = json!(answer.table.as_ref().map(|table| table.total_rows));
+                "success"
+            }
+            Err(error) if error.is_limit() => "limit",
+            Err(_) => "failed",
+        };
+        agent.write_down("analysis", kind, outcome, details);
+        if watch.level().audit_must_hold {
+            agent.written().await.map_err(StateError::AuditDown)?;
+        }
+        answered
+    }
+
+    /// Does an analysis. What does not fit into the answer is in a file of the workspace.
+    pub async fn analyze(&self, request: AnalysisRequest) -> Result<Answer, AnalyzeError> {
+        let AnalysisRequest { kind, parameters, tables, output, file, keep, notes } = request;
+        let mut inputs = Vec::with_capacity(tables.len());
+        for (name, origin) in tables {
+            let input = self
+                .input(origin)
+                .await
+                .map_err(|why| AnalyzeError::Table(format!("{name}: {why}")))?;
+            inputs.push((name, input));
+        }
+        let keep = match keep {
+            Some(keep) => Some(keep),
+            None => self.keep(file)?,
+        };
+        let engine = self.agent().analyst().engine().map_err(AnalyzeError::Table)?;
+        let request = Request { kind, parameters, output };
+        let mut answer = engine.run(request, inputs, keep, CancellationToken::new()).await?;
+        answer.notes.splice(0..0, notes);
+        Ok(answer)
+    }
+
+    /// The table of an answer, for later requests.
+    pub fn keep_result(&self, answer: &Answer) -> Option<String> {
+        self.agent().analyst().keep(&self.agent().principal().home, answer)
+    }
+
+    /// What a program asks for.
+    pub(super) async fn answer_analysis(&self, call: ToolCall) -> Result<ToolAnswer, ToolFailure> {
+        let mut arguments: Map<String, Value> = parse(&call.arguments)?;
+        let is_rendered = arguments.remove("rendered").is_some_and(|rendered| rendered == true);
+        let has_output = arguments.get("output").is_some_and(|output| !output.is_null());
+        let mut request =
+            AnalysisRequest::of_program(arguments, &call.data).map_err(ToolFailure::new)?;
+        if !is_rendered && !has_output {
+            request.output.rows = PROGRAM_ROWS;
+            request.output.bytes = PROGRAM_BYTES;
+        }
+        let format = request.output.format;
+        let answer =
+            self.analyze(request).await.map_err(|error| ToolFailure::new(error.to_string()))?;
+        self.note(&answer.notes);
+        if is_rendered {
+            let told = json!({ "text": answer.text(format), "structured": answer.structured() });
+            return Ok(raw(&told)?.into());
+        }
+        let mut told = json!({ "analysis_type": answer.kind, "notes": answer.notes });
+        if let Some(told) = told.as_object_mut() {
+            told.extend(answer.facts);
+        }
+        let data = answer.table.map(|table| {
+            let path = table.kept.as_ref().map(|kept| kept.path.clone());
+            told["table"] = json!({ "total_rows": table.total_rows, "path": path });
+            table.marshal().into()
+        });
+        Ok(ToolAnswer { value: raw(&told)?, data })
+    }
+
+    /// As [`Self::answer_analysis`], for programs that reach nothing but what they have.
+    pub(crate) async fn analyze_given(&self, call: ToolCall) -> Result<ToolAnswer, ToolFailure> {
+        let arguments: Value = parse(&call.arguments)?;
+        let tables = arguments["tables"].as_array().into_iter().flatten();
+        if tables.clone().any(|table| table.get("source").is_some()) {
+            let message = "files and tools are not available to tests; give rows to analyses";
+            return Err(ToolFailure::new(message));
+        }
+        self.answer_analysis(call).await
+    }
+
+    async fn input(&self, origin: Origin) -> Result<Input, String> {
+        match origin {
+            Origin::Given(input) => Ok(input),
+            Origin::File { path, format } => self.file(&path, format),
+            Origin::Tool { tool, arguments, path } => {
+                let given =
+                    self.tool_value(&tool, arguments).await.map_err(|failed| failed.message)?;
+                Ok(Input::Json(rows_of(given.value, path.as_deref())?))
+            }
+            Origin::Result(name) => {
+                let home = &self.agent().principal().home;
+                let table = self.agent().analyst().results().get(home, &name)?;
+                match &table {
+                    // Some of its rows are in memory, all of them in the file.
+                    Table { kept: Some(kept), .. } => self.file(&kept.path, None),
+                    _ => Ok(Input::Table(table)),
+                }
+            }
+            Origin::Variable { .. } => {
+                Err("variables of sessions cannot be reached from here".into())
+            }
+        }
+    }
+
+    /// A file of the workspace that the program sees.
+    fn file(&self, path: &str, format: Option<FileFormat>) -> Result<Input, String> {
+        let format = format.or_else(|| FileFormat::of(path)).ok_or_else(|| {
+            format!(
+                "{path}: its name does not end with json, jsonl, csv, tsv or parquet; say which \
+                     with {{\"file\": …, \"format\": …}}"
+            )
+        })?;
+        let Some(workspace) = self.workspace() else {
+            return Err(format!("{path}: there is no workspace here"));
+        };
+        let file = workspace.open_to_read(path).map_err(|error| {
+            let files = workspace.walk().unwrap_or_default();
+            let near = match error.kind() {
+                io::ErrorKind::NotFound => {
+                    narrows_model::nearest(path, files.iter().map(|file| file.path.as_str()))
+                }
+                _ => narrows_model::Nearest::default(),
+            };
+            format!("{path}: {error}{near}")
+        })?;
+        Ok(Input::File { file, format })
+    }
+
+    fn workspace(&self) -> Option<&Arc<Workspace>> {
+        self.media().workspace()
+    }
+
+    /// Where rows go that do not fit into an answer.
+    fn keep(&self, file: Option<String>) -> Result<Option<Keep>, AnalyzeError> {
+        let may_write = self.watch().level().workspace == WorkspaceUse::Write;
+        let Some(workspace) = self.workspace().filter(|_| may_write).cloned() else {
+            return match file {
+                Some(file) => Err(AnalyzeError::Table(format!(
+                    "output.file: {file} cannot be written; there is no workspace to write to here"
+                ))),
+                None => Ok(None),
+            };
+        };
+        Ok(Some(match file {
+            None => Keep {
+                format: FileFormat::Parquet,
+                always: false,
+                make: Box::new(move || {
+                    let (name, file) = overflow::create(&workspace, "analysis", "parquet")?;
+                    let path = format!("/workspace/{name}");
+                    let made = Made { workspace, name, file, is_whole: false };
+                    Ok((path, Box::new(made) as _))
+                }),
+            },
+            Some(path) => Keep {
+                format: FileFormat::of(&path).unwrap_or(FileFormat::Parquet),
+                always: true,
+                make: Box::new(move || {
+                    let path = workspace.resolve(&path)?;
+                    let file = workspace.begin(&path)?;
+                    Ok((format!("/workspace/{path}"), Box::new(Named(file)) as _))
+                }),
+            },
+        }))
+    }
+}
+
+/// A file with a name of ours; it goes away if it does not become whole.
+struct Made {
+    workspace: Arc<Workspace>,
+    name: String,
+    file: WorkspaceFile,
+    is_whole: bool,
+}
+
+impl Write for Made {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Sink for Made {
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.is_whole = true;
+        Ok(())
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            let _ = self.workspace.remove(&self.name);
+        }
+    }
+}
+
+/// A file with a name of the caller's; what was there stays until it is whole.
+struct Named(UnfinishedFile);
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Sink for Named {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.0.finish()
+    }
+}
+
+fn raw(value: &Value) -> Result<Box<RawValue>, ToolFailure> {
+    serde_json::value::to_raw_value(value).map_err(|error| ToolFailure::new(error.to_string()))
+}

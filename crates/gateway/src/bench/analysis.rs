@@ -1,0 +1,404 @@
+//! Analyses of a million rows, against pandas and Polars, and of a few thousand inline.
+
+mod crossing;
+mod data;
+mod libraries;
+
+use std::{
+    fmt,
+    fs::File,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use narrows_analysis::{Analysis, Answer, FileFormat, Input, Kind, Output, Request, Settings};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use self::libraries::{Compared, Library};
+use super::statistics::Summary;
+use crate::{cli::AnalysisBenchArgs, printer::Printer};
+
+/// How many rows come with the request, and how often.
+const INLINE_ROWS: usize = 10_000;
+const INLINE_SAMPLES: usize = 50;
+/// The budgets: so many times as fast as pandas from JSON lines, so many times the seconds of
+/// Polars from Parquet, and milliseconds for the inline rows.
+const PANDAS_AT_LEAST: f64 = 2.0;
+const POLARS_AT_MOST: f64 = 1.5;
+const INLINE_MS: f64 = 20.0;
+/// The same for rows that a program in the sandbox has.
+const CROSSING_MS: f64 = 150.0;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    rows: usize,
+    /// What is compared with, and in which version; without those that are not installed.
+    libraries: Vec<String>,
+    operations: Vec<Measured>,
+    inline: Summary,
+    /// Rows of a program in the sandbox, until the query over them has answered.
+    crossing: Summary,
+    budgets: Vec<Budget>,
+}
+
+/// One operation on one kind of file, from opening it to the result.
+#[derive(Debug, Serialize)]
+struct Measured {
+    source: Source,
+    operation: Operation,
+    ours: Seconds,
+    pandas: Option<Seconds>,
+    polars: Option<Seconds>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Seconds {
+    best: f64,
+    median: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Budget {
+    what: String,
+    measured: f64,
+    budget: f64,
+    holds: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Source {
+    Jsonl,
+    Parquet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Operation {
+    Group,
+    Filter,
+    Join,
+    Percentile,
+}
+
+pub(super) async fn measure(args: AnalysisBenchArgs, printer: Printer) -> anyhow::Result<Report> {
+    let AnalysisBenchArgs { rows, dir, repetitions, python, .. } = args;
+    let temporary = tempfile::tempdir()?;
+    let dir = dir.unwrap_or_else(|| temporary.path().join("data")).join(format!("{rows}-rows"));
+    let analysis = Analysis::new(settings(&temporary.path().join("analysis")))?;
+    printer.note(format!("writing {rows} rows to {}", dir.display()));
+    data::write(&analysis, &dir, rows).await?;
+
+    let python = python.or_else(libraries::python);
+    let mut compared: Vec<Compared> = Vec::new();
+    for library in [Library::Pandas, Library::Polars] {
+        printer.note(format!("measuring {}", library.name()));
+        match libraries::measure(python.as_deref(), library, &dir, repetitions)? {
+            Some(measured) => compared.push(measured),
+            None => printer.note(format!("{} is not installed", library.name())),
+        }
+    }
+    let mut operations = Vec::new();
+    for source in [Source::Jsonl, Source::Parquet] {
+        for operation in Operation::ALL {
+            let (seconds, result) =
+                repeated(&analysis, &dir, source, operation, repetitions).await?;
+            let of = |library| compared.iter().find(|other| other.library == library);
+            for other in &compared {
+                other.ensure_same(source, operation, &result)?;
+            }
+            let seconds_of = |library| Some(of(library)?.find(source, operation)?.seconds());
+            operations.push(Measured {
+                source,
+                operation,
+                ours: Seconds::of(seconds),
+                pandas: seconds_of(Library::Pandas),
+                polars: seconds_of(Library::Polars),
+            });
+        }
+    }
+    let inline = inline(&analysis).await?;
+    let crossing = crossing::measure(settings(&temporary.path().join("crossing"))).await?;
+    Ok(Report {
+        rows,
+        libraries: compared.iter().map(Compared::to_string).collect(),
+        budgets: budgets(&operations, &inline, &crossing),
+        operations,
+        inline,
+        crossing,
+    })
+}
+
+fn settings(temporary: &Path) -> Settings {
+    Settings {
+        memory_bytes: 4 << 30,
+        disk_bytes: 16 << 30,
+        temporary: temporary.to_owned(),
+        time: Duration::from_secs(600),
+        threads: std::thread::available_parallelism().map_or(2, usize::from),
+    }
+}
+
+async fn repeated(
+    analysis: &Analysis,
+    dir: &Path,
+    source: Source,
+    operation: Operation,
+    repetitions: u32,
+) -> anyhow::Result<(Vec<f64>, Vec<Vec<Value>>)> {
+    let mut seconds = Vec::new();
+    let mut result = Vec::new();
+    for _ in 0..repetitions {
+        let start = Instant::now();
+        let tables = operation.tables(dir, source)?;
+        let answer =
+            analysis.run(operation.request(), tables, None, CancellationToken::new()).await?;
+        result = operation.result(&answer)?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    Ok((seconds, result))
+}
+
+/// Rows that come with the request, grouped.
+async fn inline(analysis: &Analysis) -> anyhow::Result<Summary> {
+    let rows: Vec<Value> = (0..INLINE_ROWS).map(data::row).collect();
+    let rows = Value::from(rows);
+    let mut times = Vec::new();
+    for _ in 0..INLINE_SAMPLES {
+        let tables = vec![("rows".to_owned(), Input::Json(rows.clone()))];
+        let request = Operation::Group.request();
+        let start = Instant::now();
+        let answer = analysis.run(request, tables, None, CancellationToken::new()).await?;
+        let text = answer.text(None);
+        times.push(start.elapsed());
+        ensure!(!text.is_empty(), "nothing came back");
+    }
+    Ok(Summary::of(times))
+}
+
+fn budgets(operations: &[Measured], inline: &Summary, crossing: &Summary) -> Vec<Budget> {
+    let mut budgets = Vec::new();
+    for Measured { source, operation, ours, pandas, polars } in operations {
+        let budget = match (source, pandas, polars) {
+            (Source::Jsonl, Some(pandas), _) => {
+                let measured = pandas.median / ours.median;
+                Budget {
+                    what: format!("{operation} from {source}, pandas / ours, at least"),
+                    measured,
+                    budget: PANDAS_AT_LEAST,
+                    holds: measured >= PANDAS_AT_LEAST,
+                }
+            }
+            (Source::Parquet, _, Some(polars)) => {
+                let measured = ours.median / polars.median;
+                Budget {
+                    what: format!("{operation} from {source}, ours / Polars, at most"),
+                    measured,
+                    budget: POLARS_AT_MOST,
+                    holds: measured <= POLARS_AT_MOST,
+                }
+            }
+            _ => continue,
+        };
+        budgets.push(budget);
+    }
+    budgets.push(Budget {
+        what: format!("group of {INLINE_ROWS} inline rows, ms at p50, at most"),
+        measured: inline.p50_ms,
+        budget: INLINE_MS,
+        holds: inline.p50_ms < INLINE_MS,
+    });
+    budgets.push(Budget {
+        what: format!(
+            "{} rows of a program and a query over them, ms at p50, at most",
+            crossing::ROWS
+        ),
+        measured: crossing.p50_ms,
+        budget: CROSSING_MS,
+        holds: crossing.p50_ms < CROSSING_MS,
+    });
+    budgets
+}
+
+impl Source {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Parquet => "parquet",
+        }
+    }
+
+    fn open(self, dir: &Path, name: &str) -> anyhow::Result<(String, Input)> {
+        let path = dir.join(name).with_extension(self.extension());
+        let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+        let format = match self {
+            Self::Jsonl => FileFormat::JsonLines,
+            Self::Parquet => FileFormat::Parquet,
+        };
+        Ok((name.to_owned(), Input::File { file, format }))
+    }
+}
+
+impl Operation {
+    const ALL: [Self; 4] = [Self::Group, Self::Filter, Self::Join, Self::Percentile];
+
+    fn tables(self, dir: &Path, source: Source) -> anyhow::Result<Vec<(String, Input)>> {
+        let mut tables = vec![source.open(dir, "rows")?];
+        if self == Self::Join {
+            tables.push(source.open(dir, "customers")?);
+        }
+        Ok(tables)
+    }
+
+    fn request(self) -> Request {
+        let (kind, parameters) = match self {
+            Self::Group => (
+                Kind::Aggregate,
+                json!({
+                    "group_by": ["region", "product"],
+                    "aggregations": [
+                        {"field": "price", "function": "sum", "as": "total"},
+                        {"field": "weight", "function": "mean", "as": "mean"},
+                        {"function": "count", "as": "count"},
+                    ],
+                }),
+            ),
+            Self::Filter => (
+                Kind::Filter,
+                json!({
+                    "conditions": [
+                        {"field": "region", "operator": "==", "value": "north"},
+                        {"field": "customer", "operator": ">=", "value": 5_000},
+                        {"field": "price", "operator": "<", "value": 500},
+                    ],
+                    "sort": ["-price", "id"],
+                    "limit": 100,
+                    "select": ["id", "price"],
+                }),
+            ),
+            Self::Join => (
+                Kind::Sql,
+                json!({
+                    "query": "SELECT segment, sum(price) AS total, count(*) AS count FROM rows \
+                              JOIN customers ON rows.customer = customers.customer \
+                              GROUP BY segment ORDER BY segment",
+                }),
+            ),
+            Self::Percentile => (
+                Kind::Percentiles,
+                json!({"field": "price", "group_by": "product", "percentiles": [50, 95, 99]}),
+            ),
+        };
+        let parameters = parameters.as_object().cloned().unwrap_or_default();
+        let output = Output { rows: 10_000, bytes: 16 << 20, ..Output::default() };
+        Request { kind, parameters, output }
+    }
+
+    /// The result in the form of the others: rows of plain values.
+    fn result(self, answer: &Answer) -> anyhow::Result<Vec<Vec<Value>>> {
+        let table = answer.table.as_ref().context("there is no table")?;
+        let rows = table.rows();
+        let rows = rows.into_iter().filter_map(|row| match row {
+            Value::Object(row) => Some(row.into_iter().map(|(_, value)| value).collect()),
+            _ => None,
+        });
+        let mut rows: Vec<Vec<Value>> = rows.collect();
+        for row in &mut rows {
+            match self {
+                Self::Filter => row.push(answer.facts["filtered_count"].clone()),
+                // The name of the field and how many values it has.
+                Self::Percentile => drop(row.drain(1..3)),
+                Self::Group | Self::Join => {}
+            }
+        }
+        Ok(rows)
+    }
+}
+
+impl Seconds {
+    fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        let at = |index: usize| seconds.get(index).copied().unwrap_or(f64::NAN);
+        Self { best: at(0), median: at(seconds.len() / 2) }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Jsonl => "JSON lines",
+            Self::Parquet => "Parquet",
+        })
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Group => "group",
+            Self::Filter => "filter",
+            Self::Join => "join",
+            Self::Percentile => "percentile",
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let libraries = match self.libraries.is_empty() {
+            true => "nothing to compare with".to_owned(),
+            false => self.libraries.join(" and "),
+        };
+        writeln!(f, "{} rows, {libraries}; seconds (median)", self.rows)?;
+        writeln!(f, "{:24} {:>8} {:>8} {:>8}", "", "ours", "pandas", "Polars")?;
+        let shown = |other: &Option<Seconds>| {
+            other.map_or("-".to_owned(), |other| format!("{:.3}", other.median))
+        };
+        for Measured { source, operation, ours, pandas, polars } in &self.operations {
+            let what = format!("{operation} from {source}");
+            let (pandas, polars) = (shown(pandas), shown(polars));
+            writeln!(f, "{what:24} {:8.3} {pandas:>8} {polars:>8}", ours.median)?;
+        }
+        writeln!(f, "{INLINE_ROWS} inline rows: {}", self.inline)?;
+        write!(f, "{} rows of a program: {}", crossing::ROWS, self.crossing)?;
+        for Budget { what, measured, budget, holds } in &self.budgets {
+            let verdict = if *holds { "" } else { "  MISSED" };
+            write!(f, "\n{what:50} {measured:7.2}  (budget {budget}){verdict}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_kept_from_its_own_side() {
+        let of = |source, ours, pandas, polars| {
+            let seconds = |median| Seconds { best: median, median };
+            let (pandas, polars) = (Some(seconds(pandas)), Some(seconds(polars)));
+            Measured { source, operation: Operation::Group, ours: seconds(ours), pandas, polars }
+        };
+        let inline = Summary::of(vec![Duration::from_millis(19)]);
+        let crossing = Summary::of(vec![Duration::from_millis(151)]);
+        let holds = |operations: &[Measured]| -> Vec<bool> {
+            let budgets = budgets(operations, &inline, &crossing);
+            budgets.iter().map(|budget| budget.holds).collect()
+        };
+        // Of JSON lines pandas counts, of Parquet Polars.
+        assert_eq!(holds(&[of(Source::Jsonl, 1.0, 2.5, 0.1)]), [true, true, false]);
+        assert_eq!(holds(&[of(Source::Jsonl, 1.0, 1.9, 9.0)]), [false, true, false]);
+        assert_eq!(holds(&[of(Source::Parquet, 1.4, 0.1, 1.0)]), [true, true, false]);
+        assert_eq!(holds(&[of(Source::Parquet, 1.6, 9.0, 1.0)]), [false, true, false]);
+    }
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        let seconds = Seconds::of(vec![3.0, 1.0, 2.0]);
+        assert_eq!((seconds.best, seconds.median), (1.0, 2.0));
+    }
+}

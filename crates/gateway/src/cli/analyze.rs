@@ -1,0 +1,256 @@
+//! `narrows analyze`: figures from files and tools, at native speed.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use narrows_analysis::{FileFormat, Format, Input, Keep, Kind, Sink};
+use narrows_engine::{
+    AnalyzeError, Background, ProgramHost,
+    analysis::{AnalysisRequest, Origin},
+    media::Media,
+    upstream::Nobody,
+};
+use serde_json::{Map, Value, json};
+use tempfile::NamedTempFile;
+
+use crate::{
+    app::{Exit, FLUSH_TIME, Setting},
+    printer::Printer,
+};
+
+/// What is read of standard input at most.
+const MOST_INPUT_BYTES: u64 = 256 << 20;
+
+pub(crate) const AFTER_HELP: &str = "\
+Types: filter, aggregate, transform, validate, describe, percentiles, time_series, correlation,
+covariance, test, sql; docs/ANALYSIS.md has their parameters.
+
+Exit codes: 0 success, 1 it failed, 2 wrong use, 3 a limit ended it, 130 interrupted.
+
+Examples:
+  narrows analyze describe sales.csv
+  narrows analyze aggregate sales.csv -p '{\"group_by\": \"region\", \"aggregations\": {\"amount\": \"sum\"}}'
+  narrows analyze sql stocks.parquet s=sectors.csv -q 'select * from stocks join s using (sector)'
+  narrows analyze filter --tool github.list_issues --arguments '{\"owner\": \"o\"}' -p '{\"conditions\": []}'
+  curl … | narrows analyze describe -";
+
+#[derive(Debug, Args)]
+pub(crate) struct AnalyzeArgs {
+    /// What to do: describe, filter, aggregate, sql, …
+    #[arg(value_name = "TYPE", value_parser = parse_kind)]
+    kind: Kind,
+    /// JSON, JSON lines, CSV, TSV or Parquet; NAME=FILE names the table, `-` is JSON from standard
+    /// input. The first is the one that it is about
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+    /// What the type takes, as a JSON object
+    #[arg(short, long, value_name = "JSON", value_parser = parse_object)]
+    parameters: Option<Map<String, Value>>,
+    /// The query of sql
+    #[arg(short, long, value_name = "SQL", allow_hyphen_values = true)]
+    query: Option<String>,
+    /// Analyse what a tool gives, instead of a file
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// The tool's arguments, as a JSON object
+    #[arg(long, value_name = "JSON", value_parser = parse_object, requires = "tool")]
+    arguments: Option<Map<String, Value>>,
+    /// Where the rows are in the tool's answer, as in result.items
+    #[arg(long, requires = "tool")]
+    path: Option<String>,
+    /// How many rows are shown at most
+    #[arg(long, default_value_t = 100)]
+    rows: usize,
+    /// How rows are shown: json, csv or markdown; by default what has the fewest tokens
+    #[arg(long, value_parser = parse_format)]
+    format: Option<Format>,
+    /// Write all rows to this file, as Parquet or CSV
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show personal data instead of tokens
+    #[arg(long)]
+    reveal: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) async fn run(
+    args: AnalyzeArgs,
+    setting: Setting,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let (json, reveal, format) = (args.json, args.reveal, args.format);
+    let output = args.output.clone();
+    let mut request = match request(args) {
+        Ok(request) => request,
+        Err(error) => {
+            printer.error(format!("{error:#}"));
+            return Ok(Exit::WrongUse);
+        }
+    };
+    request.keep = output.map(|path| keep(&path)).transpose()?;
+    let agent = setting.agent(None)?;
+    let watch = agent.watch(agent.level(None)?);
+    let broker = setting.broker()?;
+    let background = Background::default();
+    let guide = setting.guide(broker.clone(), &background);
+    let media = Arc::new(Media::new(None));
+    let caller = Arc::new(Nobody);
+    let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), caller, media, |_, _| {});
+    let answered = tokio::select! {
+        answered = host.analyze_for_client(request) => Some(answered),
+        _ = tokio::signal::ctrl_c() => None,
+    };
+    broker.fleet().shut_down().await;
+    guide.flush(FLUSH_TIME);
+    let Some(answered) = answered else { return Ok(Exit::Interrupted) };
+    let exit = match answered {
+        Ok(answer) if json => {
+            let mut shown = answer.structured();
+            if !reveal {
+                watch.shield().json(&mut shown);
+            }
+            printer.json(&shown);
+            Exit::Success
+        }
+        Ok(answer) => {
+            let mut text = answer.text(format);
+            if !reveal {
+                watch.shield().replace(&mut text);
+            }
+            printer.line(text);
+            Exit::Success
+        }
+        Err(error) => {
+            let mut message = error.to_string();
+            if !reveal {
+                watch.shield().replace(&mut message);
+            }
+            if json {
+                printer.json(&json!({ "success": false, "error": message }));
+            } else {
+                printer.error(message);
+            }
+            match error {
+                AnalyzeError::Analysis(error) if error.is_limit() => Exit::Limit,
+                AnalyzeError::Analysis(error) if error.is_wrong_use() => Exit::WrongUse,
+                _ => Exit::Failure,
+            }
+        }
+    };
+    agent.keep_tokens().await.unwrap_or_else(|error| printer.note(error));
+    agent.close().await;
+    Ok(exit)
+}
+
+fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {
+    let mut parameters = args.parameters.unwrap_or_default();
+    if let Some(query) = args.query {
+        parameters.insert("query".to_owned(), query.into());
+    }
+    let mut request = AnalysisRequest::new(args.kind, parameters);
+    if let Some(tool) = args.tool {
+        let arguments = args.arguments.unwrap_or_default();
+        request.add("data", Origin::Tool { tool, arguments, path: args.path });
+    }
+    for named in &args.files {
+        let (name, path) = match named.split_once('=') {
+            Some((name, path)) if !Path::new(named).exists() => (Some(name), path),
+            _ => (None, named.as_str()),
+        };
+        let input = input(path)?;
+        let stem = Path::new(path).file_stem().map(|stem| stem.to_string_lossy());
+        let name = name.map(str::to_owned).or(stem.map(String::from)).filter(|name| name != "-");
+        request.add(name.as_deref().unwrap_or("data"), Origin::Given(input));
+    }
+    if request.tables.is_empty() && args.kind != Kind::Sql {
+        bail!("there is nothing to analyse: name a file, or --tool, or pipe JSON into `-`");
+    }
+    request.output.rows = args.rows;
+    request.output.bytes = usize::MAX;
+    request.output.format = args.format;
+    Ok(request)
+}
+
+fn input(path: &str) -> anyhow::Result<Input> {
+    if path == "-" {
+        let mut text = String::new();
+        let read = io::stdin().take(MOST_INPUT_BYTES + 1).read_to_string(&mut text);
+        if read.context("cannot read standard input")? as u64 > MOST_INPUT_BYTES {
+            bail!("standard input has more than {} MB; name a file", MOST_INPUT_BYTES >> 20);
+        }
+        return Ok(Input::Text(text));
+    }
+    let Some(format) = FileFormat::of(path) else {
+        bail!("{path}: its name does not end with json, jsonl, csv, tsv or parquet");
+    };
+    let file = File::open(path).with_context(|| format!("cannot read {path}"))?;
+    if !file.metadata().is_ok_and(|found| found.is_file()) {
+        bail!("{path} is no file");
+    }
+    Ok(Input::File { file, format })
+}
+
+/// All rows, in a file that is there when it is whole.
+fn keep(path: &Path) -> anyhow::Result<Keep> {
+    let shown = path.display().to_string();
+    let format = match FileFormat::of(&shown) {
+        Some(format @ (FileFormat::Parquet | FileFormat::Csv)) => format,
+        _ => bail!("{shown}: its name must end with .parquet or .csv"),
+    };
+    let path = path.to_owned();
+    Ok(Keep {
+        format,
+        always: true,
+        make: Box::new(move || {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+            Ok((shown, Box::new(Placed { file, path }) as _))
+        }),
+    })
+}
+
+struct Placed {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Write for Placed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Sink for Placed {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.file.persist(self.path)?;
+        Ok(())
+    }
+}
+
+fn parse_kind(name: &str) -> Result<Kind, String> {
+    Kind::read(name).map_err(|error| error.to_string())
+}
+
+fn parse_format(name: &str) -> Result<Format, String> {
+    serde_json::from_value(name.into()).map_err(|_| "it is json, csv or markdown".to_owned())
+}
+
+fn parse_object(text: &str) -> Result<Map<String, Value>, String> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(other) => Err(format!("it must be a JSON object, not {other}")),
+        Err(error) => Err(format!("it is not JSON: {error}")),
+    }
+}

@@ -1,0 +1,96 @@
+"""Tables at native speed: `sql` and `analyze`. The host does the work; rows cross over as `marshal` has them."""
+
+import marshal
+from collections.abc import Iterable, Mapping
+
+from . import calls, encode
+
+_ANALYZE = "narrows:analyze"
+# What a table by reference is made of; anything else is data.
+_REFERENCES = {"file": {"file", "format"}, "tool": {"tool", "arguments", "path"}, "result": {"result"}}
+
+
+class Rows(list):
+    """Rows as dicts. `total` is how many there are in all; if that is more, `path` is the file that has them."""
+
+    total: int
+    path: str | None
+    notes: list[str]
+    __module__ = "builtins"
+
+
+async def sql(query: str, /, **tables) -> Rows:
+    """Runs a SELECT over tables: lists of dicts, names of workspace files, or `{"tool": …, "arguments": …}`.
+
+    Example: `await sql("select sector, avg(roi) from t group by 1", t=rows)`
+    """
+    return (await _ask("sql", {"query": query}, tables, None))["data"]
+
+
+async def analyze(analysis_type: str, data=None, parameters: dict | None = None, *,
+                  source=None, tables: dict | None = None, output: dict | None = None, **more) -> dict:
+    """One analysis of data, or of a workspace file or a tool's answer: figures, and rows in `data`.
+
+    Example: `await analyze("aggregate", rows, group_by="sector", aggregations={"roi": ["mean", "max"]})`
+    """
+    parameters = {**(parameters or {}), **more}
+    if data is None:
+        data = source
+    elif source is not None:
+        raise TypeError("analyze() takes data or source, not both")
+    field = parameters.pop("data_field", None)
+    if field is not None:
+        if not isinstance(data, Mapping) or field not in data:
+            known = ", ".join(map(str, data)) if isinstance(data, Mapping) else type(data).__name__
+            raise ValueError(f"data_field: data has no {field!r}; there are {known}")
+        data = data[field]
+    given = {} if data is None else {"data": data}
+    return await _ask(analysis_type, parameters, given | (tables or {}), output)
+
+
+async def rendered(data, request: dict) -> dict:
+    """An analysis of a variable for a client: text for its model, and the same as data."""
+    tables = {"data": data} | (request.get("tables") or {})
+    answer = await _ask(request["analysis_type"], request.get("parameters") or {}, tables, request.get("output"), True)
+    return {"text": answer["text"], "structured": answer["structured"]}
+
+
+async def _ask(analysis_type: str, parameters: dict, tables: dict, output: dict | None,
+               is_rendered: bool = False) -> dict:
+    told, packed = [], []
+    for name, table in tables.items():
+        if isinstance(table, str) or _is_reference(table):
+            told.append({"name": name, "source": table})
+            continue
+        form, data = _packed(table)
+        told.append({"name": name, "data": len(packed), "form": form})
+        packed.append(data)
+    request = {"analysis_type": analysis_type, "parameters": parameters, "tables": told, "output": output,
+               "rendered": is_rendered}
+    answer, rows = await calls.call(_ANALYZE, request, packed)
+    about = answer.pop("table", None)
+    if about is not None:
+        data = Rows(marshal.loads(rows))
+        data.total, data.path, data.notes = about["total_rows"], about.get("path"), answer["notes"]
+        answer["data"] = data
+    return answer
+
+
+def _is_reference(table) -> bool:
+    if not isinstance(table, dict):
+        return False
+    return any(isinstance(table.get(key), str) and table.keys() <= known for key, known in _REFERENCES.items())
+
+
+def _packed(table) -> tuple[str, bytes]:
+    """A table as bytes, and how they are written."""
+    if isinstance(table, (bytes, bytearray, int, float)) or not isinstance(table, Iterable):
+        raise TypeError(f"a table is a list of dicts or the name of a file, not {type(table).__name__}")
+    # Results of tools are lists of a kind of their own, and rows may come from a generator.
+    if not isinstance(table, Mapping) and type(table) is not list:
+        table = list(table)
+    try:
+        return "marshal", marshal.dumps(table)
+    except ValueError:
+        # Dates, decimals, objects: as they would be in a result.
+        return "json", encode.to_json(table)[0].encode()
