@@ -361,8 +361,8 @@ async fn calls_in_flight_are_bounded_when_the_program_abandons_them() {
     let source = r#"
 from wit_world.imports import host
 for _ in range(300):
-    host.abandon(host.submit("never", "{}"))
-host.submit("echo", "7")
+    host.abandon(host.submit("never", "{}", []))
+host.submit("echo", "7", [])
 (answer,) = host.poll(None)
 result = answer[2]
 "#;
@@ -385,7 +385,7 @@ from wit_world.imports import host
 text = '"' + "x" * (8 << 20) + '"'
 sent = 0
 for _ in range(100):
-    host.submit("never", text)
+    host.submit("never", text, [])
     sent += 1
 result = sent
 "#;
@@ -409,7 +409,7 @@ except ValueError as error:
     let refused = "the arguments of echo have 20971528 bytes; a call can carry 16777216";
     assert_eq!(*value(&run(source).await), json!(refused));
     // By hand, past the guest's own check.
-    let source = "from wit_world.imports import host\nhost.submit('x' * (70 << 20), '{}')";
+    let source = "from wit_world.imports import host\nhost.submit('x' * (70 << 20), '{}', [])";
     let host = TestHost::new();
     let outcome = run_with(source, &host, RunOptions::default()).await;
     assert_eq!(failure(&outcome).kind, "Crashed");

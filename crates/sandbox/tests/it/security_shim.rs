@@ -199,7 +199,7 @@ from componentize_py_types import Err
 numbers, refused = [], []
 for _ in range(8):
     try:
-        numbers.append(host.submit("echo", "{}"))
+        numbers.append(host.submit("echo", "{}", []))
     except Err as error:
         refused.append(error.value)
 result = [numbers, refused]
@@ -222,8 +222,8 @@ async fn arguments_that_are_no_json_never_reach_a_tool() {
 from wit_world.imports import host
 from componentize_py_types import Err
 texts = ["", "{", "not json", "{} {}", "NaN", '"' + chr(10) + '"', "[1,]", "\x00"]
-numbers = [host.submit("echo", text) for text in texts]
-good = host.submit("echo", ' {"a": 1}')
+numbers = [host.submit("echo", text, []) for text in texts]
+good = host.submit("echo", ' {"a": 1}', [])
 done = {}
 while len(done) < len(texts) + 1:
     for number, succeeded, text in host.poll(None):
@@ -256,7 +256,7 @@ from client import call_mcp_tool
 for number in (0, 1, 7, 2**63, 2**64 - 1):
     host.abandon(number)
 empty = [host.poll(0), host.poll(1)]
-call = host.submit("echo", "[]")
+call = host.submit("echo", "[]", [])
 host.abandon(call + 1)
 (answer,) = host.poll(2**64 - 1)
 result = [empty, list(answer), await call_mcp_tool("echo", {"a": 1})]
@@ -277,7 +277,7 @@ async fn waiting_for_nothing_by_hand_ends_at_the_wall_time() {
     let source = "from wit_world.imports import host\nhost.poll(None)";
     let limits = Limits { wall_time: Duration::from_millis(500), ..short() };
     assert_eq!(limit(&run_within(source, limits).await), LimitKind::WallTime);
-    let source = "from wit_world.imports import host\nhost.submit('echo', '1')\nresult = len(host.poll(None))";
+    let source = "from wit_world.imports import host\nhost.submit('echo', '1', [])\nresult = len(host.poll(None))";
     assert_eq!(*value(&run(source).await), json!(1));
 }
 
