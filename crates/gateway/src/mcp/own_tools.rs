@@ -150,18 +150,17 @@ fn execute_python() -> Value {
     json!({
         "name": "execute_python",
         "title": "Run Python",
-        "description": "Run Python in the sandbox; the same as execute_code.",
+        "description": "The same as execute_code.",
         "inputSchema": {
             "type": "object",
             "properties": {
                 "code": {"type": "string"},
                 "context": {"type": "object"},
                 "timeout": {"type": "number"},
-                "session_id": {"type": "string"},
             },
             "required": ["code"],
         },
-        "annotations": {"readOnlyHint": false, "destructiveHint": true},
+        "annotations": {"destructiveHint": true},
     })
 }
 

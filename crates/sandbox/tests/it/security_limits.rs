@@ -380,21 +380,26 @@ result = answer[2]
 /// each (by hand 64 MB) would be more than it has.
 #[tokio::test]
 async fn arguments_of_waiting_calls_do_not_fill_the_memory_of_the_host() {
-    let source = r#"
+    assert_eq!(*value(&run("from client import call_mcp_tool\nresult = len(await call_mcp_tool('echo', 'x' * (8 << 20)))").await), json!(8 << 20));
+    let limits = Limits { calls_in_flight: 1, ..little_memory() };
+    for carried in ["text, []", "'1', [rows]"] {
+        let source = format!(
+            r#"
 from wit_world.imports import host
+rows = b"x" * (8 << 20)
 text = '"' + "x" * (8 << 20) + '"'
 sent = 0
 for _ in range(100):
-    host.submit("never", text, [])
+    host.submit("never", {carried})
     sent += 1
 result = sent
-"#;
-    assert_eq!(*value(&run("from client import call_mcp_tool\nresult = len(await call_mcp_tool('echo', 'x' * (8 << 20)))").await), json!(8 << 20));
-    let limits = Limits { calls_in_flight: 1, ..little_memory() };
-    let outcome = run_within(source, limits).await;
-    let message = &failure(&outcome).message;
-    assert!(message.contains("carry more than 64 MB of arguments"), "{message}");
-    assert!(outcome.tool_calls <= 8, "{} calls were taken", outcome.tool_calls);
+"#
+        );
+        let outcome = run_within(&source, limits.clone()).await;
+        let message = &failure(&outcome).message;
+        assert!(message.contains("carry more than 64 MB of arguments"), "{message}");
+        assert!(outcome.tool_calls <= 8, "{} calls were taken", outcome.tool_calls);
+    }
 }
 
 #[tokio::test]
