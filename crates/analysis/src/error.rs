@@ -53,6 +53,23 @@ impl AnalysisError {
         Self::parameter(parameter, format!("no column {name:?}{near}{}", available(known)))
     }
 
+    /// A name that no parameter has.
+    pub(crate) fn no_parameter(path: impl Into<String>, unknown: &str, known: &[&str]) -> Self {
+        let known = known.iter().copied();
+        let near = nearest(unknown, known.clone());
+        Self::parameter(path, format!("there is no such parameter{near}{}", available(known)))
+    }
+
+    /// A word that is none of those that may stand there.
+    pub(crate) fn no_word<'a>(
+        path: impl Into<String>,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Self {
+        let near = nearest(word, known.clone());
+        Self::parameter(path, format!("no {word:?} here{near}{}", available(known)))
+    }
+
     /// Without the middle of what is very long: a name can be as long as a query.
     pub(crate) fn shortened(mut self) -> Self {
         let text = match &mut self {

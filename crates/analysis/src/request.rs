@@ -102,10 +102,7 @@ pub(crate) fn parameters<T: DeserializeOwned>(
     known: &[&str],
 ) -> Result<T> {
     if let Some(unknown) = given.keys().find(|key| !known.contains(&key.as_str())) {
-        let near = nearest(unknown, known.iter().copied());
-        let reason =
-            format!("there is no such parameter{near}{}", available(known.iter().copied()));
-        return Err(AnalysisError::parameter(unknown, reason));
+        return Err(AnalysisError::no_parameter(unknown, unknown, known));
     }
     serde_path_to_error::deserialize(Value::Object(given.clone())).map_err(|error| {
         let path = error.path().to_string();

@@ -2,10 +2,9 @@
 
 use std::fmt::Display;
 
-use narrows_model::nearest;
 use serde::Deserialize;
 
-use crate::error::{AnalysisError, Result, available};
+use crate::error::{AnalysisError, Result};
 
 /// One name or a list of names.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
@@ -65,21 +64,15 @@ pub(crate) fn word<T: Copy>(
     };
     match words.iter().find(means) {
         Some((_, _, meaning)) => Ok(*meaning),
-        None => Err(no_word(parameter, given, words.iter().map(|(word, _, _)| *word))),
+        None => {
+            let known = words.iter().map(|(word, _, _)| *word);
+            Err(AnalysisError::no_word(parameter, given, known))
+        }
     }
 }
 
 pub(crate) fn plain(word: &str) -> String {
     word.trim().to_lowercase().replace(['-', ' '], "_")
-}
-
-fn no_word<'a>(
-    parameter: &str,
-    given: &str,
-    known: impl IntoIterator<Item = &'a str> + Clone,
-) -> AnalysisError {
-    let near = nearest(given, known.clone());
-    AnalysisError::parameter(parameter, format!("no {given:?} here{near}{}", available(known)))
 }
 
 /// A name for a column of a result that none of the others has.

@@ -1,9 +1,8 @@
 //! Reads parameters that may be written in several ways, and says where a mistake is.
 
-use narrows_model::nearest;
 use serde_json::{Map, Value};
 
-use crate::error::{AnalysisError, Result, available};
+use crate::error::{AnalysisError, Result};
 
 /// A name in the parameters, and where it stands.
 #[derive(Clone, Debug)]
@@ -36,12 +35,7 @@ impl<'v> Given<'v> {
     fn with_known(self, known: &[&str]) -> Result<Self> {
         match self.fields.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(self),
-            Some(unknown) => {
-                let known = known.iter().copied();
-                let near = nearest(unknown, known.clone());
-                let reason = format!("there is no such parameter{near}{}", available(known));
-                Err(AnalysisError::parameter(self.path(unknown), reason))
-            }
+            Some(unknown) => Err(AnalysisError::no_parameter(self.path(unknown), unknown, known)),
         }
     }
 
@@ -161,11 +155,9 @@ pub(crate) fn pairs<'v>(
 pub(crate) fn choice<T: Copy>(path: &str, given: &str, choices: &[(&str, T)]) -> Result<T> {
     let plain = given.trim().to_lowercase();
     let found = choices.iter().find(|(name, _)| *name == plain);
-    found.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names = choices.iter().map(|(name, _)| *name);
-        let near = nearest(given, names.clone());
-        AnalysisError::parameter(path, format!("no {given:?} here{near}{}", available(names)))
-    })
+    found
+        .map(|(_, choice)| *choice)
+        .ok_or_else(|| AnalysisError::no_word(path, given, choices.iter().map(|(name, _)| *name)))
 }
 
 /// "must be a text, not 3"
