@@ -2,8 +2,9 @@
 //!
 //! 1. the time zone database becomes a Python module;
 //! 2. `componentize-py` runs the interpreter once and keeps its memory as a component;
-//! 3. all Python objects of that memory become immortal, so that using them does not write to it;
-//! 4. Cranelift compiles the component, so that no run and no start ever waits for it.
+//! 3. its many modules are linked to one, so that an isolate is one instance;
+//! 4. all Python objects of that memory become immortal, so that using them does not write to it;
+//! 5. Cranelift compiles the component, so that no run and no start ever waits for it.
 
 use std::{
     collections::HashMap,
@@ -15,6 +16,8 @@ use anyhow::{Context, Result};
 
 #[path = "build/immortal.rs"]
 mod immortal;
+#[path = "build/link/mod.rs"]
+mod link;
 #[path = "src/runtime_config.rs"]
 mod runtime_config;
 
@@ -35,6 +38,8 @@ fn main() -> Result<()> {
     componentize(&python, &component)?;
     let mut component = fs::read(component)?;
     check_nothing_of_the_builder_is_inside(&component)?;
+    let resident = link::ranges(&fs::read(python.join("resident.bin"))?)?;
+    component = link::link(&component, &resident)?;
     immortal::make_all(&mut component, &fs::read(python.join("objects.bin"))?)?;
     let compiled = compile(&component)?;
     fs::write(out.join("guest.cwasm"), compiled)?;

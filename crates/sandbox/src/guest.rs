@@ -39,6 +39,10 @@ const HOST_STACK_BYTES: usize = 2 << 20;
 /// How much of an isolate's memory is put back by hand when it ends instead of being returned
 /// to the system. Most programs touch less, and the next run is spared its page faults.
 const KEEP_RESIDENT_BYTES: usize = 16 << 20;
+/// The guest itself, and two small ones that hand it the host's functions.
+const CORE_INSTANCES: u32 = 3;
+/// The guest's functions, and those of the host.
+const TABLES: u32 = 2;
 /// Filling the host's memory by growing tables of functions.
 const MOST_TABLE_ELEMENTS: usize = 40_000;
 
@@ -47,12 +51,12 @@ pub(crate) fn engine(isolates: u32) -> wasmtime::Result<Engine> {
     let mut pooling = PoolingAllocationConfig::new();
     pooling
         .total_component_instances(isolates)
-        .total_core_instances(isolates * 40)
-        .max_core_instances_per_component(40)
-        .total_memories(isolates * 2)
-        .max_memories_per_component(2)
-        .total_tables(isolates * 8)
-        .max_tables_per_component(8)
+        .total_core_instances(isolates * CORE_INSTANCES)
+        .max_core_instances_per_component(CORE_INSTANCES)
+        .total_memories(isolates)
+        .max_memories_per_component(1)
+        .total_tables(isolates * TABLES)
+        .max_tables_per_component(TABLES)
         .total_stacks(isolates)
         .table_elements(MOST_TABLE_ELEMENTS)
         .max_memory_size(Limits::MOST_MEMORY_BYTES as usize)

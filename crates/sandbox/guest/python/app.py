@@ -1,9 +1,14 @@
 """The component's entry: what the WIT world exports."""
 
+# Where the memory ends that the interpreter itself took when it started.
+_STARTED = id(bytes(1 << 16))
+
 import _narrows.preload  # noqa: F401  (first: fills the snapshot)
 import wit_world
 from componentize_py_types import Err
-from _narrows import databases, fresh, hashes, importer, loop, program, refusals, roster, surroundings
+from _narrows import (
+    databases, fresh, hashes, importer, loop, packing, program, refusals, roster, surroundings,
+)
 
 databases.install()
 hashes.install()
@@ -68,7 +73,19 @@ def _rehearse() -> None:
 
 # Last, when all modules are in memory. Byte code adapts itself to what it meets when it runs;
 # what has adapted here need not do so, and write to its memory, in every isolate.
-for _ in range(REHEARSALS):
-    _rehearse()
+def _rehearse_well() -> None:
+    for _ in range(REHEARSALS):
+        _rehearse()
+
+
+_rehearse_well()
 fresh.seal()
+packing.fill()
+packing.copy_code(_rehearse)
+packing.move_modules()
+_rehearse_well()
 roster.write("/0/objects.bin")
+# The interpreter's caches once more, which the roster has used.
+_rehearse()
+packing.write_resident("/0/resident.bin", _STARTED)
+packing.fill()

@@ -1,0 +1,98 @@
+"""Puts together what programs write to.
+
+An isolate maps the snapshot, and each page that it writes to for the first time costs a copy, and
+work again when the isolate ends. A new object goes where memory is free, and after all the imports
+that is a little everywhere. So all of that is taken, once: what is allocated after it lies in one
+place. What every program writes to beside its own objects are the inline caches of the functions
+that it passes through; these get copies of their code, in that same place, and the table of
+modules, which gets an entry for each program, moves there too.
+"""
+
+import builtins
+import gc
+import sys
+from array import array
+from types import CodeType, FunctionType
+
+# Of a type that is not part of the interpreter itself.
+_ON_HEAP = 1 << 9
+# Larger than any piece that is free between others.
+_PROBE = 8 << 20
+# In halves first, then in steps of the allocator.
+_SIZES = [*(1 << power for power in range(20, 8, -1)), *range(248, 2, -8), 2]
+# Never freed. It is made first, so that it does not move.
+_taken: list = [None] * 400_000
+_count = 0
+# Where new memory began when all that was free had been taken.
+_begin = 0
+# Of what a program itself needs, in which many small ones will do.
+_ROOM = 128 << 10
+
+
+def fill() -> None:
+    """Takes all memory that is free below the last piece in use."""
+    global _begin
+    gc.collect()
+    end = id(bytes(_PROBE))
+    _begin = _begin or end
+    for size in _SIZES:
+        _take(bytes, size, end)
+    _take(_smallest, 0, end)
+
+
+def _take(make, size: int, end: int) -> None:
+    global _count
+    place = _count
+    while place < len(_taken) and id(piece := make(size)) < end:
+        _taken[place] = piece
+        place += 1
+    _count = place
+
+
+def _smallest(_size: int) -> object:
+    return object()
+
+
+def copy_code(rehearse) -> None:
+    """Gives each function that is called meanwhile a copy of its code."""
+    called: set[CodeType] = set()
+
+    def note(frame, event, _argument):
+        if event == "call":
+            called.add(frame.f_code)
+
+    sys.setprofile(note)
+    try:
+        rehearse()
+    finally:
+        sys.setprofile(None)
+    gc.unfreeze()
+    for function in gc.get_objects():
+        if type(function) is FunctionType and function.__code__ in called:
+            function.__code__ = _copied(function.__code__, called)
+
+
+def move_modules() -> None:
+    """A dict that is filled anew has new memory."""
+    modules = sys.modules.copy()
+    sys.modules.clear()
+    sys.modules.update(modules)
+
+
+def _copied(code: CodeType, called: set[CodeType]) -> CodeType:
+    """With copies of what is called of the functions inside."""
+    return code.replace(
+        co_consts=tuple(
+            _copied(constant, called) if type(constant) is CodeType and constant in called else constant
+            for constant in code.co_consts
+        )
+    )
+
+
+def write_resident(path: str, started: int) -> None:
+    """Writes where programs write: the interpreter's own state and what it made when it started,
+    and what was made since the free memory was taken."""
+    types = (item for item in vars(builtins).values() if type(item) is type and not item.__flags__ & _ON_HEAP)
+    ranges = array("i", [max(map(id, types)), started, _begin, id(bytes(_PROBE)) + _ROOM])
+    with open(path, "wb") as file:
+        file.write(ranges)
