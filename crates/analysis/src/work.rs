@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::{
     arrow::array::RecordBatch,
-    common::TableReference,
+    common::{TableReference, stats::Precision},
     logical_expr::Expr,
     prelude::{DataFrame, SessionContext, ident},
 };
@@ -30,11 +30,15 @@ pub(crate) struct Work {
 pub(crate) struct Outcome {
     pub(crate) facts: Map<String, Value>,
     pub(crate) frame: Option<DataFrame>,
+    /// More facts, once the frame has been run.
+    pub(crate) later: Option<Later>,
 }
+
+pub(crate) type Later = Box<dyn FnOnce() -> Map<String, Value> + Send>;
 
 impl From<DataFrame> for Outcome {
     fn from(frame: DataFrame) -> Self {
-        Self { facts: Map::new(), frame: Some(frame) }
+        Self { frame: Some(frame), ..Self::default() }
     }
 }
 
@@ -69,6 +73,18 @@ impl Work {
             return Err(AnalysisError::parameter(parameter, reason));
         }
         self.frame(name).await
+    }
+
+    /// How many rows that table has.
+    pub(crate) async fn main_rows(&self) -> Result<usize> {
+        if let Some(name) = self.tables.first() {
+            let provider = self.context.table_provider(TableReference::bare(name.as_str())).await?;
+            let known = provider.statistics().map(|statistics| statistics.num_rows);
+            if let Some(Precision::Exact(rows)) = known {
+                return Ok(rows);
+            }
+        }
+        Ok(self.main().await?.count().await?)
     }
 
     async fn frame(&self, name: &str) -> Result<DataFrame> {

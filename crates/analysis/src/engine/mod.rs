@@ -1,8 +1,10 @@
 //! Runs analyses within their limits.
 
+pub(crate) mod counting;
 mod explain;
 pub(crate) mod guard;
 mod kept;
+mod plan;
 mod pool;
 mod rows;
 mod session;
@@ -180,7 +182,9 @@ impl Job {
             }
             None => None,
         };
-        Ok(Answer { kind, facts: outcome.facts, table, notes: work.into_notes(), cost })
+        let mut facts = outcome.facts;
+        facts.extend(outcome.later.map(|later| later()).unwrap_or_default());
+        Ok(Answer { kind, facts, table, notes: work.into_notes(), cost })
     }
 }
 

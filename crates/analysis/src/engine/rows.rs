@@ -8,20 +8,22 @@ use datafusion::{
         datatypes::{Schema, SchemaRef},
         util::display::{ArrayFormatter, FormatOptions},
     },
-    common::tree_node::{TreeNode, TreeNodeRecursion},
+    common::runtime::SpawnedTask,
     error::{DataFusionError, Result},
-    execution::SendableRecordBatchStream,
-    logical_expr::LogicalPlan,
-    physical_plan::execute_stream,
+    execution::{SendableRecordBatchStream, TaskContext},
+    physical_plan::{ExecutionPlan, ExecutionPlanProperties, execute_stream},
     prelude::DataFrame,
 };
 use futures::StreamExt;
 
-use super::{Keep, guard::compact, kept::Writer};
+use super::{Keep, guard::compact, kept::Writer, plan::Plan};
 use crate::{answer::Table, request::Output};
 
 /// Answers up to this size are measured value by value.
 const MOST_MEASURED: usize = 4 << 20;
+
+/// What parts of a plan that are read beside each other may hold together.
+const MOST_BESIDE: usize = 64 << 20;
 
 /// What a value has beside its text when it is written: quotes, a separator.
 const MARKS: usize = 3;
@@ -47,14 +49,10 @@ impl Reader {
 
     /// Runs the frame. The note says why there is no file although there should be one.
     pub(super) async fn read(mut self, frame: DataFrame) -> Result<(Table, Option<String>)> {
-        let mut stream = run(frame).await?;
-        self.table.schema = distinct_names(&stream.schema());
-        while let Some(batch) = stream.next().await {
-            let batch = batch?;
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            let columns = batch.columns().to_vec();
-            let schema = self.table.schema.clone();
-            self.take(RecordBatch::try_new_with_options(schema, columns, &options)?);
+        let may_divide = self.may_divide(&frame);
+        match Plan::of(frame, may_divide).await? {
+            Plan::Stream(plan, context) => self.read_all(execute_stream(plan, context)?).await?,
+            Plan::Parts(plan, context) => self.read_parts(&plan, &context).await?,
         }
         if self.keep.as_ref().is_some_and(|keep| keep.always) {
             self.open();
@@ -66,6 +64,63 @@ impl Reader {
             }
         }
         Ok((self.table, self.note))
+    }
+
+    /// Whether parts of a plan can be read beside each other: each holds as much as an answer may
+    /// have, and a file has the rows in their order.
+    fn may_divide(&self, frame: &DataFrame) -> bool {
+        let parts = frame.task_ctx().session_config().target_partitions();
+        self.keep.is_none() && self.output.bytes.saturating_mul(parts) <= MOST_BESIDE
+    }
+
+    async fn read_all(&mut self, mut stream: SendableRecordBatchStream) -> Result<()> {
+        self.table.schema = distinct_names(&stream.schema());
+        while let Some(batch) = stream.next().await {
+            let batch = batch?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            let columns = batch.columns().to_vec();
+            let schema = self.table.schema.clone();
+            self.take(RecordBatch::try_new_with_options(schema, columns, &options)?);
+        }
+        Ok(())
+    }
+
+    /// Reads all parts of a plan beside each other: of each as much as an answer has room for, the
+    /// rest is only counted.
+    async fn read_parts(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        context: &Arc<TaskContext>,
+    ) -> Result<()> {
+        self.table.schema = distinct_names(&plan.schema());
+        let read = |part| {
+            let rows = plan.execute(part, context.clone())?;
+            let mut reader = Self::new(self.output.clone(), None, self.disk_bytes);
+            Ok(SpawnedTask::spawn(async move {
+                reader.read_all(rows).await?;
+                Ok(reader.table)
+            }))
+        };
+        let parts = 0..plan.output_partitioning().partition_count();
+        let tasks = parts.map(read).collect::<Result<Vec<_>>>()?;
+        for task in tasks {
+            let part: Result<Table> = task
+                .join_unwind()
+                .await
+                .map_err(|error| DataFusionError::ExecutionJoin(Box::new(error)))?;
+            self.add(part?);
+        }
+        Ok(())
+    }
+
+    /// Takes what the next part has for an answer.
+    fn add(&mut self, part: Table) {
+        let more: usize = part.batches.iter().map(RecordBatch::num_rows).sum();
+        part.batches.into_iter().for_each(|batch| self.take(batch));
+        if more < part.total_rows {
+            self.full = true;
+            self.table.total_rows += part.total_rows - more;
+        }
     }
 
     fn take(&mut self, batch: RecordBatch) {
@@ -133,34 +188,6 @@ impl Reader {
             self.writer = None;
         }
     }
-}
-
-/// Runs a frame; rows stay in the order of the data where nothing asks for another.
-async fn run(frame: DataFrame) -> Result<SendableRecordBatchStream> {
-    let (mut state, plan) = frame.into_parts();
-    if passes_rows_on(&plan)? {
-        state.config_mut().options_mut().execution.target_partitions = 1;
-    }
-    let plan = state.create_physical_plan(&plan).await?;
-    execute_stream(plan, state.task_ctx())
-}
-
-/// Whether rows only go through, one by one, so that several threads would only mix them up.
-fn passes_rows_on(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
-    let mut passes = true;
-    plan.apply(|node| {
-        passes &= matches!(
-            node,
-            LogicalPlan::Projection(_)
-                | LogicalPlan::Filter(_)
-                | LogicalPlan::Limit(_)
-                | LogicalPlan::SubqueryAlias(_)
-                | LogicalPlan::TableScan(_)
-                | LogicalPlan::Unnest(_)
-        );
-        Ok(if passes { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
-    })?;
-    Ok(passes)
 }
 
 /// Joins can give columns of the same name: the second `id` becomes `id_2`.

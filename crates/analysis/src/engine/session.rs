@@ -17,7 +17,7 @@ use datafusion::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Settings, guard, pool::Pool};
+use super::{Settings, counting, guard, pool::Pool};
 use crate::{
     error::{AnalysisError, Result},
     sql::functions::{self, Allowance},
@@ -77,6 +77,7 @@ fn context(
         .with_aggregate_functions(functions::aggregate())
         .with_window_functions(functions::window())
         .with_table_function_list(functions::table())
+        .with_query_planner(Arc::new(counting::Planner))
         .with_physical_optimizer_rules(guard::rules(settings.memory_bytes, stop))
         .build();
     state.register_function_rewrite(functions::rewrite(&allowance))?;

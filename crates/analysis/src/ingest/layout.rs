@@ -20,6 +20,7 @@ use super::{
 /// What is known of a piece without its values.
 #[derive(Default)]
 pub(super) struct Summary {
+    pub(super) rows: usize,
     columns: Vec<(String, Facts)>,
     objects: Vec<String>,
     deep: bool,
@@ -42,6 +43,7 @@ impl Filled {
         let columns = self.columns.iter().map(|(name, column)| (name.clone(), column.facts()));
         let texts = || self.columns.iter().map(|(_, column)| column.text(0)).collect();
         Summary {
+            rows: self.rows,
             columns: columns.collect(),
             objects: self.objects.clone(),
             deep: self.deep,

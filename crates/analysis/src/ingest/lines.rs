@@ -122,7 +122,9 @@ fn streamed(
     shape: Option<Shape>,
     mut notes: Notes,
 ) -> Result<Made> {
+    let counts: Vec<usize> = pieces.iter().map(|piece| piece.summary.rows).collect();
     let layout = layout_of(&mut pieces, kept, &mut notes)?;
+    let count = counts.iter().skip(usize::from(layout.header)).sum();
     let schema = Arc::clone(&layout.schema);
     let start = ranges.first().map_or(0, |range| range.start);
     let kept = Arc::clone(kept);
@@ -134,7 +136,8 @@ fn streamed(
         let header = usize::from(first && layout.header);
         filled.into_iter().skip(header).map(|filled| filled.into_batch(&layout)).collect()
     };
-    let rows = MadeRows::File { source: source.clone(), ranges, parse: Arc::new(parse) };
+    let rows =
+        MadeRows::File { source: source.clone(), ranges, rows: count, parse: Arc::new(parse) };
     Ok(Made { schema, rows, notes: notes.finish() })
 }
 

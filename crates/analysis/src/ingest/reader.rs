@@ -31,6 +31,10 @@ pub(crate) enum Form {
     Object,
 }
 
+/// Stands for a key in one reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark(pub(crate) u32);
+
 pub(crate) trait Reader {
     /// Looks at the next value without reading it.
     fn form(&mut self) -> Result<Form>;
@@ -42,6 +46,16 @@ pub(crate) trait Reader {
 
     /// The key of the value that follows in the object; if there is none, the object has been left.
     fn key(&mut self) -> Result<Option<&[u8]>>;
+
+    /// What the key that was read last is known by without reading it, if it is.
+    fn mark(&self) -> Option<Mark> {
+        None
+    }
+
+    /// Goes past the next key if it is the one that has this mark.
+    fn is_marked(&mut self, _: Mark) -> bool {
+        false
+    }
 }
 
 /// Against a stack overflow.

@@ -10,7 +10,7 @@ use super::{
     allowance::Budget,
     column::{Cell, Column},
     flaw::{Flaw, Result},
-    reader::{Reader, Token, key_text, list_json, object_json},
+    reader::{Mark, Reader, Token, key_text, list_json, object_json},
 };
 
 /// Objects are taken apart into as many columns at most.
@@ -65,6 +65,8 @@ struct Object {
 
 struct Field {
     key: Box<[u8]>,
+    /// What the reader knows the key by.
+    mark: Option<Mark>,
     /// With the names of the objects around it.
     name: String,
     column: Option<usize>,
@@ -132,12 +134,28 @@ impl Rows {
         }
         // Most objects have the same keys in the same order as the one before.
         let mut expected = 0;
-        while let Some(key) = reader.key()? {
-            let field = self.field(object, key, expected);
+        while let Some(field) = self.next_field(reader, object, expected)? {
             expected = field + 1;
             self.value(reader, object, field)?;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn next_field<R: Reader>(
+        &mut self,
+        reader: &mut R,
+        object: usize,
+        expected: usize,
+    ) -> Result<Option<usize>> {
+        let mark = self.objects[object].fields.get(expected).and_then(|field| field.mark);
+        if mark.is_some_and(|mark| reader.is_marked(mark)) {
+            return Ok(Some(expected));
+        }
+        let Some(key) = reader.key()? else { return Ok(None) };
+        let field = self.field(object, key, expected);
+        self.objects[object].fields[field].mark = reader.mark();
+        Ok(Some(field))
     }
 
     /// The field of an object that has this key.
@@ -332,7 +350,7 @@ impl Object {
         let text = key_text(key);
         let name = if self.level == 0 { text } else { format!("{}.{text}", self.name) };
         let field = self.fields.len();
-        self.fields.push(Field { key: key.into(), name, column: None, object: None });
+        self.fields.push(Field { key: key.into(), mark: None, name, column: None, object: None });
         self.by_key.insert(key.into(), field);
         field
     }

@@ -9,6 +9,7 @@ use datafusion::{
         datatypes::SchemaRef,
     },
     catalog::{ScanArgs, ScanResult, Session, TableProvider, streaming::StreamingTable},
+    common::stats::Precision,
     datasource::MemTable,
     error::Result as EngineResult,
     logical_expr::{Expr, TableProviderFilterPushDown, TableType},
@@ -22,23 +23,47 @@ use super::{
 };
 
 /// A table that can only be read, with what has to live as long as it does.
+///
+/// The parts that it is read in are in the order of its rows: all rows of one come before those of
+/// the next.
 #[derive(Debug)]
 pub(super) struct Held<T, K> {
     table: T,
-    /// The same rows as one stream, for plans that keep them in order.
+    /// The same rows as one stream, for plans that are for one.
     in_order: Option<T>,
+    rows: usize,
+    /// Whether its file is divided for plans that are for several streams.
+    is_divided: bool,
     _keep: K,
 }
 
 impl<T, K> Held<T, K> {
-    /// A table that gives no more streams than a plan is for.
-    pub(super) fn new(table: T, keep: K) -> Arc<Self> {
-        Arc::new(Self { table, in_order: None, _keep: keep })
+    /// A table in a file that is read in as many parts as a plan is for.
+    pub(super) fn divided(table: T, rows: usize, keep: K) -> Arc<Self> {
+        Arc::new(Self { table, in_order: None, rows, is_divided: true, _keep: keep })
+    }
+
+    /// A table in a file that only plans divide to which the order of rows is all the same.
+    pub(super) fn whole(table: T, rows: usize, keep: K) -> Arc<Self> {
+        Arc::new(Self { table, in_order: None, rows, is_divided: false, _keep: keep })
     }
 
     fn for_plan(&self, state: &dyn Session) -> &T {
         let in_order = self.in_order.as_ref().filter(|_| state.config().target_partitions() == 1);
         in_order.unwrap_or(&self.table)
+    }
+
+    fn in_parts(
+        &self,
+        state: &dyn Session,
+        plan: Arc<dyn ExecutionPlan>,
+    ) -> EngineResult<Arc<dyn ExecutionPlan>> {
+        let parts = state.config().target_partitions();
+        if !self.is_divided || parts == 1 {
+            return Ok(plan);
+        }
+        let divided = plan.repartitioned(parts, state.config_options())?;
+        Ok(divided.unwrap_or(plan))
     }
 }
 
@@ -59,7 +84,8 @@ impl<T: TableProvider, K: Debug + Send + Sync + 'static> TableProvider for Held<
         filters: &[Expr],
         limit: Option<usize>,
     ) -> EngineResult<Arc<dyn ExecutionPlan>> {
-        self.for_plan(state).scan(state, projection, filters, limit).await
+        let plan = self.for_plan(state).scan(state, projection, filters, limit).await?;
+        self.in_parts(state, plan)
     }
 
     async fn scan_with_args<'a>(
@@ -67,7 +93,8 @@ impl<T: TableProvider, K: Debug + Send + Sync + 'static> TableProvider for Held<
         state: &dyn Session,
         args: ScanArgs<'a>,
     ) -> EngineResult<ScanResult> {
-        self.for_plan(state).scan_with_args(state, args).await
+        let scanned = self.for_plan(state).scan_with_args(state, args).await?;
+        Ok(ScanResult::new(self.in_parts(state, scanned.into_inner())?))
     }
 
     fn supports_filters_pushdown(
@@ -78,7 +105,8 @@ impl<T: TableProvider, K: Debug + Send + Sync + 'static> TableProvider for Held<
     }
 
     fn statistics(&self) -> Option<Statistics> {
-        self.table.statistics()
+        let unknown = Statistics::new_unknown(&self.schema());
+        Some(Statistics { num_rows: Precision::Exact(self.rows), ..unknown })
     }
 }
 
@@ -87,7 +115,7 @@ pub(super) fn provide(task: &Task, made: Made) -> Result<Arc<dyn TableProvider>>
     let schema = made.schema;
     match made.rows {
         MadeRows::Memory(batches) => in_memory(task, schema, batches),
-        MadeRows::File { source, ranges, parse } => {
+        MadeRows::File { source, ranges, rows, parse } => {
             task.allowance.settle(0)?;
             let table = |ranges: Vec<Vec<Range<u64>>>| {
                 let part = |ranges| {
@@ -99,7 +127,7 @@ pub(super) fn provide(task: &Task, made: Made) -> Result<Arc<dyn TableProvider>>
             };
             let in_order = Some(table(vec![ranges.clone()])?);
             let table = table(shared(ranges, task.threads, |range| range.end - range.start))?;
-            Ok(Arc::new(Held { table, in_order, _keep: () }))
+            Ok(Arc::new(Held { table, in_order, rows, is_divided: false, _keep: () }))
         }
     }
 }
@@ -117,7 +145,8 @@ pub(super) fn in_memory(
     let in_order = Some(MemTable::try_new(Arc::clone(&schema), vec![pieces.clone()])?);
     let parts = shared(pieces, parts, |batch| batch.num_rows() as u64);
     let table = MemTable::try_new(schema, parts)?;
-    Ok(Arc::new(Held { table, in_order, _keep: Arc::clone(&task.allowance) }))
+    let keep = Arc::clone(&task.allowance);
+    Ok(Arc::new(Held { table, in_order, rows, is_divided: false, _keep: keep }))
 }
 
 /// What batches hold, of which several may be parts of the same memory.

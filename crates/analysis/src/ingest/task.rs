@@ -39,6 +39,7 @@ pub(super) enum MadeRows {
     File {
         source: Source,
         ranges: Vec<Range<u64>>,
+        rows: usize,
         parse: Arc<Parse>,
     },
 }

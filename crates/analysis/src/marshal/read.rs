@@ -4,21 +4,26 @@
 use super::{DIGIT_BITS, FLAG_REF};
 use crate::ingest::{
     flaw::{Flaw, Result},
-    reader::{Form, Reader, Token},
+    reader::{Form, Mark, Reader, Token},
 };
 
 /// Python itself refuses to write longer numbers as text.
 const MOST_DIGITS: usize = 952;
 
+/// A reference is its code and its number.
+const REFERENCE_BYTES: usize = 5;
+
 pub(crate) struct MarshalReader<'a> {
     bytes: &'a [u8],
     position: usize,
-    /// Values from here on are read for the first time.
+    /// Values from here on that can be referred to are read for the first time.
     frontier: usize,
     references: Vec<Reference>,
     inside: Vec<Inside>,
     /// A text that is not in the bytes as it is.
     text: String,
+    /// The reference that the last key was, if it was one.
+    key: Option<u32>,
 }
 
 struct Reference {
@@ -64,6 +69,7 @@ impl<'a> MarshalReader<'a> {
             references: Vec::new(),
             inside: Vec::new(),
             text: String::new(),
+            key: None,
         }
     }
 
@@ -103,6 +109,15 @@ impl<'a> MarshalReader<'a> {
         usize::try_from(length).map_err(|_| self.flaw("a length is negative"))
     }
 
+    /// Which reference is next, if it is one.
+    #[inline]
+    fn referred(&self) -> Option<u32> {
+        match self.bytes.get(self.position..)?.first_chunk::<REFERENCE_BYTES>() {
+            Some([b'r', number @ ..]) => Some(u32::from_le_bytes(*number)),
+            _ => None,
+        }
+    }
+
     /// Begins a value, and goes to where it is.
     #[inline]
     fn item(&mut self) -> Result<Item> {
@@ -117,13 +132,11 @@ impl<'a> MarshalReader<'a> {
             return Ok(Item { kind, reference: None, resume });
         }
         let mut reference = None;
-        if start >= self.frontier {
+        if code & FLAG_REF != 0 && start >= self.frontier {
             self.frontier = start + 1;
-            if code & FLAG_REF != 0 {
-                reference = Some(self.references.len());
-                let open = matches!(kind, b'(' | b')' | b'[' | b'{' | b'<' | b'>');
-                self.references.push(Reference { start, open });
-            }
+            reference = Some(self.references.len());
+            let open = matches!(kind, b'(' | b')' | b'[' | b'{' | b'<' | b'>');
+            self.references.push(Reference { start, open });
         }
         Ok(Item { kind, reference, resume: None })
     }
@@ -220,6 +233,7 @@ impl<'a> MarshalReader<'a> {
     /// The key that begins at the current position.
     #[inline]
     fn key_found(&mut self) -> Result<Found<'a>> {
+        self.key = self.referred();
         let item = self.item()?;
         let found = match self.string(item.kind)? {
             Some(bytes) => Found::Bytes(bytes),
@@ -341,6 +355,20 @@ impl Reader for MarshalReader<'_> {
             Found::Bytes(bytes) => bytes,
             Found::Text => self.text.as_bytes(),
         }))
+    }
+
+    /// The same reference is the same key; where it goes was looked at when it was read.
+    fn mark(&self) -> Option<Mark> {
+        self.key.map(Mark)
+    }
+
+    #[inline]
+    fn is_marked(&mut self, Mark(number): Mark) -> bool {
+        let is_it = self.referred() == Some(number);
+        if is_it {
+            self.position += REFERENCE_BYTES;
+        }
+        is_it
     }
 }
 

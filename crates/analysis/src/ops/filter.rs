@@ -1,10 +1,6 @@
 //! The analysis `filter`: the rows for which conditions hold.
 
-use datafusion::{
-    arrow::datatypes::DataType,
-    functions_aggregate::expr_fn::{count, sum},
-    logical_expr::{cast, lit},
-};
+use datafusion::{functions_aggregate::expr_fn::count, logical_expr::lit, prelude::DataFrame};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -15,9 +11,13 @@ use super::{
     sorting,
 };
 use crate::{
+    engine::counting::{self, Counter},
     error::Result,
     work::{Outcome, Work},
 };
+
+/// More rows than this are not put in order in memory when nobody asks for another order.
+const MOST_GATHERED: usize = 1 << 16;
 
 const KNOWN: &[&str] = &[
     "conditions",
@@ -40,24 +40,51 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         given.value(&["conditions"]).ok_or_else(|| given.missing(&["conditions"]))?;
     let frame = work.main().await?;
     let holds = predicate(work, &frame, &path, conditions, Logic::of(&given)?).await?;
-
-    let holds_as_number = cast(holds.clone().is_true(), DataType::Int64);
-    let counts = vec![count(lit(1)), sum(holds_as_number)];
-    let counts = columns::figures(work, frame.clone(), counts).await?;
-
     let keys = sorting::sort_keys(work, &frame, &given)?;
-    let mut rows = Rows::of(frame.clone()).filter(holds)?;
+    let page = sorting::page(&given)?;
+    let selected = given.names(&["select", "fields", "output_fields"])?;
+    columns::check(work, &frame, selected.as_deref().unwrap_or_default())?;
+
+    let counter = Counter::default();
+    let mut rows = chosen(work, frame.filter(holds)?, &counter, keys.is_some(), page).await?;
     if let Some(keys) = keys {
         rows = rows.sort(keys)?;
     }
-    if let Some((offset, limit)) = sorting::page(&given)? {
+    if let Some((offset, limit)) = page {
         rows = rows.page(offset, limit)?;
     }
-    if let Some(names) = given.names(&["select", "fields", "output_fields"])? {
-        columns::check(work, &frame, &names)?;
+    if let Some(names) = selected {
         rows = rows.only(&names.into_iter().map(|column| column.name).collect::<Vec<_>>())?;
     }
-    Ok(Outcome { facts: facts(counts[0], counts[1]), frame: Some(rows.finish()?) })
+    let total = work.main_rows().await?;
+    let later = Box::new(move || facts(total, counter.count()));
+    Ok(Outcome { frame: Some(rows.finish()?), later: Some(later), ..Outcome::default() })
+}
+
+/// The rows that are chosen. They are counted while the answer is made of them, if all of them are
+/// read for it.
+async fn chosen(
+    work: &Work,
+    frame: DataFrame,
+    counter: &Counter,
+    is_sorted: bool,
+    page: Option<(usize, Option<usize>)>,
+) -> Result<Rows> {
+    let wanted = page.and_then(|(offset, limit)| Some(limit?.saturating_add(offset)));
+    let is_nothing = page.is_some_and(|(_, limit)| limit == Some(0));
+    match (is_sorted, wanted) {
+        _ if is_nothing => {}
+        (true, _) => return Rows::placed(frame, counter),
+        // The first of many are found like those of a sort, which looks at all.
+        (false, Some(wanted)) if wanted <= MOST_GATHERED => return Rows::placed(frame, counter),
+        (false, None) if page.is_none() => {
+            return Ok(Rows::by(counting::counted(frame, counter)?, []));
+        }
+        (false, _) => {}
+    }
+    let counts = columns::figures(work, frame.clone(), vec![count(lit(1))]).await?;
+    counter.add(counts[0]);
+    Ok(Rows::of(frame))
 }
 
 fn facts(total: usize, filtered: usize) -> Map<String, Value> {

@@ -8,7 +8,10 @@ use datafusion::{
 };
 
 use super::columns;
-use crate::error::Result;
+use crate::{
+    engine::counting::{self, Counter},
+    error::Result,
+};
 
 /// A table whose rows have an order.
 ///
@@ -44,6 +47,13 @@ impl Rows {
         let (mut state, plan) = frame.into_parts();
         state.config_mut().options_mut().execution.target_partitions = 1;
         Self { frame: DataFrame::new(state, plan), by: Vec::new(), is_numbered: false }
+    }
+
+    /// Rows in the order in which they come, though they are read in parts beside each other. They
+    /// are counted, if all of them are looked at.
+    pub(crate) fn placed(frame: DataFrame, counter: &Counter) -> Result<Self> {
+        let place = columns::unused(&frame, "place");
+        Ok(Self::by(counting::placed(frame, counter, &place)?, [place]))
     }
 
     /// Rows in the order of these columns of the frame, which are hidden from now on.

@@ -6,9 +6,10 @@ use datafusion::{
     arrow::array::{ArrayRef, Int64Array, RecordBatch},
     parquet::{arrow::ArrowWriter, file::properties::WriterProperties},
 };
-use narrows_analysis::{FileFormat, Input, Kind, Table};
+use narrows_analysis::{FileFormat, Input, Kind, Output, Request, Table};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{analysis, run_within, table};
 
@@ -80,6 +81,56 @@ async fn check(what: &str, memory: usize, input: impl Fn() -> Input) {
     }
 }
 
+/// An answer with few rows, which says how many there are.
+async fn few(input: Input, memory: usize, parameters: Value) -> (Value, Vec<i64>) {
+    let request = Request {
+        kind: Kind::Filter,
+        parameters: parameters.as_object().cloned().unwrap(),
+        output: Output { rows: 150, ..Output::default() },
+    };
+    let tables = vec![("data".to_owned(), input)];
+    let answer = analysis(4, memory).run(request, tables, None, CancellationToken::new()).await;
+    let answer = answer.unwrap();
+    let rows = answer.table.as_ref().unwrap().rows();
+    let numbers = rows.iter().map(|row| row["n"].as_i64().unwrap()).collect();
+    (answer.structured(), numbers)
+}
+
+async fn check_few(what: &str, memory: usize, input: impl Fn() -> Input) {
+    // Of seven rows two, so that there are more than an answer has room for in every part.
+    let conditions = json!([{"field": "group", "operator": "in", "value": [3, 5]}]);
+    let chosen: Vec<i64> = (0..ROWS).filter(|n| [3, 5].contains(&(n % 7))).collect();
+    let expect = |sorted: Vec<i64>, offset: usize, limit: usize| {
+        sorted.into_iter().skip(offset).take(limit).collect::<Vec<_>>()
+    };
+    let mut by_group = chosen.clone();
+    by_group.sort_by_key(|n| -(n % 7));
+    for (given, total, shown) in [
+        (json!({}), chosen.len(), expect(chosen.clone(), 0, 150)),
+        (json!({"limit": 20}), 20, expect(chosen.clone(), 0, 20)),
+        (json!({"limit": 20, "offset": 30_000}), 20, expect(chosen.clone(), 30_000, 20)),
+        (json!({"offset": 40_000}), chosen.len() - 40_000, expect(chosen.clone(), 40_000, 150)),
+        (json!({"limit": 70_000}), chosen.len(), expect(chosen.clone(), 0, 150)),
+        (json!({"limit": 0}), 0, Vec::new()),
+        (json!({"sort": "-group"}), chosen.len(), expect(by_group.clone(), 0, 150)),
+        (json!({"sort": "-group", "limit": 9}), 9, expect(by_group.clone(), 0, 9)),
+        (json!({"sort": "-group", "limit": 0}), 0, Vec::new()),
+        (json!({"select": ["n"]}), chosen.len(), expect(chosen.clone(), 0, 150)),
+    ] {
+        let mut parameters = given.clone();
+        parameters["conditions"] = conditions.clone();
+        let (answer, numbers) = few(input(), memory, parameters).await;
+        assert_eq!(numbers, shown, "{what}: {given}");
+        assert_eq!(answer["total_rows"], total, "{what}: {given}");
+        assert_eq!(answer["filtered_count"], chosen.len(), "{what}: {given}");
+        assert_eq!(answer["total_count"], ROWS, "{what}: {given}");
+    }
+    let nothing = json!({"conditions": [{"field": "n", "operator": "<", "value": -1}]});
+    let (answer, numbers) = few(input(), memory, nothing).await;
+    assert_eq!((numbers.len(), &answer["filtered_count"]), (0, &json!(0)), "{what}");
+    assert_eq!(answer["total_count"], ROWS, "{what}");
+}
+
 #[tokio::test]
 async fn of_files() {
     let directory = TempDir::new().unwrap();
@@ -87,11 +138,10 @@ async fn of_files() {
         let file = write(directory.path(), format);
         // They fit into memory, or they are read again and again.
         for memory in [1 << 30, 24 << 20] {
-            check(&format!("{format:?} within {memory}"), memory, || Input::File {
-                file: file.try_clone().unwrap(),
-                format,
-            })
-            .await;
+            let what = format!("{format:?} within {memory}");
+            let input = || Input::File { file: file.try_clone().unwrap(), format };
+            check(&what, memory, input).await;
+            check_few(&what, memory, input).await;
         }
     }
 }
@@ -99,10 +149,11 @@ async fn of_files() {
 #[tokio::test]
 async fn of_tables() {
     let batches = vec![batch()];
-    check("a table", 1 << 30, || {
+    let input = || {
         let schema = batch().schema();
         let (batches, total_rows) = (batches.clone(), ROWS as usize);
         Input::Table(Table { schema, batches, total_rows, kept: None })
-    })
-    .await;
+    };
+    check("a table", 1 << 30, input).await;
+    check_few("a table", 1 << 30, input).await;
 }

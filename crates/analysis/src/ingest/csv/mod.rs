@@ -34,6 +34,7 @@ const TOO_MANY_COLUMNS: usize = 10_000;
 /// What a part of a file has in it.
 #[derive(Default)]
 struct Learned {
+    rows: usize,
     guesses: Vec<Guess>,
     /// Rows with fewer cells than the header.
     short: usize,
@@ -75,7 +76,8 @@ pub(super) fn load(task: &Task, source: &Source, delimiter: Option<u8>) -> Resul
         let parse = move |bytes: &[u8], range: Range<u64>, budget: Budget| {
             Ok(vec![read(&text_of(bytes).0, &format, range.start == start, budget)?])
         };
-        MadeRows::File { source: source.clone(), ranges, parse: Arc::new(parse) }
+        let rows = learned.iter().map(|part| part.rows).sum();
+        MadeRows::File { source: source.clone(), ranges, rows, parse: Arc::new(parse) }
     };
     Ok(Made { schema, rows, notes })
 }
@@ -136,6 +138,7 @@ fn learn(text: &str, delimiter: u8, width: usize, header: bool) -> Result<Learne
             Ok(())
         })?;
         let Some(cells) = cells else { return Ok(learned) };
+        learned.rows += 1;
         learned.short += usize::from(cells < width);
         learned.long += usize::from(long);
     }

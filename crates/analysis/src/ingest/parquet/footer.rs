@@ -1,7 +1,7 @@
 //! Looks at the footer of a Parquet file before the reader does, which trusts what it says: numbers
 //! of things become allocations, nesting becomes recursion.
 
-use datafusion::parquet::file::metadata::ParquetMetaDataReader;
+use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
 
 use crate::ingest::{
     blocks::Source,
@@ -25,8 +25,16 @@ const INT: u8 = 5;
 const LIST: u8 = 9;
 const STRUCT: u8 = 12;
 
+/// What else is worth knowing of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub(super) rows: usize,
+    /// Whether rows that come later are later in the file, too.
+    pub(super) is_ascending: bool,
+}
+
 /// Reads the footer and refuses one that cannot be true.
-pub(super) fn check(source: &Source, reserve: impl Fn(usize) -> Result<()>) -> Result<()> {
+pub(super) fn check(source: &Source, reserve: impl Fn(usize) -> Result<()>) -> Result<Known> {
     let length = source.length;
     let tail = source.read(length.saturating_sub(TAIL)..length)?;
     let Some((size, magic)) = tail.split_first_chunk::<4>().filter(|_| length >= 2 * TAIL - 4)
@@ -50,10 +58,10 @@ fn damaged() -> Flaw {
 }
 
 /// Every column has to be within the file.
-fn check_ranges(footer: &[u8], length: u64) -> Result<()> {
+fn check_ranges(footer: &[u8], length: u64) -> Result<Known> {
     let metadata = ParquetMetaDataReader::decode_metadata(footer).map_err(|_| damaged())?;
     for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
-        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let start = first_page(column);
         let end = start.checked_add(column.compressed_size());
         let sizes =
             [start, column.data_page_offset(), column.compressed_size(), column.num_values()];
@@ -61,10 +69,17 @@ fn check_ranges(footer: &[u8], length: u64) -> Result<()> {
             return Err(Flaw::data("the Parquet file is damaged: a column is not within it"));
         }
     }
-    if metadata.row_groups().iter().any(|group| group.num_rows() < 0) {
-        return Err(damaged());
+    let mut rows = 0_usize;
+    for group in metadata.row_groups() {
+        let more = usize::try_from(group.num_rows()).map_err(|_| damaged())?;
+        rows = rows.checked_add(more).ok_or_else(damaged)?;
     }
-    Ok(())
+    let starts = metadata.row_groups().iter().map(|group| group.columns().first().map(first_page));
+    Ok(Known { rows, is_ascending: starts.is_sorted() })
+}
+
+fn first_page(column: &ColumnChunkMetaData) -> i64 {
+    column.dictionary_page_offset().unwrap_or(column.data_page_offset())
 }
 
 /// Goes through Thrift's compact form without keeping anything.

@@ -47,8 +47,8 @@ pub(super) async fn load(
     let allowance = task.allowance.beside();
     let checked = source.clone();
     let check = move || footer::check(&checked, |bytes| allowance.take(bytes));
-    let checked = tokio::task::spawn_blocking(check).await;
-    checked.map_err(|_| unreadable("its footer cannot be read"))??;
+    let known = tokio::task::spawn_blocking(check).await;
+    let known = known.map_err(|_| unreadable("its footer cannot be read"))??;
 
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = format!("{number}.parquet");
@@ -64,7 +64,11 @@ pub(super) async fn load(
     let schema =
         schema.map_err(|_| unreadable("its schema cannot be read"))?.map_err(read_error)?;
     let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
-    Ok(Held::new(ListingTable::try_new(config)?, place))
+    let table = ListingTable::try_new(config)?;
+    Ok(match known.is_ascending {
+        true => Held::divided(table, known.rows, place),
+        false => Held::whole(table, known.rows, place),
+    })
 }
 
 /// Without the index of pages: its sizes would have to be trusted.

@@ -42,17 +42,17 @@ impl Report<'_> {
             [matrix] if self.group_by.is_empty() => matrix,
             _ => {
                 facts.insert("group_count".to_owned(), self.matrices.len().into());
-                return Ok(Outcome { facts, frame: Some(self.frame()?) });
+                return Ok(Outcome { facts, frame: Some(self.frame()?), later: None });
             }
         };
         if self.names.len() == 2 {
             facts.extend(self.facts_of_two(matrix));
-            return Ok(Outcome { facts, frame: None });
+            return Ok(Outcome { facts, frame: None, later: None });
         }
         if self.method != Method::Covariance {
             facts.insert("strongest".to_owned(), self.strongest(matrix).into());
         }
-        Ok(Outcome { facts, frame: Some(self.frame()?) })
+        Ok(Outcome { facts, frame: Some(self.frame()?), later: None })
     }
 
     fn value_name(&self) -> &'static str {

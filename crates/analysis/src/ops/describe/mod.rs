@@ -73,7 +73,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         facts.insert("duplicate_count".to_owned(), json!(duplicates));
     }
     let table = work.context().read_batch(table::of(&profiles)?)?;
-    Ok(Outcome { facts, frame: Some(Rows::of(table).finish()?) })
+    Ok(Outcome { facts, frame: Some(Rows::of(table).finish()?), later: None })
 }
 
 /// The first few different values of each column.

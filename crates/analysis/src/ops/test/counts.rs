@@ -137,7 +137,7 @@ async fn independent(
     ];
     let cells = |table: Vec<Vec<f64>>| table.into_iter().flatten().collect();
     let frame = frame(work, names.into(), cells(table), cells(expected))?;
-    Ok(Outcome { facts, frame: Some(frame) })
+    Ok(Outcome { facts, frame: Some(frame), later: None })
 }
 
 /// The different values of one of the columns.
@@ -187,7 +187,7 @@ async fn fit(work: &Work, asked: &Asked, path: &str, field: &str) -> Result<Outc
     facts.insert("n".to_owned(), json!(n as u64));
     let names = vec![(field.to_owned(), observed.keys().map(String::as_str).collect())];
     let frame = frame(work, names, numbers, expected)?;
-    Ok(Outcome { facts, frame: Some(frame) })
+    Ok(Outcome { facts, frame: Some(frame), later: None })
 }
 
 /// What is expected of each value. One that does not occur counts too; one that does must be

@@ -62,7 +62,7 @@ pub(super) fn samples(
     }
     let groups: Vec<Value> = samples.iter().map(group).collect();
     facts.insert("groups".to_owned(), groups.into());
-    Outcome { facts, frame: None }
+    Outcome { facts, frame: None, later: None }
 }
 
 /// Cohen's d of small samples is too large on average.

@@ -51,7 +51,7 @@ pub(super) fn outcome(
     columns.push(("to".to_owned(), times(|gap| gap.to)));
     let missing = Int64Array::from_iter_values(all.iter().map(|gap| gap.missing));
     columns.push(("missing".to_owned(), Arc::new(missing)));
-    Ok(Outcome { facts, frame: Some(table.frame(columns, held)?) })
+    Ok(Outcome { facts, frame: Some(table.frame(columns, held)?), later: None })
 }
 
 pub(super) fn facts<'a>(

@@ -78,10 +78,10 @@ pub(super) fn outcome(table: &Table<'_>, series: &[Series], held: Held) -> Resul
     if table.source.group_by.is_empty() {
         let values: Vec<Value> = figures.iter().flatten().map(Figures::fact).collect();
         facts.insert("values".to_owned(), values.into());
-        return Ok(Outcome { facts, frame: None });
+        return Ok(Outcome { facts, frame: None, later: None });
     }
     let frame = rows(table, series, &gaps, &figures, held)?;
-    Ok(Outcome { facts, frame: Some(frame) })
+    Ok(Outcome { facts, frame: Some(frame), later: None })
 }
 
 /// A row for each column of each group.

@@ -62,7 +62,7 @@ impl Table<'_> {
             series.iter().flat_map(|series| series.times.first().copied()),
             series.iter().flat_map(|series| series.times.last().copied()),
         );
-        Ok(Outcome { facts, frame: Some(self.frame(columns, held)?) })
+        Ok(Outcome { facts, frame: Some(self.frame(columns, held)?), later: None })
     }
 
     /// The figures that all results have.

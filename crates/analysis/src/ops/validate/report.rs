@@ -35,7 +35,11 @@ pub(super) async fn outcome(work: &Work, plan: Plan<'_>) -> Result<Outcome> {
         .map(|(range, severity)| (*range, *severity, !contains(*range, counts.rows)))
         .collect();
     let facts = facts(&plan.checks, &broken, &counts);
-    Ok(Outcome { facts, frame: Some(table(work, rows, &plan.checks, &broken, counts.rows)?) })
+    Ok(Outcome {
+        facts,
+        frame: Some(table(work, rows, &plan.checks, &broken, counts.rows)?),
+        later: None,
+    })
 }
 
 fn contains(range: Range, count: u64) -> bool {
