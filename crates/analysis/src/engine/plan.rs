@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use datafusion::{
-    common::tree_node::{TreeNode, TreeNodeRecursion},
+    common::{
+        config::ConfigNonZeroUsize,
+        tree_node::{TreeNode, TreeNodeRecursion},
+    },
     error::Result,
     execution::TaskContext,
     logical_expr::LogicalPlan,
@@ -13,6 +16,10 @@ use datafusion::{
 };
 
 use super::counting;
+
+/// The steps of plans in which a row is never more than one. The others take smaller ones, because
+/// a join puts a row beside as many others as a step has, and wide rows shall pass too.
+const LARGE_BATCH_ROWS: usize = 8192;
 
 pub(super) enum Plan {
     Stream(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
@@ -24,6 +31,10 @@ impl Plan {
     pub(super) async fn of(frame: DataFrame, may_divide: bool) -> Result<Self> {
         let (mut state, plan) = frame.into_parts();
         let order = Order::of(&plan)?;
+        if !repeats_rows(&plan)? {
+            let options = state.config_mut().options_mut();
+            options.execution.batch_size = ConfigNonZeroUsize::try_new(LARGE_BATCH_ROWS)?;
+        }
         let is_divided = may_divide && order == Order::OfParts;
         if is_divided {
             counting::in_parts(&mut state);
@@ -34,6 +45,20 @@ impl Plan {
         let context = state.task_ctx();
         Ok(if is_divided { Self::Parts(plan, context) } else { Self::Stream(plan, context) })
     }
+}
+
+/// Whether rows may be repeated: by a join, which a subquery can become, or with their lists.
+fn repeats_rows(plan: &LogicalPlan) -> Result<bool> {
+    let mut repeats = false;
+    plan.apply(|node| {
+        repeats |= matches!(node, LogicalPlan::Join(_) | LogicalPlan::Unnest(_));
+        node.apply_subqueries(|_| {
+            repeats = true;
+            Ok(TreeNodeRecursion::Stop)
+        })?;
+        Ok(if repeats { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(repeats)
 }
 
 /// The order in which the rows of a plan have to come.

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -46,7 +47,7 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
     let warm_sandbox = Sandbox::new(SandboxConfig::default())?;
     let load = started.elapsed();
     let cold_sandbox =
-        Sandbox::new(SandboxConfig { warm_isolates: 0, ..SandboxConfig::default() })?;
+        Arc::new(Sandbox::new(SandboxConfig { warm_isolates: 0, ..SandboxConfig::default() })?);
     let interpreter = python::executable();
 
     let (mut warm, mut cold, mut python) = (Vec::new(), Vec::new(), Vec::new());
@@ -129,18 +130,23 @@ impl ToolHost for Starter {
     }
 }
 
-/// As many as the machine has cores run one after another, at the same time.
-async fn throughput(sandbox: &Sandbox, samples: u32) -> anyhow::Result<(f64, usize)> {
+/// As many callers as the machine has cores run one program after another, at the same time.
+async fn throughput(sandbox: &Arc<Sandbox>, samples: u32) -> anyhow::Result<(f64, usize)> {
     let lanes = std::thread::available_parallelism().map_or(2, usize::from);
     let each = samples.max(200);
     let started = Instant::now();
-    try_join_all((0..lanes).map(|_| async {
-        for _ in 0..each {
-            run_once(sandbox).await?;
-        }
-        anyhow::Ok(())
-    }))
-    .await?;
+    let callers = (0..lanes).map(|_| {
+        let sandbox = sandbox.clone();
+        tokio::spawn(async move {
+            for _ in 0..each {
+                run_once(&sandbox).await?;
+            }
+            anyhow::Ok(())
+        })
+    });
+    for ended in try_join_all(callers).await? {
+        ended?;
+    }
     let runs = f64::from(each) * lanes as f64;
     Ok((runs / started.elapsed().as_secs_f64(), lanes))
 }

@@ -2,8 +2,8 @@
 //!
 //! An isolate that ends is put back page by page, as long as what it wrote to lies in few
 //! stretches; beyond a few dozen the rest is dropped, and the next isolate in that place begins
-//! with a thousand page faults. So each isolate writes once to every page of the stretches in
-//! which programs write (see `packing.py`), and these are one each.
+//! with hundreds of page faults. So each isolate writes once to every page of the stretch in which
+//! all programs write (see `packing.py`), and it counts as one.
 
 use std::ops::Range;
 

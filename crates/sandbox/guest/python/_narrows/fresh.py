@@ -64,6 +64,12 @@ def _start_clock() -> None:
     time.process_time = lambda: (time.monotonic_ns() - started) / 1e9
 
 
+def unbegin() -> None:
+    """After a rehearsal: the next program begins anew."""
+    global _begun
+    _begun = False
+
+
 def forget() -> None:
     """After the warm-up: leaves no trace of it."""
     calls.forget()

@@ -2,8 +2,9 @@
 
 An isolate maps the snapshot, and each page that it writes to for the first time costs a copy, and
 work again when the isolate ends. A new object goes where memory is free, and after all the imports
-that is a little everywhere. So all of that is taken, once: what is allocated after it lies in one
-place. What every program writes to beside its own objects are the inline caches of the functions
+that is a little everywhere. So a room is kept free, early in memory, beside what the interpreter
+itself has made; and all else that is free is taken, once: what is allocated after that lies in the
+room. What every program writes to beside its own objects are the inline caches of the functions
 that it passes through; these get copies of their code, in that same place, and the table of
 modules, which gets an entry for each program, moves there too.
 """
@@ -11,33 +12,49 @@ modules, which gets an entry for each program, moves there too.
 import builtins
 import gc
 import sys
-from array import array
 from types import CodeType, FunctionType
 
+# In which many small programs have room for all that they make.
+_ROOM = 768 << 10
+_PAGE = 4096
 # Of a type that is not part of the interpreter itself.
 _ON_HEAP = 1 << 9
 # Larger than any piece that is free between others.
 _PROBE = 8 << 20
 # In halves first, then in steps of the allocator.
 _SIZES = [*(1 << power for power in range(20, 8, -1)), *range(248, 2, -8), 2]
-# Never freed. It is made first, so that it does not move.
+
+# Made before any import of the library, so that it comes before all of that.
+_room: bytes | None = bytes(_ROOM)
+_start = id(_room)
+# Never freed, and never moved.
 _taken: list = [None] * 400_000
 _count = 0
-# Where new memory began when all that was free had been taken.
-_begin = 0
-# Of what a program itself needs, in which many small ones will do.
-_ROOM = 128 << 10
 
 
 def fill() -> None:
-    """Takes all memory that is free below the last piece in use."""
-    global _begin
+    """Takes all memory that is free below the last piece in use, except for the room."""
     gc.collect()
     end = id(bytes(_PROBE))
-    _begin = _begin or end
+    rest = _rest_of_room()
     for size in _SIZES:
         _take(bytes, size, end)
     _take(_smallest, 0, end)
+    del rest
+
+
+def release() -> None:
+    """From now on, new objects go into the room."""
+    global _room
+    _room = None
+
+
+def _rest_of_room() -> bytes | None:
+    """The largest piece of the room that is free."""
+    for size in range(_ROOM, _PAGE, -_PAGE // 4):
+        if _start <= id(piece := bytes(size)) < _start + _ROOM:
+            return piece
+    return None
 
 
 def _take(make, size: int, end: int) -> None:
@@ -72,13 +89,6 @@ def copy_code(rehearse) -> None:
             function.__code__ = _copied(function.__code__, called)
 
 
-def move_modules() -> None:
-    """A dict that is filled anew has new memory."""
-    modules = sys.modules.copy()
-    sys.modules.clear()
-    sys.modules.update(modules)
-
-
 def _copied(code: CodeType, called: set[CodeType]) -> CodeType:
     """With copies of what is called of the functions inside."""
     return code.replace(
@@ -89,10 +99,17 @@ def _copied(code: CodeType, called: set[CodeType]) -> CodeType:
     )
 
 
-def write_resident(path: str, started: int) -> None:
-    """Writes where programs write: the interpreter's own state and what it made when it started,
-    and what was made since the free memory was taken."""
+def move_modules() -> None:
+    """A dict that is filled anew has new memory."""
+    modules = sys.modules.copy()
+    sys.modules.clear()
+    sys.modules.update(modules)
+
+
+def write_resident(path: str) -> None:
+    """Writes where programs write: from the interpreter's own state, which follows its types, over
+    what it made when it started, to the end of the room."""
     types = (item for item in vars(builtins).values() if type(item) is type and not item.__flags__ & _ON_HEAP)
-    ranges = array("i", [max(map(id, types)), started, _begin, id(bytes(_PROBE)) + _ROOM])
     with open(path, "wb") as file:
-        file.write(ranges)
+        for address in (max(map(id, types)), _start + _ROOM):
+            file.write(address.to_bytes(4, "little"))
