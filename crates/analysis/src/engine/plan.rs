@@ -17,8 +17,8 @@ use datafusion::{
 
 use super::counting;
 
-/// The steps of plans in which a row is never more than one. The others take smaller ones, because
-/// a join puts a row beside as many others as a step has, and wide rows shall pass too.
+/// The steps of plans that hold one step at a time. The others take smaller ones, so that wide rows
+/// fit too.
 const LARGE_BATCH_ROWS: usize = 8192;
 
 pub(super) enum Plan {
@@ -31,7 +31,7 @@ impl Plan {
     pub(super) async fn of(frame: DataFrame, may_divide: bool) -> Result<Self> {
         let (mut state, plan) = frame.into_parts();
         let order = Order::of(&plan)?;
-        if !repeats_rows(&plan)? {
+        if !holds_steps(&plan)? {
             let options = state.config_mut().options_mut();
             options.execution.batch_size = ConfigNonZeroUsize::try_new(LARGE_BATCH_ROWS)?;
         }
@@ -47,18 +47,25 @@ impl Plan {
     }
 }
 
-/// Whether rows may be repeated: by a join, which a subquery can become, or with their lists.
-fn repeats_rows(plan: &LogicalPlan) -> Result<bool> {
-    let mut repeats = false;
+/// Whether many steps are in memory at once: a sort merges as many as it has put aside, and a join,
+/// which a subquery can become, puts a row beside all those of a step, as its list does.
+fn holds_steps(plan: &LogicalPlan) -> Result<bool> {
+    let mut holds = false;
     plan.apply(|node| {
-        repeats |= matches!(node, LogicalPlan::Join(_) | LogicalPlan::Unnest(_));
+        holds |= matches!(
+            node,
+            LogicalPlan::Sort(_)
+                | LogicalPlan::Window(_)
+                | LogicalPlan::Join(_)
+                | LogicalPlan::Unnest(_)
+        );
         node.apply_subqueries(|_| {
-            repeats = true;
+            holds = true;
             Ok(TreeNodeRecursion::Stop)
         })?;
-        Ok(if repeats { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        Ok(if holds { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
-    Ok(repeats)
+    Ok(holds)
 }
 
 /// The order in which the rows of a plan have to come.
