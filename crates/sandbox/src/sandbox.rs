@@ -11,7 +11,11 @@ use std::{
 
 use narrows_model::{Ending, Limits, Outcome, Program};
 use thiserror::Error;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
+use tokio::sync::{
+    Semaphore, SemaphorePermit,
+    mpsc::{self, UnboundedSender},
+    oneshot,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -19,7 +23,7 @@ use crate::{
     fs::Workspace,
     guest,
     host::ToolHost,
-    isolate::Job,
+    isolate::{Isolate, Job},
     pool::Pool,
     report,
     runners::Runners,
@@ -159,8 +163,31 @@ impl Sandbox {
             events: events.clone(),
             completions,
         };
+        let mut failure = self.start(job, kept, events)?;
+        let (report, printed) = driver::drive(host, &limits, incoming, completed).await;
+        match report {
+            Some((mut report, kept)) => {
+                let left = report.session.take();
+                let mut outcome = report::outcome(report, printed, &limits);
+                if let Some(session) = session {
+                    outcome.notes.extend(session.end(left, kept));
+                }
+                Ok(outcome)
+            }
+            None => Err(failure.try_recv().map_or(SandboxError::Lost, SandboxError::Start)),
+        }
+    }
+
+    /// Runs the job on one of our threads. Not part of [`Self::run_in`]: the code of an `async fn` is
+    /// compiled by whoever awaits it.
+    fn start(
+        &self,
+        job: Job,
+        kept: Option<Box<Isolate>>,
+        events: UnboundedSender<Event>,
+    ) -> Result<oneshot::Receiver<wasmtime::Error>, SandboxError> {
         let (pool, ticker) = (self.pool.clone(), self.ticker.clone());
-        let (failed, mut failure) = tokio::sync::oneshot::channel();
+        let (failed, failure) = oneshot::channel();
         self.runners.submit(move |runtime| {
             let _ticking = ticker.tick();
             runtime.block_on(async {
@@ -189,18 +216,7 @@ impl Sandbox {
                 }
             });
         })?;
-        let (report, printed) = driver::drive(host, &limits, incoming, completed).await;
-        match report {
-            Some((mut report, kept)) => {
-                let left = report.session.take();
-                let mut outcome = report::outcome(report, printed, &limits);
-                if let Some(session) = session {
-                    outcome.notes.extend(session.end(left, kept));
-                }
-                Ok(outcome)
-            }
-            None => Err(failure.try_recv().map_or(SandboxError::Lost, SandboxError::Start)),
-        }
+        Ok(failure)
     }
 
     /// A place among the running programs; `None` if the caller gave up while waiting for it.

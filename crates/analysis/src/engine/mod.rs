@@ -14,7 +14,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use datafusion::common::TableReference;
 use tokio::{
     runtime::Runtime,
-    task::{AbortHandle, JoinError},
+    task::{AbortHandle, JoinError, JoinHandle},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -98,7 +98,7 @@ impl Analysis {
         let stop = cancel.child_token();
         let stopped_on_drop = stop.clone().drop_guard();
         let job = Job { settings: self.settings.clone(), request, tables, keep, stop };
-        let mut task = runtime.spawn(job.run());
+        let mut task = job.start(runtime);
         let aborted = AbortOnDrop(task.abort_handle());
         let ending = tokio::select! {
             biased;
@@ -152,6 +152,12 @@ struct Job {
 }
 
 impl Job {
+    /// Not part of [`Analysis::run`]: the code of an `async fn` is compiled by whoever awaits it,
+    /// and that of an analysis takes minutes.
+    fn start(self, runtime: &Runtime) -> JoinHandle<Result<Answer>> {
+        runtime.spawn(self.run())
+    }
+
     async fn run(self) -> Result<Answer> {
         let settings = self.settings.clone();
         self.answer().await.map_err(|error| match error {
