@@ -10,7 +10,10 @@ CARGO_FLAGS := --release --locked --workspace
 
 .PHONY: test tools format lint boundaries guest units
 
-test: tools format lint boundaries guest units
+# Installing waits for the network and checking for the processor, so they go beside each other.
+test: format
+	$(MAKE) --jobs=2 tools lint
+	$(MAKE) boundaries guest units
 
 # What the tests need beside Rust and a C compiler.
 tools:
@@ -19,8 +22,9 @@ tools:
 format:
 	cargo fmt --all --check
 
+# Cargo is to use all cores, though it is one of two jobs.
 lint:
-	cargo clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
+	env -u MAKEFLAGS cargo clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
 
 # What crates must not know, checked where it is cheap; see ARCHITECTURE.md.
 boundaries:

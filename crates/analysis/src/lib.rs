@@ -6,17 +6,16 @@
 mod answer;
 mod engine;
 mod error;
-mod functions;
-mod ingest;
-mod marshal;
+mod load;
 mod ops;
 mod request;
 mod sql;
-mod stats;
 mod work;
 
 pub use answer::{Answer, Cost, Format, Kept, Table};
 pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
 pub use error::AnalysisError;
-pub use ingest::{FileFormat, Input};
+pub use narrows_tables::{FileFormat, Input};
 pub use request::{Kind, Output, Request};
+
+use narrows_tables::{functions, stats};

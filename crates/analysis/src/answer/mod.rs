@@ -7,6 +7,7 @@ mod tokens;
 
 use datafusion::arrow::{array::RecordBatch, datatypes::SchemaRef};
 use narrows_model::grouped;
+use narrows_tables::Input;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -59,6 +60,19 @@ pub enum Format {
     Json,
     Csv,
     Markdown,
+}
+
+impl Table {
+    /// The rows as a list of dictionaries, for Python's `marshal.loads`.
+    pub fn marshal(&self) -> Vec<u8> {
+        narrows_tables::marshal(&self.schema, &self.batches)
+    }
+}
+
+impl From<Table> for Input {
+    fn from(Table { schema, batches, .. }: Table) -> Self {
+        Self::Batches { schema, batches }
+    }
 }
 
 impl Answer {

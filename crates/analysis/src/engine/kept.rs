@@ -11,7 +11,9 @@ use datafusion::{
     },
 };
 
-use crate::{answer::Kept, ingest::FileFormat};
+use narrows_tables::FileFormat;
+
+use crate::answer::Kept;
 
 /// A row group is in memory until it is written.
 const GROUP_BYTES: usize = 16 << 20;

@@ -12,6 +12,7 @@ mod session;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use datafusion::common::TableReference;
+use narrows_tables::Input;
 use tokio::{
     runtime::Runtime,
     task::{AbortHandle, JoinError, JoinHandle},
@@ -24,8 +25,7 @@ pub use kept::{Keep, MakeFile, Sink};
 use crate::{
     answer::{self, Answer},
     error::{AnalysisError, Result},
-    ingest::{self, Input},
-    ops,
+    load, ops,
     request::{Kind, Request},
     work::{MAIN, Work},
 };
@@ -205,7 +205,7 @@ async fn load(session: &Session, tables: Vec<(String, Input)>) -> Result<Work> {
                 format!("two tables are called {name:?}"),
             ));
         }
-        let loaded = ingest::load(context, &name, input).await?;
+        let loaded = load::load(context, &name, input).await?;
         context.register_table(TableReference::bare(name.as_str()), loaded.provider)?;
         notes.extend(loaded.notes);
         names.push(name);

@@ -116,7 +116,7 @@ fn of_columns(columns: Vec<(&str, ArrayRef)>, batch_rows: usize) -> Vec<(String,
     let total_rows = batch.num_rows();
     let slice = |start: usize| batch.slice(start, batch_rows.min(total_rows - start));
     let batches = (0..total_rows).step_by(batch_rows).map(slice).collect();
-    let input = Input::Table(Table { schema: batch.schema(), batches, total_rows, kept: None });
+    let input = Input::from(Table { schema: batch.schema(), batches, total_rows, kept: None });
     vec![("data".to_owned(), input)]
 }
 

@@ -18,7 +18,7 @@ fn of_columns(columns: Vec<(String, ArrayRef)>) -> Vec<(String, Input)> {
         .map(|start| batch.slice(start, 8_192.min(total_rows - start)));
     let table =
         Table { schema: batch.schema(), batches: batches.collect(), total_rows, kept: None };
-    vec![("data".to_owned(), Input::Table(table))]
+    vec![("data".to_owned(), Input::from(table))]
 }
 
 #[tokio::test]

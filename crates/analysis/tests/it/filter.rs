@@ -260,7 +260,7 @@ async fn rows_stay_in_their_order() {
     let table_in =
         Table { schema: batch.schema(), batches, total_rows: batch.num_rows(), kept: None };
     let parameters = json!({"conditions": [{"field": "id", "operator": "!=", "value": 7}]});
-    let tables = vec![("data".to_owned(), Input::Table(table_in))];
+    let tables = vec![("data".to_owned(), Input::from(table_in))];
     let answer = run_with(8, Kind::Filter, tables, &parameters).await.expect("an answer");
     let found = table(&answer).1;
     assert_eq!(found.len(), 199_999);

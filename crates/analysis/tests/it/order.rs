@@ -152,7 +152,7 @@ async fn of_tables() {
     let input = || {
         let schema = batch().schema();
         let (batches, total_rows) = (batches.clone(), ROWS as usize);
-        Input::Table(Table { schema, batches, total_rows, kept: None })
+        Input::from(Table { schema, batches, total_rows, kept: None })
     };
     check("a table", 1 << 30, input).await;
     check_few("a table", 1 << 30, input).await;

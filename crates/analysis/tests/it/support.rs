@@ -61,7 +61,7 @@ pub(crate) async fn run(
 pub(crate) fn of_columns(columns: Vec<(&str, ArrayRef)>) -> Input {
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
     let total_rows = batch.num_rows();
-    Input::Table(Table { schema: batch.schema(), batches: vec![batch], total_rows, kept: None })
+    Input::from(Table { schema: batch.schema(), batches: vec![batch], total_rows, kept: None })
 }
 
 /// The rows that come back, as objects.

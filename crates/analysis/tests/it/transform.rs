@@ -222,10 +222,7 @@ async fn lists_of_the_query_engine_are_flattened() {
     let batch = RecordBatch::try_from_iter(columns).expect("a batch");
     let input = || {
         let (schema, batches) = (batch.schema(), vec![batch.clone()]);
-        vec![(
-            "data".to_owned(),
-            Input::Table(Table { schema, batches, total_rows: 4, kept: None }),
-        )]
+        vec![("data".to_owned(), Input::from(Table { schema, batches, total_rows: 4, kept: None }))]
     };
     let answer = run_with(4, Kind::Transform, input(), &json!({"flatten": "items"})).await;
     let (names, found) = table(&answer.expect("an answer"));

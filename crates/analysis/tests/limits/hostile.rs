@@ -111,7 +111,7 @@ fn tables() -> [(&'static str, Table); 3] {
 }
 
 fn inputs(tables: &[(&str, Table)]) -> Vec<(String, Input)> {
-    tables.iter().map(|(name, table)| ((*name).to_owned(), Input::Table(table.clone()))).collect()
+    tables.iter().map(|(name, table)| ((*name).to_owned(), Input::from(table.clone()))).collect()
 }
 
 fn attacks(directory: &Path) -> Vec<Attack> {

@@ -222,7 +222,7 @@ fn numbers() -> Vec<(String, Input)> {
         ("k", Arc::new(Int64Array::from_iter_values((0..count).map(|n| n % 100)))),
         ("s", Arc::new(StringArray::from_iter_values((0..count).map(|n| format!("row {n}"))))),
     ]);
-    vec![("big".to_owned(), Input::Table(table))]
+    vec![("big".to_owned(), Input::from(table))]
 }
 
 struct Engine {

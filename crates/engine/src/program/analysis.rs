@@ -164,7 +164,7 @@ impl ProgramHost {
                 match &table {
                     // Some of its rows are in memory, all of them in the file.
                     Table { kept: Some(kept), .. } => self.file(&kept.path, None),
-                    _ => Ok(Input::Table(table)),
+                    _ => Ok(Input::from(table)),
                 }
             }
             Origin::Variable { .. } => {

@@ -16,12 +16,13 @@ use datafusion::{
     scalar::ScalarValue,
 };
 use futures::TryStreamExt;
+use narrows_tables::Input;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
     error::{AnalysisError, Result},
     functions::part,
-    ingest::{self, Input},
+    load::load,
     ops::{
         columns,
         numbers::is_text,
@@ -168,7 +169,7 @@ impl Elements {
             self.push(0, 0, "null");
         }
         self.text.push(']');
-        let loaded = ingest::load(work.context(), &self.name, Input::Text(self.text)).await?;
+        let loaded = load(work.context(), &self.name, Input::Text(self.text)).await?;
         loaded.notes.into_iter().for_each(|note| work.note(note));
         let frame = work.context().read_table(loaded.provider)?;
         let own = [self.row.clone(), self.place.clone()];

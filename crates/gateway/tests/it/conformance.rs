@@ -1,0 +1,79 @@
+//! The official conformance suite against Narrows, which passes a fixture server through.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+use narrows_testkit::{Tools, repository};
+
+struct Gateway {
+    process: Child,
+    url: String,
+    _home: tempfile::TempDir,
+}
+
+impl Gateway {
+    fn start(tools: &Tools) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let fixture = repository().join("tests/fixture/server.py");
+        let config = home.path().join("narrows.toml");
+        let text = format!(
+            "[servers.fixture]\ncommand = {:?}\nargs = [{:?}]\nexpose = \"direct\"\n[http]\nno_key = true\n",
+            tools.python(),
+            fixture
+        );
+        std::fs::write(&config, text).unwrap();
+        let mut process = Command::new(env!("CARGO_BIN_EXE_narrows"))
+            .arg("--config")
+            .arg(config)
+            .args(["serve", "--http", "127.0.0.1:0"])
+            .env("NARROWS_CONFIG_DIR", home.path().join("config"))
+            .env("NARROWS_DATA_DIR", home.path().join("data"))
+            .env("NARROWS_CACHE_DIR", home.path().join("cache"))
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let url = loop {
+            let line = lines.next().expect("the gateway says where it listens").unwrap();
+            if let Some((_, url)) = line.split_once("listening on ") {
+                break url.to_owned();
+            }
+        };
+        // Its standard error is read to the end, so that it never waits for us.
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { process, url, _home: home }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs the server scenarios of one revision, and gives how many checks passed.
+fn passed(revision: &str) -> Option<usize> {
+    let tools = Tools::find()?;
+    let gateway = Gateway::start(&tools);
+    let said = tools.conformance(&["server", "--url", &gateway.url, "--requirements", revision]);
+    let total = said.lines().find_map(|line| line.strip_prefix("Total: ")).expect("a total");
+    Some(total.split(' ').next().unwrap().parse().unwrap())
+}
+
+#[test]
+fn the_older_protocol_is_served_as_the_suite_demands() {
+    if let Some(passed) = passed("2025-11-25") {
+        assert!(passed >= 83, "only {passed} checks passed");
+    }
+}
+
+#[test]
+fn the_newer_protocol_is_served_as_the_suite_demands() {
+    if let Some(passed) = passed("2026-07-28") {
+        assert!(passed >= 163, "only {passed} checks passed");
+    }
+}

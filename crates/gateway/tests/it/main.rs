@@ -1,0 +1,33 @@
+//! Drives the real binary: its commands, and as MCP server with real clients and servers.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod support;
+
+mod agents;
+mod analysis;
+mod audit;
+mod command_line;
+mod conformance;
+mod dead_servers;
+mod demo_command;
+mod direct_servers;
+mod discovery;
+mod import_command;
+mod isolation;
+mod login_command;
+mod oauth;
+mod policy;
+mod privacy;
+mod processes;
+mod real_clients;
+mod real_servers;
+mod red_team;
+mod replicas;
+mod run_command;
+mod running_programs;
+mod saved_skills;
+mod server_starts;
+mod sessions;
+mod skill_exchange;
+mod strange_peers;
+mod workspace_files;

@@ -1,0 +1,63 @@
+//! One of several results that a function gives together.
+//!
+//! The query engine has `get_field` for it, which it moves towards the sources of rows; there it
+//! gives the same name to different expressions and fails.
+
+use datafusion::{
+    arrow::{
+        array::{Array, AsArray, new_null_array},
+        datatypes::DataType,
+    },
+    common::plan_err,
+    error::Result,
+    logical_expr::{
+        ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    },
+};
+
+/// The field of an object, null where there is no object.
+pub fn part(object: Expr, field: &str) -> Expr {
+    let signature = Signature::any(1, Volatility::Immutable);
+    ScalarUDF::from(Part { signature, field: field.to_owned() }).call(vec![object])
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Part {
+    signature: Signature,
+    field: String,
+}
+
+impl ScalarUDFImpl for Part {
+    fn name(&self) -> &str {
+        &self.field
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        let DataType::Struct(fields) = &types[0] else {
+            return plan_err!("{} is no object", types[0]);
+        };
+        match fields.find(&self.field) {
+            Some((_, field)) => Ok(field.data_type().clone()),
+            None => plan_err!("there is no field {}", self.field),
+        }
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(&args.args)?;
+        let objects = arrays[0].as_struct();
+        let Some(values) = objects.column_by_name(&self.field) else {
+            let nothing = new_null_array(args.return_field.data_type(), objects.len());
+            return Ok(ColumnarValue::Array(nothing));
+        };
+        let Some(nulls) = objects.nulls() else {
+            return Ok(ColumnarValue::Array(values.clone()));
+        };
+        // A field may have a value where there is no object.
+        let is_missing = (!nulls.inner()).into();
+        Ok(ColumnarValue::Array(datafusion::arrow::compute::nullif(values, &is_missing)?))
+    }
+}

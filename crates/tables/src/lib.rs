@@ -1,0 +1,13 @@
+//! Tables, row by row: made of JSON, CSV, Parquet and Python's values, and written for Python; the
+//! functions and statistics that the query engine lacks.
+//!
+//! This is what all rows go through, and the only part of analyses that is worth optimising fully.
+//! It knows nothing of what is asked of tables.
+
+pub mod functions;
+mod ingest;
+mod marshal;
+pub mod stats;
+
+pub use ingest::{FileFormat, Input, LoadError, Loaded, load};
+pub use marshal::marshal;
