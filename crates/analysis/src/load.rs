@@ -26,3 +26,25 @@ fn failure(name: &str, error: LoadError) -> AnalysisError {
         LoadError::Engine(error) => (*error).into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn notes_and_errors_name_the_table_if_it_is_not_the_only_one() {
+        let context = SessionContext::new();
+        let dirty = || Input::Json(json!([{"a": 1}, {"a": "x"}]));
+        let loaded = load(&context, "orders", dirty()).await.unwrap();
+        assert_eq!(loaded.notes, ["orders: a: 1 number and 1 text: all kept as text"]);
+        let loaded = load(&context, MAIN, dirty()).await.unwrap();
+        assert_eq!(loaded.notes, ["a: 1 number and 1 text: all kept as text"]);
+        let error = load(&context, "orders", Input::Text("[".to_owned())).await.unwrap_err();
+        assert!(
+            matches!(&error, AnalysisError::Data { table, .. } if table == "orders"),
+            "{error}"
+        );
+    }
+}

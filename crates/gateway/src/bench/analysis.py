@@ -1,14 +1,14 @@
 """The operations of `narrows bench analysis` with pandas or Polars, from opening the files to the small result.
 
-    analysis.py pandas|polars DIRECTORY REPETITIONS
+    analysis.py pandas|polars DIRECTORY
 
-The directory has rows.jsonl, rows.parquet, customers.jsonl and customers.parquet. One JSON document comes
-out: of each source and operation the seconds of every repetition, and the result as rows of plain values.
+The directory has rows.jsonl, rows.parquet, customers.jsonl and customers.parquet. First the library's version
+comes out; then each line that comes in names a source and an operation, which is done once: what comes out are
+its seconds, and the result as rows of plain values.
 """
 
 import gc
 import json
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -83,33 +83,19 @@ def with_polars(directory):
     return polars.__version__, (group, choose, join, percentile), plain
 
 
-def measure(operation, source, repetitions):
-    seconds = []
-    for _ in range(repetitions):
-        gc.collect()
-        start = time.perf_counter()
-        result = operation(source)
-        seconds.append(time.perf_counter() - start)
-    return seconds, result
-
-
 def main():
-    mode, directory, repetitions = sys.argv[1:]
+    mode, directory = sys.argv[1:]
     library = {"pandas": with_pandas, "polars": with_polars}[mode]
     version, operations, plain = library(Path(directory))
-    measured = []
-    for source in ("jsonl", "parquet"):
-        for name, operation in zip(("group", "filter", "join", "percentile"), operations):
-            seconds, result = measure(operation, source, int(repetitions))
-            measured.append({
-                "source": source,
-                "operation": name,
-                "seconds": seconds,
-                "best": min(seconds),
-                "median": statistics.median(seconds),
-                "result": plain(result),
-            })
-    print(json.dumps({"version": version, "measured": measured}))
+    operations = dict(zip(("group", "filter", "join", "percentile"), operations))
+    print(json.dumps({"version": version}), flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        gc.collect()
+        start = time.perf_counter()
+        result = operations[asked["operation"]](asked["source"])
+        seconds = time.perf_counter() - start
+        print(json.dumps({"seconds": seconds, "result": plain(result)}), flush=True)
 
 
 main()

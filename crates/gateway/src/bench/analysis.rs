@@ -68,14 +68,14 @@ struct Budget {
     holds: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Source {
     Jsonl,
     Parquet,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Operation {
     Group,
@@ -95,36 +95,26 @@ pub(super) async fn measure(args: AnalysisBenchArgs, printer: Printer) -> anyhow
     let python = python.or_else(libraries::python);
     let mut compared: Vec<Compared> = Vec::new();
     for library in [Library::Pandas, Library::Polars] {
-        printer.note(format!("measuring {}", library.name()));
-        match libraries::measure(python.as_deref(), library, &dir, repetitions)? {
-            Some(measured) => compared.push(measured),
+        match libraries::start(python.as_deref(), library, &dir)? {
+            Some(ready) => compared.push(ready),
             None => printer.note(format!("{} is not installed", library.name())),
         }
     }
     let mut operations = Vec::new();
     for source in [Source::Jsonl, Source::Parquet] {
         for operation in Operation::ALL {
-            let (seconds, result) =
-                repeated(&analysis, &dir, source, operation, repetitions).await?;
-            let of = |library| compared.iter().find(|other| other.library == library);
-            for other in &compared {
-                other.ensure_same(source, operation, &result)?;
-            }
-            let seconds_of = |library| Some(of(library)?.find(source, operation)?.seconds());
-            operations.push(Measured {
-                source,
-                operation,
-                ours: Seconds::of(seconds),
-                pandas: seconds_of(Library::Pandas),
-                polars: seconds_of(Library::Polars),
-            });
+            printer.note(format!("measuring {operation} from {source}"));
+            let case = Case { analysis: &analysis, dir: &dir, source, operation };
+            operations.push(case.measure(&mut compared, repetitions).await?);
         }
     }
+    let libraries = compared.iter().map(Compared::to_string).collect();
+    drop(compared);
     let inline = inline(&analysis).await?;
     let crossing = crossing::measure(settings(&temporary.path().join("crossing"))).await?;
     Ok(Report {
         rows,
-        libraries: compared.iter().map(Compared::to_string).collect(),
+        libraries,
         budgets: budgets(&operations, &inline, &crossing),
         operations,
         inline,
@@ -142,24 +132,54 @@ fn settings(temporary: &Path) -> Settings {
     }
 }
 
-async fn repeated(
-    analysis: &Analysis,
-    dir: &Path,
+/// An operation, and what it is done with.
+struct Case<'a> {
+    analysis: &'a Analysis,
+    dir: &'a Path,
     source: Source,
     operation: Operation,
-    repetitions: u32,
-) -> anyhow::Result<(Vec<f64>, Vec<Vec<Value>>)> {
-    let mut seconds = Vec::new();
-    let mut result = Vec::new();
-    for _ in 0..repetitions {
-        let start = Instant::now();
-        let tables = operation.tables(dir, source)?;
-        let answer =
-            analysis.run(operation.request(), tables, None, CancellationToken::new()).await?;
-        result = operation.result(&answer)?;
-        seconds.push(start.elapsed().as_secs_f64());
+}
+
+impl Case<'_> {
+    /// All take turns: this machine may be slower in a moment.
+    async fn measure(
+        &self,
+        compared: &mut [Compared],
+        repetitions: u32,
+    ) -> anyhow::Result<Measured> {
+        let Self { source, operation, .. } = *self;
+        let mut ours = Vec::new();
+        let mut theirs = vec![Vec::new(); compared.len()];
+        for _ in 0..repetitions {
+            let (seconds, result) = self.once().await?;
+            ours.push(seconds);
+            for (other, seconds) in compared.iter_mut().zip(&mut theirs) {
+                let found = other.ask(source, operation)?;
+                other.ensure_same(source, operation, &result, &found)?;
+                seconds.push(found.seconds);
+            }
+        }
+        let seconds_of = |library| {
+            let place = compared.iter().position(|other| other.library == library)?;
+            Some(Seconds::of(theirs[place].clone()))
+        };
+        Ok(Measured {
+            source,
+            operation,
+            ours: Seconds::of(ours),
+            pandas: seconds_of(Library::Pandas),
+            polars: seconds_of(Library::Polars),
+        })
     }
-    Ok((seconds, result))
+
+    async fn once(&self) -> anyhow::Result<(f64, Vec<Vec<Value>>)> {
+        let start = Instant::now();
+        let tables = self.operation.tables(self.dir, self.source)?;
+        let request = self.operation.request();
+        let answer = self.analysis.run(request, tables, None, CancellationToken::new()).await?;
+        let result = self.operation.result(&answer)?;
+        Ok((start.elapsed().as_secs_f64(), result))
+    }
 }
 
 /// Rows that come with the request, grouped.

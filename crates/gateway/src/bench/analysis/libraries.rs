@@ -2,15 +2,17 @@
 
 use std::{
     fmt,
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek, Write},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use anyhow::{Context, bail, ensure};
-use serde::Deserialize;
-use serde_json::Value;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
-use super::{Operation, Seconds, Source};
+use super::{Operation, Source};
 use crate::bench::python as machine;
 
 const SCRIPT: &str = include_str!("../analysis.py");
@@ -23,23 +25,25 @@ pub(super) enum Library {
     Polars,
 }
 
-/// What a library took, and what it found.
+/// A library, ready to be asked.
 pub(super) struct Compared {
     pub(super) library: Library,
-    document: Document,
+    version: String,
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    stderr: File,
 }
 
 #[derive(Deserialize)]
-struct Document {
+struct Ready {
     version: String,
-    measured: Vec<Found>,
 }
 
+/// What a library took for an operation, and what it found.
 #[derive(Deserialize)]
 pub(super) struct Found {
-    source: Source,
-    operation: Operation,
-    seconds: Vec<f64>,
+    pub(super) seconds: f64,
     result: Vec<Vec<Value>>,
 }
 
@@ -55,29 +59,33 @@ pub(super) fn python() -> Option<PathBuf> {
 }
 
 /// None if the library is not installed.
-pub(super) fn measure(
+pub(super) fn start(
     python: Option<&Path>,
     library: Library,
     dir: &Path,
-    repetitions: u32,
 ) -> anyhow::Result<Option<Compared>> {
     let Some(python) = python else { return Ok(None) };
-    let output = Command::new(python)
+    let stderr = tempfile::tempfile()?;
+    let mut child = Command::new(python)
         .args(["-c", SCRIPT, library.name()])
         .arg(dir)
-        .arg(repetitions.to_string())
-        .output()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(stderr.try_clone()?)
+        .spawn()
         .with_context(|| format!("{} cannot be started", python.display()))?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    if errors.contains("ModuleNotFoundError") {
-        return Ok(None);
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let (stdin, stdout) = stdin.zip(stdout).context("there are no pipes")?;
+    let (version, stdout) = (String::new(), BufReader::new(stdout));
+    let mut started = Compared { library, version, child, stdin, stdout, stderr };
+    match started.answer::<Ready>() {
+        Ok(Ready { version }) => {
+            started.version = version;
+            Ok(Some(started))
+        }
+        Err(error) if error.to_string().contains("ModuleNotFoundError") => Ok(None),
+        Err(error) => Err(error),
     }
-    if !output.status.success() {
-        bail!("{} failed: {errors}", library.name());
-    }
-    let document = serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("{} printed something else", library.name()))?;
-    Ok(Some(Compared { library, document }))
 }
 
 impl Library {
@@ -90,9 +98,25 @@ impl Library {
 }
 
 impl Compared {
-    pub(super) fn find(&self, source: Source, operation: Operation) -> Option<&Found> {
-        let is_it = |found: &&Found| found.source == source && found.operation == operation;
-        self.document.measured.iter().find(is_it)
+    /// Does it once.
+    pub(super) fn ask(&mut self, source: Source, operation: Operation) -> anyhow::Result<Found> {
+        let asked = json!({ "source": source, "operation": operation });
+        // A process that has ended says why in place of an answer.
+        let _ = writeln!(self.stdin, "{asked}");
+        self.answer()
+    }
+
+    fn answer<T: DeserializeOwned>(&mut self) -> anyhow::Result<T> {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line)?;
+        if line.is_empty() {
+            let mut errors = String::new();
+            self.stderr.rewind()?;
+            self.stderr.read_to_string(&mut errors)?;
+            bail!("{} failed: {errors}", self.library.name());
+        }
+        serde_json::from_str(&line)
+            .with_context(|| format!("{} printed something else", self.library.name()))
     }
 
     /// What is fast and wrong is not fast.
@@ -101,10 +125,8 @@ impl Compared {
         source: Source,
         operation: Operation,
         ours: &[Vec<Value>],
+        found: &Found,
     ) -> anyhow::Result<()> {
-        let found = self
-            .find(source, operation)
-            .with_context(|| format!("{self} did not do {operation} from {source}"))?;
         let theirs = &found.result;
         ensure!(
             ours.len() == theirs.len(),
@@ -130,15 +152,17 @@ fn is_same(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-impl Found {
-    pub(super) fn seconds(&self) -> Seconds {
-        Seconds::of(self.seconds.clone())
+impl Drop for Compared {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 impl fmt::Display for Compared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.library.name(), self.document.version)
+        write!(f, "{} {}", self.library.name(), self.version)
     }
 }
 

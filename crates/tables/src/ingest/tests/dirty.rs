@@ -114,10 +114,3 @@ async fn types_are_those_of_the_whole() {
     assert_eq!(plain.rows[139_999], json!({"a": 2.0, "b": "2", "c": null}));
     assert_eq!(plain.rows[140_000], json!({"a": 2.5, "b": "x", "c": "new"}));
 }
-
-#[tokio::test]
-async fn notes_name_the_table_if_it_is_not_the_only_one() {
-    let input = Input::Json(json!([{"a": 1}, {"a": "x"}]));
-    let loaded = load(&context(PLENTY), "orders", input).await.expect("a table");
-    assert_eq!(loaded.notes, ["orders: a: 1 number and 1 text: all kept as text"]);
-}
