@@ -10,7 +10,6 @@ use datafusion::{
         file::properties::WriterProperties,
     },
 };
-
 use narrows_tables::FileFormat;
 
 use crate::answer::Kept;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
-use narrows_analysis::{Input, Kind, Table};
+use narrows_analysis::{Input, Kind};
 use serde_json::{Value, json};
 
 use crate::support::{refusal, rows, run, run_with, table};
@@ -116,7 +116,7 @@ fn of_columns(columns: Vec<(&str, ArrayRef)>, batch_rows: usize) -> Vec<(String,
     let total_rows = batch.num_rows();
     let slice = |start: usize| batch.slice(start, batch_rows.min(total_rows - start));
     let batches = (0..total_rows).step_by(batch_rows).map(slice).collect();
-    let input = Input::from(Table { schema: batch.schema(), batches, total_rows, kept: None });
+    let input = Input::Batches { schema: batch.schema(), batches };
     vec![("data".to_owned(), input)]
 }
 

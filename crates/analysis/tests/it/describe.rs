@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
 };
-use narrows_analysis::{Input, Kind, Table};
+use narrows_analysis::{Input, Kind};
 use serde_json::{Map, Value, json};
 
 use crate::support::{refusal, rows, run, run_with, table};
@@ -16,9 +16,8 @@ fn of_columns(columns: Vec<(String, ArrayRef)>) -> Vec<(String, Input)> {
     let batches = (0..total_rows)
         .step_by(8_192)
         .map(|start| batch.slice(start, 8_192.min(total_rows - start)));
-    let table =
-        Table { schema: batch.schema(), batches: batches.collect(), total_rows, kept: None };
-    vec![("data".to_owned(), Input::from(table))]
+    let batches = batches.collect();
+    vec![("data".to_owned(), Input::Batches { schema: batch.schema(), batches })]
 }
 
 #[tokio::test]

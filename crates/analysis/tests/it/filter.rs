@@ -9,7 +9,7 @@ use datafusion::arrow::{
     },
     datatypes::Int32Type,
 };
-use narrows_analysis::{Input, Kind, Table};
+use narrows_analysis::{Input, Kind};
 use serde_json::{Value, json};
 
 use crate::support::{of_columns, refusal, rows, run, run_with, table};
@@ -257,10 +257,8 @@ async fn rows_stay_in_their_order() {
     let batch = RecordBatch::try_from_iter([("id", Arc::new(ids) as ArrayRef)]).expect("a batch");
     let batches: Vec<RecordBatch> =
         (0..batch.num_rows()).step_by(1_000).map(|start| batch.slice(start, 1_000)).collect();
-    let table_in =
-        Table { schema: batch.schema(), batches, total_rows: batch.num_rows(), kept: None };
     let parameters = json!({"conditions": [{"field": "id", "operator": "!=", "value": 7}]});
-    let tables = vec![("data".to_owned(), Input::from(table_in))];
+    let tables = vec![("data".to_owned(), Input::Batches { schema: batch.schema(), batches })];
     let answer = run_with(8, Kind::Filter, tables, &parameters).await.expect("an answer");
     let found = table(&answer).1;
     assert_eq!(found.len(), 199_999);

@@ -6,7 +6,7 @@ use datafusion::{
     arrow::array::{ArrayRef, Int64Array, RecordBatch},
     parquet::{arrow::ArrowWriter, file::properties::WriterProperties},
 };
-use narrows_analysis::{FileFormat, Input, Kind, Output, Request, Table};
+use narrows_analysis::{FileFormat, Input, Kind, Output, Request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -149,11 +149,7 @@ async fn of_files() {
 #[tokio::test]
 async fn of_tables() {
     let batches = vec![batch()];
-    let input = || {
-        let schema = batch().schema();
-        let (batches, total_rows) = (batches.clone(), ROWS as usize);
-        Input::from(Table { schema, batches, total_rows, kept: None })
-    };
+    let input = || Input::Batches { schema: batch().schema(), batches: batches.clone() };
     check("a table", 1 << 30, input).await;
     check_few("a table", 1 << 30, input).await;
 }

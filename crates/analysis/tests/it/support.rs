@@ -8,9 +8,7 @@ use datafusion::arrow::{
     datatypes::{DataType, Float64Type, Int64Type},
     util::display::array_value_to_string,
 };
-use narrows_analysis::{
-    Analysis, AnalysisError, Answer, Input, Kind, Output, Request, Settings, Table,
-};
+use narrows_analysis::{Analysis, AnalysisError, Answer, Input, Kind, Output, Request, Settings};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -60,8 +58,7 @@ pub(crate) async fn run(
 
 pub(crate) fn of_columns(columns: Vec<(&str, ArrayRef)>) -> Input {
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
-    let total_rows = batch.num_rows();
-    Input::from(Table { schema: batch.schema(), batches: vec![batch], total_rows, kept: None })
+    Input::Batches { schema: batch.schema(), batches: vec![batch] }
 }
 
 /// The rows that come back, as objects.

@@ -8,7 +8,7 @@ use datafusion::arrow::{
     },
     datatypes::{DataType, Field, Fields},
 };
-use narrows_analysis::{Input, Kind, Table};
+use narrows_analysis::{Input, Kind};
 use serde_json::{Map, Value, json};
 
 use crate::support::{refusal, rows, run, run_with, table};
@@ -222,7 +222,7 @@ async fn lists_of_the_query_engine_are_flattened() {
     let batch = RecordBatch::try_from_iter(columns).expect("a batch");
     let input = || {
         let (schema, batches) = (batch.schema(), vec![batch.clone()]);
-        vec![("data".to_owned(), Input::from(Table { schema, batches, total_rows: 4, kept: None }))]
+        vec![("data".to_owned(), Input::Batches { schema, batches })]
     };
     let answer = run_with(4, Kind::Transform, input(), &json!({"flatten": "items"})).await;
     let (names, found) = table(&answer.expect("an answer"));
