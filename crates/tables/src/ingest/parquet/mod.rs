@@ -71,13 +71,11 @@ pub(super) async fn load(
     })
 }
 
-/// Without the index of pages: its sizes would have to be trusted. Of rows that a condition leaves out
-/// only what it looks at is read.
+/// Without the index of pages: its sizes would have to be trusted. Conditions are not looked at while
+/// rows are read: to skip rows one by one costs more than to read them.
 fn format(context: &SessionContext) -> ParquetFormat {
     let mut options: TableParquetOptions = context.state().default_table_options().parquet;
     options.global.enable_page_index = false;
-    options.global.pushdown_filters = true;
-    options.global.reorder_filters = true;
     ParquetFormat::default().with_options(options)
 }
 
