@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::{
     arrow::array::RecordBatch,
+    catalog::TableProvider,
     common::{TableReference, stats::Precision},
     logical_expr::Expr,
     prelude::{DataFrame, SessionContext, ident},
@@ -67,7 +68,7 @@ impl Work {
 
     /// Another table, by its name in a parameter.
     pub(crate) async fn table(&self, parameter: &str, name: &str) -> Result<DataFrame> {
-        if !self.tables.iter().any(|known| known == name) {
+        if !is_table(&self.tables, name) {
             let known = self.tables.iter().map(String::as_str);
             let reason = format!("no table {name:?}{}", available(known));
             return Err(AnalysisError::parameter(parameter, reason));
@@ -79,8 +80,7 @@ impl Work {
     pub(crate) async fn main_rows(&self) -> Result<usize> {
         if let Some(name) = self.tables.first() {
             let provider = self.context.table_provider(TableReference::bare(name.as_str())).await?;
-            let known = provider.statistics().map(|statistics| statistics.num_rows);
-            if let Some(Precision::Exact(rows)) = known {
+            if let Some(rows) = known_rows(provider.as_ref()) {
                 return Ok(rows);
             }
         }
@@ -126,5 +126,18 @@ impl Work {
 
     pub(crate) fn into_notes(self: Arc<Self>) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Whether this is the name of one of the tables; the first has two.
+pub(crate) fn is_table(tables: &[String], name: &str) -> bool {
+    tables.iter().any(|known| known == name) || (name == MAIN && !tables.is_empty())
+}
+
+/// How many rows a table has, if that is known without reading it.
+pub(crate) fn known_rows(table: &dyn TableProvider) -> Option<usize> {
+    match table.statistics()?.num_rows {
+        Precision::Exact(rows) => Some(rows),
+        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Runs analyses within their limits.
 
+mod conditions;
 pub(crate) mod counting;
 mod explain;
 pub(crate) mod guard;
@@ -176,15 +177,30 @@ impl Job {
             false => None,
         };
         let outcome = ops::run(&work, kind, &parameters).await?;
+        let must_keep = self.keep.as_ref().is_some_and(|keep| keep.always);
+        let not_kept = |reason: &str| AnalysisError::parameter("output.file", reason);
         let table = match outcome.frame {
             Some(frame) => {
                 let reader = rows::Reader::new(output, self.keep, self.settings.disk_bytes);
-                let (table, note) = reader.read(frame).await.map_err(|error| match kind {
+                let (table, failed) = reader.read(frame).await.map_err(|error| match kind {
                     Kind::Sql => explain(&error, AnalysisError::Sql),
                     _ => error.into(),
                 })?;
-                note.into_iter().for_each(|note| work.note(note));
+                match failed {
+                    Some(reason) if must_keep => {
+                        return Err(not_kept(&format!("it cannot be written: {reason}")));
+                    }
+                    Some(reason) => work.note(format!(
+                        "not all rows are in the answer, and they could not be kept in a file: \
+                         {reason}"
+                    )),
+                    None => {}
+                }
                 Some(table)
+            }
+            None if must_keep => {
+                let reason = format!("{} gives no rows that a file could have", kind.name());
+                return Err(not_kept(&reason));
             }
             None => None,
         };

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use datafusion::{
     common::{
         config::ConfigNonZeroUsize,
-        stats::Precision,
         tree_node::{TreeNode, TreeNodeRecursion},
     },
     datasource::source_as_provider,
@@ -18,6 +17,7 @@ use datafusion::{
 };
 
 use super::counting;
+use crate::work::known_rows;
 
 /// The steps of plans that hold one step at a time. The others take smaller ones, so that wide rows
 /// fit too.
@@ -36,6 +36,7 @@ impl Plan {
     pub(super) async fn of(frame: DataFrame, may_divide: bool) -> Result<Self> {
         let (mut state, plan) = frame.into_parts();
         let order = Order::of(&plan)?;
+        let plan = state.optimize(&plan)?;
         let size = Size::of(&plan)?;
         if !size.holds_steps {
             let options = state.config_mut().options_mut();
@@ -47,7 +48,7 @@ impl Plan {
         } else if order != Order::Any || size.is_small() {
             state.config_mut().options_mut().execution.target_partitions = 1;
         }
-        let plan = state.create_physical_plan(&plan).await?;
+        let plan = state.query_planner().create_physical_plan(&plan, &state).await?;
         let context = state.task_ctx();
         Ok(if is_divided { Self::Parts(plan, context) } else { Self::Stream(plan, context) })
     }
@@ -71,6 +72,9 @@ impl Size {
                 LogicalPlan::TableScan(scan) => size.rows = size.rows.saturating_add(rows_of(scan)),
                 // Puts a row beside all those of a step, as a list does.
                 LogicalPlan::Join(_) | LogicalPlan::Unnest(_) => size.multiplies = true,
+                // Lets go of all other rows.
+                LogicalPlan::Sort(sort)
+                    if sort.fetch.is_some_and(|rows| rows <= LARGE_BATCH_ROWS) => {}
                 // Merges as many steps as it has put aside.
                 LogicalPlan::Sort(_) | LogicalPlan::Window(_) => size.holds_steps = true,
                 _ => {}
@@ -92,11 +96,8 @@ impl Size {
 }
 
 fn rows_of(scan: &TableScan) -> usize {
-    let known = source_as_provider(&scan.source).ok().and_then(|table| table.statistics());
-    match known.map(|statistics| statistics.num_rows) {
-        Some(Precision::Exact(rows)) => rows,
-        _ => usize::MAX,
-    }
+    let table = source_as_provider(&scan.source).ok();
+    table.and_then(|table| known_rows(table.as_ref())).unwrap_or(usize::MAX)
 }
 
 /// The order in which the rows of a plan have to come.
@@ -136,5 +137,80 @@ impl Order {
             Ok(TreeNodeRecursion::Continue)
         })?;
         Ok(order)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::{
+        arrow::array::{ArrayRef, Int64Array, RecordBatch},
+        datasource::MemTable,
+        prelude::{SessionConfig, SessionContext},
+    };
+    use narrows_tables::Input;
+
+    use super::*;
+
+    const THREADS: usize = 3;
+    const BATCH_ROWS: usize = 100;
+
+    fn rows(count: usize) -> RecordBatch {
+        let count = i64::try_from(count).unwrap();
+        let column = |values| Arc::new(Int64Array::from_iter_values(values)) as ArrayRef;
+        let columns = [
+            ("number", column((0..count).collect::<Vec<_>>())),
+            ("group", column((0..count).map(|number| number % 7).collect())),
+        ];
+        RecordBatch::try_from_iter(columns).unwrap()
+    }
+
+    /// The threads and the rows of a step for a query of these tables.
+    async fn planned(query: &str) -> (usize, usize) {
+        let config = SessionConfig::new().with_target_partitions(THREADS);
+        let context = SessionContext::new_with_config(config.with_batch_size(BATCH_ROWS));
+        for (name, count) in [("few", FEW_ROWS), ("many", FEW_ROWS + 1)] {
+            let batch = rows(count);
+            let input = Input::Batches { schema: batch.schema(), batches: vec![batch] };
+            let loaded = narrows_tables::load(&context, name, input).await.unwrap();
+            context.register_table(name, loaded.provider).unwrap();
+        }
+        let unknown = MemTable::try_new(rows(1).schema(), vec![vec![rows(1)]]).unwrap();
+        context.register_table("unknown", Arc::new(unknown)).unwrap();
+        let frame = context.sql(query).await.unwrap();
+        let (Plan::Stream(_, task) | Plan::Parts(_, task)) = Plan::of(frame, true).await.unwrap();
+        let config = task.session_config();
+        (config.target_partitions(), config.batch_size())
+    }
+
+    #[tokio::test]
+    async fn few_rows_are_for_one_thread_unless_they_become_many() {
+        const GROUPS: &str = r#"SELECT "group", count(*) FROM"#;
+        for (query, wanted) in [
+            (format!(r#"{GROUPS} few GROUP BY "group""#), 1),
+            (format!(r#"{GROUPS} many GROUP BY "group""#), THREADS),
+            (format!(r#"{GROUPS} unknown GROUP BY "group""#), THREADS),
+            (format!(r#"{GROUPS} (TABLE few UNION ALL TABLE few) GROUP BY "group""#), THREADS),
+            (
+                format!(r#"{GROUPS} few JOIN few AS other USING ("group") GROUP BY "group""#),
+                THREADS,
+            ),
+        ] {
+            assert_eq!(planned(&query).await.0, wanted, "{query}");
+        }
+    }
+
+    #[tokio::test]
+    async fn plans_that_hold_many_steps_take_small_ones() {
+        for (query, wanted) in [
+            ("SELECT * FROM many WHERE number > 5", LARGE_BATCH_ROWS),
+            ("SELECT * FROM many ORDER BY number DESC LIMIT 10", LARGE_BATCH_ROWS),
+            ("SELECT * FROM many ORDER BY number DESC LIMIT 100000", BATCH_ROWS),
+            ("SELECT * FROM many ORDER BY number DESC", BATCH_ROWS),
+            ("SELECT *, sum(number) OVER (ORDER BY number) FROM many", BATCH_ROWS),
+            ("SELECT * FROM many JOIN few USING (number) LIMIT 10", BATCH_ROWS),
+            ("SELECT * FROM many WHERE number IN (SELECT number FROM few)", BATCH_ROWS),
+        ] {
+            assert_eq!(planned(query).await.1, wanted, "{query}");
+        }
     }
 }

@@ -17,7 +17,7 @@ use datafusion::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Settings, counting, guard, pool::Pool};
+use super::{Settings, conditions::EasyFirst, counting, guard, pool::Pool};
 use crate::{
     error::{AnalysisError, Result},
     sql::functions::{self, Allowance},
@@ -69,6 +69,9 @@ fn context(
         .build_arc()?;
     let allowance = Arc::new(Allowance::new(settings.memory_bytes, stop.clone()));
     let config = SessionConfig::from(options(settings)?).with_extension(allowance.clone());
+    let mut rules = guard::rules(settings.memory_bytes, stop);
+    // The others understand what is written as a plain AND.
+    rules.push(Arc::new(EasyFirst));
     let mut state = SessionStateBuilder::new()
         .with_config(config)
         .with_runtime_env(runtime)
@@ -78,7 +81,7 @@ fn context(
         .with_window_functions(functions::window())
         .with_table_function_list(functions::table())
         .with_query_planner(Arc::new(counting::Planner))
-        .with_physical_optimizer_rules(guard::rules(settings.memory_bytes, stop))
+        .with_physical_optimizer_rules(rules)
         .build();
     state.register_function_rewrite(functions::rewrite(&allowance))?;
     Ok(SessionContext::new_with_state(state))

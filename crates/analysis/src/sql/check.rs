@@ -15,7 +15,7 @@ use datafusion::{
 use narrows_model::nearest;
 
 use super::functions::may_be_windowed;
-use crate::error::available;
+use crate::{error::available, work::is_table};
 use size::Size;
 
 /// Why a query is not run.
@@ -121,7 +121,7 @@ impl<'a> Check<'a> {
         let known = self.known.tables.iter().chain(&self.given).map(String::as_str);
         match name.0.as_slice() {
             [ObjectNamePart::Identifier(Ident { value, .. })] => {
-                if known.clone().any(|table| table == value) {
+                if is_table(self.known.tables, value) || self.given.contains(value) {
                     return GO_ON;
                 }
                 refuse(format!(

@@ -76,6 +76,7 @@ async fn what_agents_write_is_understood() {
             "sector,n | Energy,2 | Tech,2 | Health,1",
         ),
         ("SELECT COUNT(*) FROM stocks", "COUNT(*) | 5"),
+        ("select count(*) n from data", "n | 5"),
         (
             "select count(*) filter (where roi > 0) pos, Sum(Price) from stocks",
             "pos,Sum(Price) | 2,150",
