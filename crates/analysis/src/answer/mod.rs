@@ -138,7 +138,8 @@ impl Table {
         }
     }
 
-    fn shown_rows(&self) -> usize {
+    /// How many rows came back.
+    pub fn shown_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 

@@ -48,7 +48,7 @@ impl fmt::Debug for Keep {
     }
 }
 
-/// Writes rows; what goes wrong is a note in the answer, which comes without the file then.
+/// Writes rows. What goes wrong is said in the answer, which comes without the file then.
 pub(super) struct Writer {
     path: String,
     rows: Rows,
@@ -128,5 +128,5 @@ fn csv(file: Counted, schema: &SchemaRef) -> Result<csv::Writer<Counted>, String
 }
 
 fn failed(reason: impl fmt::Display) -> String {
-    format!("not all rows are in the answer, and they could not be kept in a file: {reason}")
+    reason.to_string()
 }

@@ -36,7 +36,8 @@ pub(super) struct Reader {
     bytes: usize,
     full: bool,
     writer: Option<Writer>,
-    note: Option<String>,
+    /// Why there is no file although there should be one.
+    failed: Option<String>,
     table: Table,
 }
 
@@ -44,10 +45,10 @@ impl Reader {
     pub(super) fn new(output: Output, keep: Option<Keep>, disk_bytes: u64) -> Self {
         let schema = Arc::new(Schema::empty());
         let table = Table { schema, batches: Vec::new(), total_rows: 0, kept: None };
-        Self { output, keep, disk_bytes, bytes: 0, full: false, writer: None, note: None, table }
+        Self { output, keep, disk_bytes, bytes: 0, full: false, writer: None, failed: None, table }
     }
 
-    /// Runs the frame. The note says why there is no file although there should be one.
+    /// Runs the frame, and says why there is no file although there should be one.
     pub(super) async fn read(mut self, frame: DataFrame) -> Result<(Table, Option<String>)> {
         let may_divide = self.may_divide(&frame);
         match Plan::of(frame, may_divide).await? {
@@ -60,10 +61,10 @@ impl Reader {
         if let Some(writer) = self.writer.take() {
             match writer.finish() {
                 Ok(kept) => self.table.kept = Some(kept),
-                Err(note) => self.note = Some(note),
+                Err(reason) => self.failed = Some(reason),
             }
         }
-        Ok((self.table, self.note))
+        Ok((self.table, self.failed))
     }
 
     /// Whether parts of a plan can be read beside each other: each holds as much as an answer may
@@ -173,7 +174,7 @@ impl Reader {
         let Some(keep) = self.keep.take() else { return };
         match Writer::new(keep, &self.table.schema, self.disk_bytes) {
             Ok(writer) => self.writer = Some(writer),
-            Err(note) => self.note = Some(note),
+            Err(reason) => self.failed = Some(reason),
         }
         for batch in std::mem::take(&mut self.table.batches) {
             self.write(&batch);
@@ -183,8 +184,8 @@ impl Reader {
 
     fn write(&mut self, batch: &RecordBatch) {
         let Some(writer) = &mut self.writer else { return };
-        if let Err(note) = writer.write(batch) {
-            self.note = Some(note);
+        if let Err(reason) = writer.write(batch) {
+            self.failed = Some(reason);
             self.writer = None;
         }
     }

@@ -32,10 +32,11 @@ pub struct AnalysisRequest {
 #[derive(Debug)]
 pub enum Origin {
     Given(Input),
-    /// A file of the workspace.
+    /// A file of the workspace, or a part of one that is JSON.
     File {
-        path: String,
+        file: String,
         format: Option<FileFormat>,
+        path: Option<String>,
     },
     /// The answer of a tool, or a part of it.
     Tool {
@@ -45,10 +46,11 @@ pub enum Origin {
     },
     /// The table of an earlier answer.
     Result(String),
-    /// A variable of a session; it is there only where programs run.
+    /// A variable of a session, or what it has by this name; it is there only where programs run.
     Variable {
         session: String,
         variable: String,
+        field: Option<String>,
     },
 }
 
@@ -64,8 +66,12 @@ struct OutputOptions {
 }
 
 /// What a reference has: first the key that tells which it is.
-const REFERENCES: [&[&str]; 4] =
-    [&["tool", "arguments", "path"], &["file", "format"], &["session", "variable"], &["result"]];
+const REFERENCES: [&[&str]; 4] = [
+    &["tool", "arguments", "path"],
+    &["file", "format", "path"],
+    &["session", "variable"],
+    &["result"],
+];
 
 const KNOWN: [&str; 7] =
     ["analysis_type", "data", "data_field", "source", "tables", "parameters", "output"];
@@ -245,7 +251,10 @@ impl AnalysisRequest {
 impl Origin {
     fn read(what: &str, source: Value, field: Option<String>) -> Result<Self, String> {
         let source = match source {
-            Value::String(path) => return Ok(Self::File { path, format: None }),
+            Value::String(file) => return Ok(Self::File { file, format: None, path: field }),
+            Value::Array(_) | Value::Null if field.is_some() => {
+                return Err(format!("data_field: {what} is no object"));
+            }
             Value::Array(rows) => return Ok(Self::Given(Input::Json(Value::Array(rows)))),
             Value::Object(source) => source,
             other => {
@@ -277,15 +286,19 @@ impl Origin {
                 Self::Tool { tool: first, arguments, path: text("path").or(field) }
             }
             "file" => Self::File {
-                path: first,
+                file: first,
                 format: text("format").map(|name| file_format(what, &name)).transpose()?,
+                path: text("path").or(field),
             },
             "session" => {
                 let variable = text("variable").unwrap_or_default();
                 if !is_identifier(&variable) {
                     return Err(format!("{what}.variable: {variable:?} is no name of a variable"));
                 }
-                Self::Variable { session: first, variable }
+                Self::Variable { session: first, variable, field }
+            }
+            _ if field.is_some() => {
+                return Err("data_field: an earlier result is a table, it has no fields".into());
             }
             _ => Self::Result(first),
         })
@@ -293,11 +306,11 @@ impl Origin {
 
     /// What a query calls the table.
     fn name(&self) -> String {
-        let path = match self {
-            Self::File { path, .. } => path,
+        let file = match self {
+            Self::File { file, .. } => file,
             _ => return UNNAMED.to_owned(),
         };
-        let name = path.rsplit('/').next().unwrap_or_default();
+        let name = file.rsplit('/').next().unwrap_or_default();
         let stem = name.split('.').next().unwrap_or_default();
         match is_identifier(stem) {
             true => stem.to_owned(),

@@ -1,7 +1,7 @@
 //! Analyses: tables from files, tools and programs, and what becomes of the answers.
 
 use std::{
-    io::{self, Write},
+    io::{self, Read, Write},
     sync::Arc,
     time::Instant,
 };
@@ -28,6 +28,9 @@ pub(crate) const ANALYZE: &str = "narrows:analyze";
 /// What a program is given at once; the rest is in a file.
 const PROGRAM_ROWS: usize = 1_000_000;
 const PROGRAM_BYTES: usize = 48 << 20;
+
+/// The largest JSON file of which a part can be taken: all of it is in memory for that.
+const MOST_PARSED: u64 = 64 << 20;
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -114,13 +117,17 @@ impl ProgramHost {
         let has_output = arguments.get("output").is_some_and(|output| !output.is_null());
         let mut request =
             AnalysisRequest::of_program(arguments, &call.data).map_err(ToolFailure::new)?;
-        if !is_rendered && !has_output {
+        let is_for_all = !is_rendered && !has_output;
+        if is_for_all {
             request.output.rows = PROGRAM_ROWS;
             request.output.bytes = PROGRAM_BYTES;
         }
         let format = request.output.format;
-        let answer =
+        let mut answer =
             self.analyze(request).await.map_err(|error| ToolFailure::new(error.to_string()))?;
+        if let Some(table) = answer.table.as_ref().filter(|_| is_for_all) {
+            answer.notes.extend(cut(table)?);
+        }
         self.note(&answer.notes);
         if is_rendered {
             let told = json!({ "text": answer.text(format), "structured": answer.structured() });
@@ -152,7 +159,10 @@ impl ProgramHost {
     async fn input(&self, origin: Origin) -> Result<Input, String> {
         match origin {
             Origin::Given(input) => Ok(input),
-            Origin::File { path, format } => self.file(&path, format),
+            Origin::File { file, format, path: None } => self.file(&file, format),
+            Origin::File { file, format, path: Some(path) } => {
+                part_of(&file, self.file(&file, format)?, &path)
+            }
             Origin::Tool { tool, arguments, path } => {
                 let given =
                     self.tool_value(&tool, arguments).await.map_err(|failed| failed.message)?;
@@ -168,7 +178,9 @@ impl ProgramHost {
                 }
             }
             Origin::Variable { .. } => {
-                Err("variables of sessions cannot be reached from here".into())
+                Err("variables of sessions cannot be reached from here; in a program, give the \
+                     variable itself"
+                    .into())
             }
         }
     }
@@ -233,6 +245,42 @@ impl ProgramHost {
                 }),
             },
         }))
+    }
+}
+
+/// What a JSON file has at a path.
+fn part_of(name: &str, input: Input, path: &str) -> Result<Input, String> {
+    let Input::File { file, format: FileFormat::Json } = input else {
+        return Err(format!("{name}: only a JSON file has a part called {path:?}"));
+    };
+    let mut text = String::new();
+    let read = file.take(MOST_PARSED + 1).read_to_string(&mut text);
+    read.map_err(|error| format!("{name}: {error}"))?;
+    if text.len() as u64 > MOST_PARSED {
+        let most = MOST_PARSED >> 20;
+        return Err(format!("{name}: a part can be taken of files of at most {most} MB"));
+    }
+    let value = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
+    Ok(Input::Json(rows_of(value, Some(path))?))
+}
+
+/// Says that a program which asked for all rows has some of them. It is not given these alone: it
+/// would go on as if there were no others.
+fn cut(table: &Table) -> Result<Option<String>, ToolFailure> {
+    let (given, total) = (table.shown_rows(), table.total_rows);
+    if given == total {
+        return Ok(None);
+    }
+    match &table.kept {
+        Some(kept) => Ok(Some(format!(
+            "these are the first {given} of {total} rows; all are in {}",
+            kept.path
+        ))),
+        None => Err(ToolFailure::new(format!(
+            "the result has {total} rows, of which {given} fit into a program, and there is no \
+             workspace to keep the others in; ask for fewer rows or columns, or say how many you \
+             want with output={{\"rows\": …}}"
+        ))),
     }
 }
 

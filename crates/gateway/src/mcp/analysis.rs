@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use narrows_analysis::Input;
 use narrows_engine::{
     ProgramHost,
     analysis::{AnalysisRequest, Origin},
@@ -30,8 +31,9 @@ pub(super) async fn execute(
         Ok(request) => request,
         Err(mistake) => return Ok(failed(mistake)),
     };
-    if let Some((_, Origin::Variable { session, variable })) = request.tables.first() {
-        return in_session(gateway, agent, session, variable, arguments, client, tab).await;
+    let is_variable = |(_, origin): &(_, Origin)| matches!(origin, Origin::Variable { .. });
+    if request.tables.iter().any(is_variable) {
+        return in_session(gateway, agent, request, &arguments, client, tab).await;
     }
     let started = Instant::now();
     let prepared = agent.level(None).and_then(|level| Ok((agent.watch(level), agent.workspace()?)));
@@ -68,27 +70,54 @@ pub(super) async fn execute(
     Ok(result)
 }
 
-/// An analysis of a variable: a program of its session asks for it.
+/// An analysis of variables: a program of their session asks for it.
 async fn in_session(
     gateway: &Arc<Gateway>,
     agent: &Agent,
-    session: &str,
-    variable: &str,
-    mut arguments: Map<String, Value>,
+    request: AnalysisRequest,
+    arguments: &Map<String, Value>,
     client: Arc<Client>,
     tab: Arc<Tab>,
 ) -> Result<CallToolResult, ErrorData> {
-    arguments.remove("source");
-    let request = Value::String(Value::Object(arguments).to_string());
+    let mut sessions = Vec::new();
+    let (mut tables, mut variables) = (Map::new(), String::new());
+    for (name, origin) in request.tables {
+        let table = match origin {
+            Origin::Variable { session, variable, field } => {
+                let part = field.map_or(String::new(), |field| format!("[{}]", json!(field)));
+                variables.push_str(&format!("{}: {variable}{part}, ", json!(name)));
+                sessions.push(session);
+                Value::Null
+            }
+            Origin::Given(Input::Json(rows)) => rows,
+            _ => {
+                let written = arguments.get("tables").and_then(|tables| tables.get(&name));
+                written.or(arguments.get("source")).cloned().unwrap_or_default()
+            }
+        };
+        tables.insert(name, table);
+    }
+    sessions.dedup();
+    let [session] = sessions.as_slice() else {
+        let sessions = sessions.join(" and ");
+        return Ok(failed(format!("the variables are of {sessions}; name those of one session")));
+    };
+    let asked = json!({
+        "analysis_type": request.kind.name(),
+        "parameters": request.parameters,
+        "tables": tables,
+        "output": arguments.get("output"),
+    });
+    let asked = Value::String(asked.to_string());
     let code = format!(
         "await __import__('_narrows.analysis', fromlist=['rendered'])\
-         .rendered({variable}, __import__('json').loads({request}))"
+         .rendered({{{variables}}}, __import__('json').loads({asked}))"
     );
     let mut run = match CodeRequest::read(Map::from_iter([("code".to_owned(), code.into())])) {
         Ok(run) => run,
         Err(mistake) => return Ok(failed(mistake)),
     };
-    run.session = Some(session.to_owned());
+    run.session = Some(session.clone());
     let ran = code::execute(Arc::clone(gateway), agent.clone(), run, client, tab).await?;
     let outcome = ran.structured_content.as_ref().unwrap_or(&Value::Null);
     let rendered = &outcome["result"];

@@ -290,6 +290,33 @@ fn rows_come_from_files_tools_sessions_and_earlier_results() {
     let wrong =
         json!({"analysis_type": "describe", "source": {"session": "s", "variable": "lost"}});
     says(&client.refusal("execute_analysis", wrong), &["lost"]);
+    // Beside a file, by another name, and a part of one.
+    let joined = json!({
+        "type": "sql",
+        "tables": {"a": {"session": "s", "variable": "rows"}, "b": "sales.csv"},
+        "parameters": {"query": "select count(*) as n from a join b using (region)"},
+    });
+    assert_eq!(analyse(&client, joined)["data"], json!([{"n": 3}]));
+    client.go_on("s", "page = {'items': rows}");
+    let part = |source: Value| json!({"analysis_type": "describe", "source": source, "data_field": "items"});
+    let found = analyse(&client, part(json!({"session": "s", "variable": "page"})));
+    assert_eq!(found["row_count"], 2, "{found}");
+    let two = json!({
+        "analysis_type": "sql",
+        "tables": {"a": {"session": "s", "variable": "rows"}, "b": {"session": "t", "variable": "x"}},
+        "parameters": {"query": "select 1"},
+    });
+    says(&client.refusal("execute_analysis", two), &["s and t", "one session"]);
+
+    // A part of a JSON file.
+    let page = json!({"items": client.go_on("s", "rows"), "next": null});
+    fs::write(directory.join("page.json"), page.to_string()).unwrap();
+    assert_eq!(total(json!({"file": "page.json", "path": "items"}))["data"], expected);
+    assert_eq!(analyse(&client, part(json!("page.json")))["row_count"], 2);
+    says(&client.refusal("execute_analysis", part(json!("sales.csv"))), &["only a JSON file"]);
+    let none = json!({"file": "page.json", "path": "item"});
+    let none = json!({"analysis_type": "describe", "source": none});
+    says(&client.refusal("execute_analysis", none), &["item", "did you mean items"]);
 
     // An earlier result.
     let id = first["result_id"].as_str().unwrap();
@@ -470,6 +497,17 @@ result = "ok"
         &["setor", "did you mean sector"],
     );
     says(&client.error("await sql('select 1', t=7)"), &["a table is a list of dicts"]);
+    let reference = "await analyze('describe', {'session': 's', 'variable': 'rows'})";
+    says(&client.error(reference), &["give the variable itself"]);
+    // Some rows are never taken for all.
+    let many = "await sql('select * from generate_series(1, 1000001) as t(n)')";
+    let code = format!("rows = {many}\nresult = [len(rows), rows.total, rows.path, rows.notes]");
+    let cut = client.run(&code);
+    assert_eq!((&cut[0], &cut[1]), (&json!(1_000_000), &json!(1_000_001)));
+    says(&cut[3][0], &["first 1000000 of 1000001 rows", cut[2].as_str().unwrap()]);
+    let output = narrows(&office.site, &["run", "-c", many], None);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    says(&text(&output.stderr).into(), &["1000001 rows", "no workspace"]);
     says(&client.error("await sql('drop table t', t=[{'a': 1}])"), &["sql"]);
     says(&client.error("await sql('select * from t', t='none.csv')"), &["none.csv"]);
     // What was done to the data is said, though the program says nothing.
@@ -644,6 +682,11 @@ fn the_command_says_what_is_wrong_and_how_it_ended() {
         1,
         &[".parquet or .csv"],
     );
+    // A file that was asked for is there, or the command fails.
+    let there = ["analyze", "sql", "stocks.json", "-q", "select 1", "-o", "none/a.csv"];
+    fails(&there, 2, &["output.file", "cannot be written"]);
+    let figures = ["-p", r#"{"test": "t", "field": "roi", "value": 1}"#, "-o", "a.csv"];
+    fails(&[&["analyze", "test", "stocks.json"], &figures[..]].concat(), 2, &["output.file"]);
     let endless = "select count(*) from generate_series(1, 1000000) a, generate_series(1, 1000000) b, \
                    generate_series(1, 1000000) c where a.value + b.value + c.value < 0";
     let output = narrows(&site, &["analyze", "sql", "stocks.json", "-q", endless], None);

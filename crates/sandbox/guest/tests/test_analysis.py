@@ -52,6 +52,9 @@ class AnalysisTest(unittest.TestCase):
         self.assertEqual(self.tables(), {"data": ROWS})
         with self.assertRaisesRegex(ValueError, "data has no 'stock'; there are stocks"):
             asyncio.run(analysis.analyze("filter", {"stocks": ROWS}, {"data_field": "stock"}))
+        self.asked.clear()
+        asyncio.run(analysis.analyze("filter", source="page.json", data_field="items"))
+        self.assertEqual(self.tables(), {"data": {"file": "page.json", "path": "items"}})
 
     def test_all_kinds_of_tables_are_sent(self):
         recovered = RecoveredList(ROWS)
@@ -67,9 +70,13 @@ class AnalysisTest(unittest.TestCase):
             self.asked.clear()
             asyncio.run(analysis.sql("select 1", t=table))
             self.assertEqual(self.tables(), {"t": sent})
-        self.asked.clear()
-        asyncio.run(analysis.sql("select 1", t=[{"n": decimal.Decimal("1.5")}]))
-        self.assertIn(self.tables()["t"][0]["n"], (1.5, "1.5"))
+
+    def test_what_is_changed_on_the_way_is_said(self):
+        exact = decimal.Decimal("12345678901234567.89")
+        table = [{"n": decimal.Decimal("1.5"), "f": float("inf")}, {"n": exact, "f": 0.5}]
+        rows = asyncio.run(analysis.sql("select 1", t=table))
+        self.assertEqual(self.tables(), {"t": [{"n": 1.5, "f": None}, {"n": str(exact), "f": 0.5}]})
+        self.assertEqual(rows.notes, ["a note", "t: inf became null", "t: a Decimal became text"])
 
     def test_what_is_no_table_is_refused(self):
         for wrong in (7, 1.5, b"abc", object()):

@@ -7,7 +7,10 @@ from . import calls, encode
 
 _ANALYZE = "narrows:analyze"
 # What a table by reference is made of; anything else is data.
-_REFERENCES = {"file": {"file", "format"}, "tool": {"tool", "arguments", "path"}, "result": {"result"}}
+_REFERENCES = {
+    "file": {"file", "format", "path"}, "tool": {"tool", "arguments", "path"}, "result": {"result"},
+    "session": {"session", "variable"},
+}
 
 
 class Rows(list):
@@ -39,7 +42,9 @@ async def analyze(analysis_type: str, data=None, parameters: dict | None = None,
     elif source is not None:
         raise TypeError("analyze() takes data or source, not both")
     field = parameters.pop("data_field", None)
-    if field is not None:
+    if field is not None and isinstance(data, str):
+        data = {"file": data, "path": field}
+    elif field is not None:
         if not isinstance(data, Mapping) or field not in data:
             known = ", ".join(map(str, data)) if isinstance(data, Mapping) else type(data).__name__
             raise ValueError(f"data_field: data has no {field!r}; there are {known}")
@@ -48,26 +53,29 @@ async def analyze(analysis_type: str, data=None, parameters: dict | None = None,
     return await _ask(analysis_type, parameters, given | (tables or {}), output)
 
 
-async def rendered(data, request: dict) -> dict:
-    """An analysis of a variable for a client: text for its model, and the same as data."""
-    tables = {"data": data} | (request.get("tables") or {})
-    answer = await _ask(request["analysis_type"], request.get("parameters") or {}, tables, request.get("output"), True)
+async def rendered(variables: dict, request: dict) -> dict:
+    """An analysis of variables for a client: text for its model, and the same as data."""
+    tables = request["tables"] | variables
+    answer = await _ask(request["analysis_type"], request["parameters"], tables, request["output"], True)
     return {"text": answer["text"], "structured": answer["structured"]}
 
 
 async def _ask(analysis_type: str, parameters: dict, tables: dict, output: dict | None,
                is_rendered: bool = False) -> dict:
-    told, packed = [], []
+    told, packed, notes = [], [], []
     for name, table in tables.items():
         if isinstance(table, str) or _is_reference(table):
             told.append({"name": name, "source": table})
             continue
-        form, data = _packed(table)
+        form, data, changed = _packed(table)
+        notes += [f"{name}: {change}" for change in changed]
         told.append({"name": name, "data": len(packed), "form": form})
         packed.append(data)
     request = {"analysis_type": analysis_type, "parameters": parameters, "tables": told, "output": output,
                "rendered": is_rendered}
     answer, rows = await calls.call(_ANALYZE, request, packed)
+    if not is_rendered:
+        answer["notes"] += notes
     about = answer.pop("table", None)
     if about is not None:
         data = Rows(marshal.loads(rows))
@@ -82,15 +90,29 @@ def _is_reference(table) -> bool:
     return any(isinstance(table.get(key), str) and table.keys() <= known for key, known in _REFERENCES.items())
 
 
-def _packed(table) -> tuple[str, bytes]:
-    """A table as bytes, and how they are written."""
+def _packed(table) -> tuple[str, bytes, list[str]]:
+    """How a table is written, its bytes, and what was changed for that."""
     if isinstance(table, (bytes, bytearray, int, float)) or not isinstance(table, Iterable):
         raise TypeError(f"a table is a list of dicts or the name of a file, not {type(table).__name__}")
     # Results of tools are lists of a kind of their own, and rows may come from a generator.
     if not isinstance(table, Mapping) and type(table) is not list:
         table = list(table)
     try:
-        return "marshal", marshal.dumps(table)
+        return "marshal", marshal.dumps(table), []
     except ValueError:
         # Dates, decimals, objects: as they would be in a result.
-        return "json", encode.to_json(table)[0].encode()
+        text, notes = encode.to_json(_with_numbers(table))
+        return "json", text.encode(), [note.removeprefix("result: ") for note in notes]
+
+
+def _with_numbers(value):
+    """Decimals become floats, if those are written with the same digits: tables count with them."""
+    if isinstance(value, (list, tuple)):
+        return [_with_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_numbers(item) for key, item in value.items()}
+    kind = type(value)
+    if kind.__module__ == "decimal" and kind.__name__ == "Decimal" and value.is_finite():
+        number = float(value)
+        return number if kind(repr(number)) == value else value
+    return value
