@@ -11,9 +11,9 @@ use std::{
 };
 
 use narrows_pii::{Form, Revealed, TokenMaker};
-use narrows_store::{Sealed, Store, StoreError};
+use narrows_store::{Sealed, Store, StoreError, VALUE_BYTES};
 use ring::{
-    aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    aead::{Aad, CHACHA20_POLY1305, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey},
     hmac,
     rand::{SecureRandom, SystemRandom},
 };
@@ -28,6 +28,10 @@ pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
 /// Values that wait to be written. If the store is away for long, the oldest tokens cannot be
 /// turned back.
 const MOST_WAITING: usize = 50_000;
+
+/// The largest value that the store takes when it is sealed: beside it there are nonce, form and
+/// tag. The token of a larger one cannot be turned back.
+const MOST_VALUE_BYTES: usize = VALUE_BYTES - NONCE_LEN - 1 - MAX_TAG_LEN;
 
 /// Why tokens could not be kept or turned back.
 #[derive(Clone, Debug, Error)]
@@ -59,6 +63,8 @@ pub struct Vault {
     keep: Duration,
     /// Values that are not in the store yet, by namespace and token.
     waiting: Mutex<HashMap<String, HashMap<String, Secret>>>,
+    /// Held while they are written: who needs one of them waits until it can be read.
+    writing: tokio::sync::Mutex<()>,
     claimed: OnceCell<()>,
 }
 
@@ -104,6 +110,7 @@ impl Vault {
             keys: OnceLock::new(),
             keep,
             waiting: Mutex::default(),
+            writing: tokio::sync::Mutex::default(),
             claimed: OnceCell::new(),
         }
     }
@@ -146,6 +153,10 @@ impl Vault {
 
     /// A token was made for a value.
     pub(super) fn made(&self, namespace: &str, token: &str, kind: &str, value: &str, form: Form) {
+        if value.len() > MOST_VALUE_BYTES {
+            tracing::warn!("{token} stands for {} bytes, too many to be kept", value.len());
+            return;
+        }
         let mut waiting = lock(&self.waiting);
         let of_namespace = waiting.entry(namespace.to_owned()).or_default();
         if of_namespace.len() >= MOST_WAITING {
@@ -163,14 +174,17 @@ impl Vault {
         lock(&self.waiting).values().any(|of_namespace| !of_namespace.is_empty())
     }
 
-    /// Writes down what is not in the store yet.
+    /// Writes down what is not in the store yet. Values wait until they are there, so that none
+    /// is lost when this is given up half way. What cannot be written stops nothing else.
     pub(crate) async fn write(&self, store: &Store) -> Result<(), VaultError> {
+        let _writing = self.writing.lock().await;
         if !self.has_news() {
             return Ok(());
         }
         self.claim(store).await?;
         let expires_at = now() + i64::try_from(self.keep.as_millis()).unwrap_or(i64::MAX / 4);
-        let all = std::mem::take(&mut *lock(&self.waiting));
+        let all = lock(&self.waiting).clone();
+        let mut written = Ok(());
         for (namespace, secrets) in all {
             let maker = self.maker(&namespace);
             let sealed: Vec<Sealed> = secrets
@@ -184,13 +198,17 @@ impl Vault {
                     sealed: self.seal(&namespace, token, secret),
                 })
                 .collect();
-            if let Err(error) = store.vault().keep(&namespace, &sealed, expires_at).await {
+            match store.vault().keep(&namespace, &sealed, expires_at).await {
+                Ok(()) => {
+                    if let Some(waiting) = lock(&self.waiting).get_mut(&namespace) {
+                        waiting.retain(|token, _| !secrets.contains_key(token));
+                    }
+                }
                 // The next one who writes tries again.
-                lock(&self.waiting).entry(namespace).or_default().extend(secrets);
-                return Err(error.into());
+                Err(error) => written = Err(error.into()),
             }
         }
-        Ok(())
+        written
     }
 
     /// What these tokens of a namespace stand for, as far as they are known.
@@ -278,5 +296,86 @@ fn random<const N: usize>() -> [u8; N] {
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Vault")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::poll;
+    use narrows_store::Place;
+
+    use super::*;
+
+    const TOKEN: &str = "[EMAIL_abcdefghijkl]";
+
+    async fn store(directory: &tempfile::TempDir) -> Store {
+        Store::open(&Place::Sqlite(directory.path().join("state.db"))).await.unwrap()
+    }
+
+    fn vault() -> Vault {
+        Vault::new(Arc::new(|| Ok([7; 32])), Duration::from_secs(60))
+    }
+
+    fn meet(vault: &Vault, namespace: &str, token: &str, value: &str) {
+        vault.made(namespace, token, "EMAIL", value, Form::Text);
+    }
+
+    async fn opened(vault: &Vault, store: &Store, token: &str) -> Option<String> {
+        let mut known = vault.open(store, "home", &[token.to_owned()]).await.unwrap();
+        known.remove(token).map(|revealed| revealed.value)
+    }
+
+    #[tokio::test]
+    async fn a_token_is_turned_back_while_another_writes_it_down() {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, vault) = (store(&directory).await, vault());
+        vault.claim(&store).await.unwrap();
+        meet(&vault, "home", TOKEN, "ada@example.com");
+        let mut writing = Box::pin(vault.write(&store));
+        assert!(poll!(&mut writing).is_pending());
+        let (opened, written) = tokio::join!(opened(&vault, &store, TOKEN), writing);
+        assert_eq!(opened.as_deref(), Some("ada@example.com"));
+        written.unwrap();
+        assert!(!vault.has_news());
+    }
+
+    #[tokio::test]
+    async fn a_writing_that_is_given_up_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, vault) = (store(&directory).await, vault());
+        vault.claim(&store).await.unwrap();
+        meet(&vault, "home", TOKEN, "ada@example.com");
+        let mut writing = Box::pin(vault.write(&store));
+        assert!(poll!(&mut writing).is_pending());
+        drop(writing);
+        assert_eq!(opened(&vault, &store, TOKEN).await.as_deref(), Some("ada@example.com"));
+    }
+
+    #[tokio::test]
+    async fn a_value_too_large_for_the_store_does_not_keep_others_from_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, vault) = (store(&directory).await, vault());
+        let (most, more) = ("[EMAIL_aaaaaaaaaaaa]", "[EMAIL_bbbbbbbbbbbb]");
+        meet(&vault, "home", most, &"x".repeat(MOST_VALUE_BYTES));
+        meet(&vault, "home", more, &"x".repeat(MOST_VALUE_BYTES + 1));
+        vault.write(&store).await.unwrap();
+        assert_eq!(opened(&vault, &store, most).await.unwrap().len(), MOST_VALUE_BYTES);
+        assert_eq!(opened(&vault, &store, more).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_namespace_that_cannot_be_written_does_not_keep_others_from_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, vault) = (store(&directory).await, vault());
+        let good: Vec<String> = (0..30).map(|number| format!("home-{number}")).collect();
+        for namespace in good.iter().map(String::as_str).chain(["no\nname"]) {
+            meet(&vault, namespace, TOKEN, "ada@example.com");
+        }
+        vault.write(&store).await.unwrap_err();
+        for namespace in &good {
+            let found = store.vault().get(namespace, &[TOKEN.to_owned()], now()).await.unwrap();
+            assert_eq!(found.len(), 1, "{namespace}");
+        }
+        assert!(vault.has_news(), "what was not written waits");
     }
 }
