@@ -35,7 +35,7 @@ use crate::{
 };
 
 pub use confirm::ASKER;
-pub use shield::{MARGIN, Shield, Streams};
+pub use shield::{MARGIN, Shield, Streams, Withheld};
 pub use vault::{KeySource, Vault, VaultError};
 pub use watch::{Admitted, Watch};
 

@@ -11,10 +11,11 @@ use narrows_model::{Ending, Failure, Outcome, OutputStream};
 use narrows_pii::{Form, Found, Stream, TokenMaker, Tokens};
 use rmcp::{
     ErrorData,
-    model::{CallToolResult, ContentBlock, ResourceContents},
+    model::{CallToolResult, ContentBlock, MetaObject, ResourceContents},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use super::{Mode, Safety, VaultError, echoes::Echo};
 use crate::state::Agent;
@@ -22,6 +23,17 @@ use crate::state::Agent;
 /// What is looked at beside a part of a text, on either side: a value that a cut went through
 /// must be found whole.
 pub const MARGIN: u64 = 16 << 10;
+
+/// Something has a value where no token can stand, such as a number: nobody may have it.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("it is withheld: it has personal data where nothing can stand for it")]
+pub struct Withheld;
+
+impl From<Withheld> for ErrorData {
+    fn from(withheld: Withheld) -> Self {
+        Self::internal_error(withheld.to_string(), None)
+    }
+}
 
 /// Protects what leaves for a model.
 #[derive(Clone)]
@@ -128,11 +140,17 @@ impl Shield {
         self.safety.scanner.protect_json(value, &mut self.tokens());
     }
 
-    /// Anything that is JSON on the wire.
-    pub fn whole<T: Serialize + DeserializeOwned>(&self, it: &mut T) {
-        if !self.is_off() {
-            as_json(it, |value| self.json(value));
+    /// Anything that is JSON on the wire, as the model may see it.
+    pub fn whole<T: Clone + Serialize + DeserializeOwned>(&self, it: &T) -> Result<T, Withheld> {
+        if self.is_off() {
+            return Ok(it.clone());
         }
+        as_json(it, |value| self.json(value))
+    }
+
+    /// What is said beside something; it can be done without.
+    fn meta(&self, meta: &mut Option<MetaObject>) {
+        *meta = self.whole(meta).unwrap_or_default();
     }
 
     /// Which kinds of personal data are in a value.
@@ -177,7 +195,10 @@ impl Shield {
         if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
             let met = |echo: &Echo| self.met(echo);
             let change = |text: &str| finder.replace_forms(text, &met).into_owned();
-            as_json(result, |value| each_text(value, &change));
+            *result =
+                as_json(result, |value| each_text(value, &change)).unwrap_or_else(|withheld| {
+                    CallToolResult::error(vec![ContentBlock::text(withheld.to_string())])
+                });
         }
     }
 
@@ -192,28 +213,31 @@ impl Shield {
         if let Some(structured) = &mut result.structured_content {
             self.json(structured);
         }
-        self.whole(&mut result.meta);
+        self.meta(&mut result.meta);
     }
 
     fn block(&self, block: &mut ContentBlock) {
         match block {
             ContentBlock::Text(text) => {
                 self.content(&mut text.text);
-                self.whole(&mut text.meta);
+                self.meta(&mut text.meta);
             }
             ContentBlock::Image(image) => {
                 self.bytes(&mut image.data, &image.mime_type);
-                self.whole(&mut image.meta);
+                self.meta(&mut image.meta);
             }
             ContentBlock::Audio(audio) => {
                 self.bytes(&mut audio.data, &audio.mime_type);
-                self.whole(&mut audio.meta);
+                self.meta(&mut audio.meta);
             }
             ContentBlock::Resource(resource) => {
                 self.resource(&mut resource.resource);
-                self.whole(&mut resource.meta);
+                self.meta(&mut resource.meta);
             }
-            ContentBlock::ResourceLink(link) => self.whole(link),
+            ContentBlock::ResourceLink(link) => match self.whole(link) {
+                Ok(protected) => *link = protected,
+                Err(withheld) => *block = ContentBlock::text(withheld.to_string()),
+            },
             _ => *block = ContentBlock::text("(content of a kind that cannot be looked at)"),
         }
     }
@@ -240,12 +264,12 @@ impl Shield {
         match resource {
             ResourceContents::TextResourceContents { text, uri, meta, .. } => {
                 self.replace(uri);
-                self.whole(meta);
+                self.meta(meta);
                 self.content(text);
             }
             ResourceContents::BlobResourceContents { blob, uri, mime_type, meta } => {
                 self.replace(uri);
-                self.whole(meta);
+                self.meta(meta);
                 self.bytes(blob, mime_type.as_deref().unwrap_or_default());
             }
             _ => {}
@@ -343,13 +367,14 @@ impl Shield {
     }
 }
 
-/// Changes something as it is on the wire.
-fn as_json<T: Serialize + DeserializeOwned>(it: &mut T, change: impl FnOnce(&mut Value)) {
-    let Ok(mut value) = serde_json::to_value(&*it) else { return };
+/// Something with changes as it is on the wire.
+fn as_json<T: Serialize + DeserializeOwned>(
+    it: &T,
+    change: impl FnOnce(&mut Value),
+) -> Result<T, Withheld> {
+    let mut value = serde_json::to_value(it).map_err(|_| Withheld)?;
     change(&mut value);
-    if let Ok(changed) = serde_json::from_value(value) {
-        *it = changed;
-    }
+    serde_json::from_value(value).map_err(|_| Withheld)
 }
 
 /// Changes all texts of a value, its keys too.
@@ -479,5 +504,60 @@ pub(super) fn into_object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ElicitRequestParams;
+    use serde_json::json;
+
+    use super::*;
+    use crate::safety::SafetySettings;
+
+    fn shield() -> Shield {
+        let safety = Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap();
+        Shield::new(safety, "home")
+    }
+
+    fn question(property: &Value) -> ElicitRequestParams {
+        let question = json!({
+            "mode": "form",
+            "message": "Write to ada@example.com?",
+            "requestedSchema": { "type": "object", "properties": { "card": property } },
+        });
+        serde_json::from_value(question).unwrap()
+    }
+
+    #[test]
+    fn what_has_no_place_for_a_token_is_withheld() {
+        let shield = shield();
+        let number = json!({ "type": "integer", "default": 4_111_111_111_111_111_u64 });
+        shield.whole(&question(&number)).unwrap_err();
+        let small = json!({ "type": "integer", "default": 4 });
+        let told = serde_json::to_string(&shield.whole(&question(&small)).unwrap()).unwrap();
+        assert!(told.contains("Write to [EMAIL_") && !told.contains("ada@"), "{told}");
+    }
+
+    #[test]
+    fn an_answer_with_no_place_for_a_token_is_withheld() {
+        let shield = shield();
+        let echo = |value: &str| Echo {
+            token: "[NAME_abcdefghijkl]".to_owned(),
+            kind: "NAME".to_owned(),
+            value: value.to_owned(),
+            form: Form::Text,
+        };
+        shield.safety.echoes.add("home", echo("assistant"));
+        shield.safety.echoes.add("home", echo("Lovelace"));
+        let answer = json!({ "content": [{
+            "type": "text",
+            "text": "LOVELACE",
+            "annotations": { "audience": ["assistant"] },
+        }] });
+        let mut answer: CallToolResult = serde_json::from_value(answer).unwrap();
+        shield.answer(&mut answer);
+        let told = serde_json::to_string(&answer).unwrap();
+        assert!(told.contains("withheld") && !told.contains("LOVELACE"), "{told}");
     }
 }

@@ -108,10 +108,9 @@ impl Caller for Client {
             let refused = Err(unsupported(server, "input from the user (elicitation)"));
             return Box::pin(std::future::ready(refused));
         }
-        let mut question = question;
-        self.shield.whole(&mut question);
         let server = server.to_owned();
         Box::pin(async move {
+            let question = self.shield.whole(&question)?;
             let mut answer = self.ask(|answer| Event::Elicit(question, answer)).await?;
             // A default that was shown as a token goes back as what it is.
             if let Some(content) = &mut answer.content {
@@ -133,10 +132,12 @@ impl Caller for Client {
             let refused = Err(unsupported(server, "a completion by the model (sampling)"));
             return Box::pin(std::future::ready(refused));
         }
-        // A model reads it.
         let mut request = request;
-        self.shield.whole(&mut request.messages);
-        self.shield.whole(&mut request.system_prompt);
-        Box::pin(self.ask(|answer| Event::Sample(Box::new(request), answer)))
+        Box::pin(async move {
+            // A model reads it.
+            request.messages = self.shield.whole(&request.messages)?;
+            request.system_prompt = self.shield.whole(&request.system_prompt)?;
+            self.ask(|answer| Event::Sample(Box::new(request), answer)).await
+        })
     }
 }

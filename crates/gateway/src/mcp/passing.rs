@@ -83,10 +83,18 @@ pub(super) async fn item(
 }
 
 /// What servers list, as a client's model may read it.
-pub(super) async fn listed<T: Serialize + DeserializeOwned>(agent: &Agent, items: &mut [T]) {
+pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
+    agent: &Agent,
+    items: &[T],
+) -> Vec<T> {
     let shield = agent.shield();
-    items.iter_mut().for_each(|item| shield.whole(item));
+    let told = |item: &T| {
+        let told = shield.whole(item);
+        told.inspect_err(|error| tracing::warn!("something is left out of a list: {error}")).ok()
+    };
+    let items = items.iter().filter_map(told).collect();
     keep(agent).await;
+    items
 }
 
 async fn call(
@@ -130,21 +138,23 @@ async fn protected(
     shield: &Shield,
     passed: Result<ServerResult, ErrorData>,
 ) -> Result<ServerResult, ErrorData> {
-    let passed = passed.map(|mut result| {
+    let passed = passed.and_then(|mut result| {
         match &mut result {
             ServerResult::CallToolResult(result) => shield.answer(result),
             ServerResult::ReadResourceResult(result) => {
                 result.contents.iter_mut().for_each(|content| shield.resource(content));
             }
             ServerResult::CustomResult(result) => shield.json(&mut result.0),
-            ServerResult::GetPromptResult(prompt) => shield.whole(prompt),
-            ServerResult::InputRequiredResult(asks) => shield.whole(&mut asks.input_requests),
+            ServerResult::GetPromptResult(prompt) => *prompt = shield.whole(prompt)?,
+            ServerResult::InputRequiredResult(asks) => {
+                asks.input_requests = shield.whole(&asks.input_requests)?;
+            }
             ServerResult::CompleteResult(result) => {
                 result.completion.values.iter_mut().for_each(|value| shield.replace(value));
             }
             _ => {}
         }
-        result
+        Ok(result)
     });
     keep(agent).await;
     passed

@@ -146,13 +146,12 @@ impl Session {
     }
 
     /// What servers list, as a client's model may read it.
-    async fn listed<T: Serialize + DeserializeOwned>(
+    async fn listed<T: Clone + Serialize + DeserializeOwned>(
         &self,
-        mut items: Vec<T>,
+        items: Vec<T>,
         context: &RequestContext<RoleServer>,
     ) -> Vec<T> {
-        passing::listed(&self.gateway.agent(http::principal(context)), &mut items).await;
-        items
+        passing::listed(&self.gateway.agent(http::principal(context)), &items).await
     }
 
     /// Whose session this is, for the ledger. Requests of the newer protocol have no session, so
