@@ -244,8 +244,7 @@ impl Connection {
         loop {
             let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
             let page = self.service.peer().list_tools(Some(params)).await;
-            let page = page
-                .map_err(|error| UpstreamError::from_service(&self.server, "tools/list", error))?;
+            let page = page.map_err(|error| self.failed("tools/list", error))?;
             tools.extend(page.tools.iter().map(|tool| self.raw.of(tool)));
             if page.next_cursor.is_none() || page.next_cursor == cursor || tools.len() > MOST_TOOLS
             {
@@ -274,8 +273,7 @@ impl Connection {
         let call = self.service.service().begin(caller, deadline.clone());
         let peer = self.service.peer();
         let sent = peer.send_request_with_option(request, options).await;
-        let mut handle =
-            sent.map_err(|error| UpstreamError::from_service(&self.server, &method, error))?;
+        let mut handle = sent.map_err(|error| self.failed(&method, error))?;
         call.has_token(&handle.progress_token, self.call_timeout);
         let mut abandoned = CancelOnDrop { peer: peer.clone(), id: Some(handle.id.clone()) };
         let answer = tokio::select! {
@@ -295,9 +293,13 @@ impl Connection {
         }
     }
 
+    fn failed(&self, method: &str, error: ServiceError) -> UpstreamError {
+        UpstreamError::from_service(&self.server, method, error, &self.diary)
+    }
+
     /// A lost connection is explained by what the server wrote last.
     async fn explain(&self, method: &str, error: ServiceError) -> UpstreamError {
-        match UpstreamError::from_service(&self.server, method, error) {
+        match self.failed(method, error) {
             UpstreamError::Lost { server, reason } => {
                 if let Some(stderr) = &self.stderr {
                     stderr.ended().await;
@@ -342,8 +344,7 @@ impl Connection {
         changes: &broadcast::Sender<ServerChange>,
     ) -> Result<(), UpstreamError> {
         let peer = self.service.peer();
-        let failed =
-            |error| UpstreamError::from_service(&self.server, "resources/subscribe", error);
+        let failed = |error| self.failed("resources/subscribe", error);
         if self.era() == Era::Initialize {
             return peer.subscribe(SubscribeRequestParams::new(uri)).await.map_err(failed);
         }

@@ -9,6 +9,8 @@ use rmcp::{
 };
 use thiserror::Error;
 
+use super::diary::Diary;
+
 /// A failure of one upstream server. Says which, why, and what to do.
 #[derive(Clone, Debug, Error)]
 pub enum UpstreamError {
@@ -41,8 +43,14 @@ pub enum UpstreamError {
 }
 
 impl UpstreamError {
-    /// From an error of the protocol layer, when the connection still stands.
-    pub(super) fn from_service(server: &str, method: &str, error: ServiceError) -> Self {
+    /// From an error of the protocol layer, when the connection still stands. The diary hides
+    /// secrets: an error of HTTP says the whole address.
+    pub(super) fn from_service(
+        server: &str,
+        method: &str,
+        error: ServiceError,
+        diary: &Diary,
+    ) -> Self {
         let server = server.to_owned();
         match error {
             ServiceError::McpError(error) => Self::Refused { server, error: Box::new(error) },
@@ -52,12 +60,12 @@ impl UpstreamError {
             }
             ServiceError::TransportSend(error) => match needed_scope(&error) {
                 Some(scope) => Self::ScopeNeeded { server, scope },
-                None => Self::NotSent { server, reason: chain(error.error.as_ref()) },
+                None => Self::NotSent { server, reason: diary.clean(&chain(error.error.as_ref())) },
             },
             ServiceError::UnexpectedResponse => {
                 Self::Unexpected { server, method: method.to_owned() }
             }
-            other => Self::Lost { server, reason: other.to_string() },
+            other => Self::Lost { server, reason: diary.clean(&other.to_string()) },
         }
     }
 }
@@ -128,4 +136,28 @@ fn causes<'a>(
     error: &'a (dyn std::error::Error + 'static),
 ) -> impl Iterator<Item = &'a (dyn std::error::Error + 'static)> {
     std::iter::successors(Some(error), |error| error.source().or_else(|| of_request(*error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::TypeId;
+
+    use rmcp::transport::DynamicTransportError;
+
+    use super::*;
+    use crate::upstream::{http, redact::Redactor};
+
+    #[tokio::test]
+    async fn the_secrets_of_an_address_are_not_told() {
+        // Refused before it is sent, and told with its address as all errors of requests are.
+        let address = "ftp://localhost/mcp?key=s3cret-key";
+        let error = http::client().unwrap().get(address).send().await.unwrap_err();
+        assert!(error.to_string().contains("s3cret-key"), "{error}");
+        let error = Box::new(StreamableHttpError::Client(error));
+        let error = DynamicTransportError::from_parts("http", TypeId::of::<()>(), error);
+        let error = ServiceError::TransportSend(error);
+        let diary = Diary::new(Redactor::new(["key=s3cret-key".to_owned()]));
+        let told = UpstreamError::from_service("far", "tools/call", error, &diary).to_string();
+        assert!(told.contains("localhost/mcp?***") && !told.contains("s3cret-key"), "{told}");
+    }
 }
