@@ -68,15 +68,51 @@ struct InFlight {
 #[derive(Clone, Debug)]
 pub(super) struct Deadline(Arc<Mutex<DeadlineState>>);
 
+/// While a person is asked, the clock stands still.
 #[derive(Debug)]
 struct DeadlineState {
     at: Instant,
     questions: u32,
+    /// Since when it stands still, and `at` was not moved for it.
+    still: Instant,
+}
+
+impl DeadlineState {
+    fn new(now: Instant, after: Duration) -> Self {
+        Self { at: now + after, questions: 0, still: now }
+    }
+
+    fn restart(&mut self, now: Instant, after: Duration) {
+        self.at = now + after;
+        self.still = now;
+    }
+
+    fn asked(&mut self, now: Instant) {
+        if self.questions == 0 {
+            self.still = now;
+        }
+        self.questions += 1;
+    }
+
+    fn answered(&mut self, now: Instant) {
+        self.questions -= 1;
+        if self.questions == 0 {
+            self.at += now - self.still;
+        }
+    }
+
+    /// When to look again. None: the time is over.
+    fn next_look(&mut self, now: Instant, after: Duration) -> Option<Instant> {
+        if self.at <= now && self.questions > 0 {
+            self.restart(now, after);
+        }
+        (self.at > now).then_some(self.at)
+    }
 }
 
 impl Deadline {
     pub(super) fn new(after: Duration) -> Self {
-        Self(Arc::new(Mutex::new(DeadlineState { at: Instant::now() + after, questions: 0 })))
+        Self(Arc::new(Mutex::new(DeadlineState::new(Instant::now(), after))))
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, DeadlineState> {
@@ -84,23 +120,13 @@ impl Deadline {
     }
 
     fn restart(&self, after: Duration) {
-        self.state().at = Instant::now() + after;
+        self.state().restart(Instant::now(), after);
     }
 
     /// Waits until the time is over.
     pub(super) async fn passed(&self, after: Duration) {
-        loop {
-            let at = {
-                let mut state = self.state();
-                // While a person is asked, the clock stands still.
-                if state.questions > 0 {
-                    state.at = Instant::now() + after;
-                }
-                state.at
-            };
-            if at <= Instant::now() {
-                return;
-            }
+        let next_look = || self.state().next_look(Instant::now(), after);
+        while let Some(at) = next_look() {
             tokio::time::sleep_until(at).await;
         }
     }
@@ -215,14 +241,14 @@ struct Question(Deadline);
 
 impl Question {
     fn new(deadline: Deadline) -> Self {
-        deadline.state().questions += 1;
+        deadline.state().asked(Instant::now());
         Self(deadline)
     }
 }
 
 impl Drop for Question {
     fn drop(&mut self) {
-        self.0.state().questions -= 1;
+        self.0.state().answered(Instant::now());
     }
 }
 
@@ -295,5 +321,39 @@ impl ClientHandler for Handler {
         _context: NotificationContext<RoleClient>,
     ) {
         self.changed(Change::Resource(params.uri));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AFTER: Duration = Duration::from_secs(10);
+
+    fn times() -> (DeadlineState, impl Fn(u64) -> Instant) {
+        let start = Instant::now();
+        (DeadlineState::new(start, AFTER), move |seconds| start + Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn a_call_gets_back_the_time_that_a_person_took() {
+        let (mut deadline, at) = times();
+        deadline.asked(at(1));
+        deadline.asked(at(2));
+        deadline.answered(at(3));
+        deadline.answered(at(8));
+        assert_eq!(deadline.next_look(at(10), AFTER), Some(at(17)));
+        assert_eq!(deadline.next_look(at(17), AFTER), None);
+    }
+
+    #[test]
+    fn no_call_is_too_late_while_a_person_is_asked() {
+        let (mut deadline, at) = times();
+        deadline.asked(at(1));
+        assert_eq!(deadline.next_look(at(10), AFTER), Some(at(20)));
+        // What was given already is not given twice.
+        deadline.answered(at(12));
+        assert_eq!(deadline.next_look(at(20), AFTER), Some(at(22)));
+        assert_eq!(deadline.next_look(at(22), AFTER), None);
     }
 }
