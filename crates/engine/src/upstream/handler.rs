@@ -82,8 +82,9 @@ impl DeadlineState {
         Self { at: now + after, questions: 0, still: now }
     }
 
+    /// A sign of life never takes time away.
     fn restart(&mut self, now: Instant, after: Duration) {
-        self.at = now + after;
+        self.at = self.at.max(now + after);
         self.still = now;
     }
 
@@ -344,6 +345,15 @@ mod tests {
         deadline.answered(at(8));
         assert_eq!(deadline.next_look(at(10), AFTER), Some(at(17)));
         assert_eq!(deadline.next_look(at(17), AFTER), None);
+    }
+
+    #[test]
+    fn progress_gives_time_and_takes_none() {
+        let (mut deadline, at) = times();
+        deadline.restart(at(1), Duration::from_secs(5));
+        assert_eq!(deadline.next_look(at(7), AFTER), Some(at(10)));
+        deadline.restart(at(8), Duration::from_secs(5));
+        assert_eq!(deadline.next_look(at(10), AFTER), Some(at(13)));
     }
 
     #[test]
