@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{
+    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
+};
 use narrows_analysis::{Input, Kind};
 use serde_json::{Value, json};
 
@@ -130,6 +132,26 @@ async fn a_sum_that_does_not_fit_is_no_other_number() {
     let too_large = vec![i64::MAX, i64::MAX];
     let answer = run_with(2, Kind::Aggregate, numbers(too_large), &parameters).await;
     assert!(answer.is_err(), "{:?}", table(&answer.expect("an answer")));
+}
+
+#[tokio::test]
+async fn a_sum_of_decimals_that_does_not_fit_is_no_other_number() {
+    let large = 9 * 10_i128.pow(37);
+    for (kind, parameters) in [
+        (Kind::Aggregate, json!({"aggregations": {"d": "sum"}})),
+        (Kind::Sql, json!({"query": "select sum(d) as s from data"})),
+        (Kind::Sql, json!({"query": "select sum(d) as s from data group by d > 0 or d <= 0"})),
+    ] {
+        let sum = async |values: Vec<i128>| {
+            let decimals = Decimal128Array::from(values).with_precision_and_scale(38, 0);
+            let decimals: ArrayRef = Arc::new(decimals.expect("decimals"));
+            run_with(2, kind, of_columns(vec![("d", decimals)], 1), &parameters).await
+        };
+        let fits = sum(vec![large, large, -large, -large, 5]).await.expect("an answer");
+        assert_eq!(table(&fits).1, [[json!(5.0)]]);
+        let refused = sum(vec![large, large]).await.expect_err("no room").to_string();
+        assert!(refused.contains("sum: the result is too large for a decimal number"), "{refused}");
+    }
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! `sum` of whole numbers that says so when the result has no room, instead of a wrong number.
+//! `sum` of whole numbers and decimals that says so when the result has no room, instead of a wrong
+//! number.
 
 use std::sync::Arc;
 
@@ -6,7 +7,7 @@ use datafusion::{
     arrow::{
         array::{ArrayRef, BooleanArray},
         compute::{CastOptions, cast, cast_with_options},
-        datatypes::{DECIMAL128_MAX_PRECISION, DataType, FieldRef},
+        datatypes::{DECIMAL128_MAX_PRECISION, DECIMAL256_MAX_PRECISION, DataType, FieldRef},
     },
     common::{ScalarValue, exec_datafusion_err},
     error::Result,
@@ -19,9 +20,6 @@ use datafusion::{
     },
 };
 
-/// Wide enough for the sum of any number of whole numbers.
-const WIDE: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
-
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
     inner: Arc<AggregateUDF>,
@@ -31,29 +29,51 @@ impl Sum {
     pub(super) fn new() -> Self {
         Self { inner: sum_udaf() }
     }
+}
 
-    /// Other numbers are summed as ever.
-    fn is_whole(kind: &DataType) -> bool {
-        matches!(kind, DataType::Int64 | DataType::UInt64)
+/// The type in which values are added up, and that of the sum.
+#[derive(Debug)]
+struct Room {
+    /// Wide enough for the sum of any number of values.
+    wide: DataType,
+    kind: DataType,
+}
+
+impl Room {
+    /// Other numbers are summed as ever: floats, and decimals with digits to spare.
+    fn of(kind: &DataType) -> Option<Self> {
+        let wide = match kind {
+            DataType::Int64 | DataType::UInt64 => DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0),
+            DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) => {
+                DataType::Decimal128(DECIMAL128_MAX_PRECISION, *scale)
+            }
+            DataType::Decimal128(DECIMAL128_MAX_PRECISION, scale) => {
+                DataType::Decimal256(DECIMAL256_MAX_PRECISION, *scale)
+            }
+            _ => return None,
+        };
+        Some(Self { wide, kind: kind.clone() })
     }
-}
 
-fn widened(field: &FieldRef) -> FieldRef {
-    Arc::new(field.as_ref().clone().with_data_type(WIDE))
-}
+    fn widened(&self, field: &FieldRef) -> FieldRef {
+        Arc::new(field.as_ref().clone().with_data_type(self.wide.clone()))
+    }
 
-fn wide_args(args: AccumulatorArgs) -> AccumulatorArgs {
-    AccumulatorArgs { return_field: widened(&args.return_field), ..args }
-}
+    fn args<'a>(&self, args: AccumulatorArgs<'a>) -> AccumulatorArgs<'a> {
+        AccumulatorArgs { return_field: self.widened(&args.return_field), ..args }
+    }
 
-fn wide(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-    values.iter().map(|values| Ok(cast(values, &WIDE)?)).collect()
-}
+    fn widen(&self, values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+        values.iter().map(|values| Ok(cast(values, &self.wide)?)).collect()
+    }
 
-fn narrow(sums: &ArrayRef, kind: &DataType) -> Result<ArrayRef> {
-    let checked = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(sums, kind, &checked)
-        .map_err(|_| exec_datafusion_err!("sum: the result is too large for a whole number"))
+    fn narrow(&self, sums: &ArrayRef) -> Result<ArrayRef> {
+        let checked = CastOptions { safe: false, ..CastOptions::default() };
+        cast_with_options(sums, &self.kind, &checked).map_err(|_| {
+            let what = if self.kind.is_integer() { "whole number" } else { "decimal number" };
+            exec_datafusion_err!("sum: the result is too large for a {what}")
+        })
+    }
 }
 
 impl AggregateUDFImpl for Sum {
@@ -70,28 +90,26 @@ impl AggregateUDFImpl for Sum {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let kind = args.return_type().clone();
-        if !Self::is_whole(&kind) {
+        let Some(room) = Room::of(args.return_type()) else {
             return self.inner.accumulator(args);
-        }
-        Ok(Box::new(One { inner: self.inner.accumulator(wide_args(args))?, kind }))
+        };
+        Ok(Box::new(One { inner: self.inner.accumulator(room.args(args))?, room }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let kind = args.return_type().clone();
-        if !Self::is_whole(&kind) {
+        let Some(room) = Room::of(args.return_type()) else {
             return self.inner.create_sliding_accumulator(args);
-        }
-        Ok(Box::new(One { inner: self.inner.create_sliding_accumulator(wide_args(args))?, kind }))
+        };
+        Ok(Box::new(One { inner: self.inner.create_sliding_accumulator(room.args(args))?, room }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
-        match Self::is_whole(args.return_field.data_type()) {
-            true => {
-                let return_field = widened(&args.return_field);
+        match Room::of(args.return_field.data_type()) {
+            Some(room) => {
+                let return_field = room.widened(&args.return_field);
                 self.inner.state_fields(StateFieldsArgs { return_field, ..args })
             }
-            false => self.inner.state_fields(args),
+            None => self.inner.state_fields(args),
         }
     }
 
@@ -103,11 +121,10 @@ impl AggregateUDFImpl for Sum {
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        let kind = args.return_type().clone();
-        if !Self::is_whole(&kind) {
+        let Some(room) = Room::of(args.return_type()) else {
             return self.inner.create_groups_accumulator(args);
-        }
-        Ok(Box::new(Groups { inner: self.inner.create_groups_accumulator(wide_args(args))?, kind }))
+        };
+        Ok(Box::new(Groups { inner: self.inner.create_groups_accumulator(room.args(args))?, room }))
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
@@ -122,16 +139,16 @@ impl AggregateUDFImpl for Sum {
 #[derive(Debug)]
 struct One {
     inner: Box<dyn Accumulator>,
-    kind: DataType,
+    room: Room,
 }
 
 impl Accumulator for One {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.inner.update_batch(&wide(values)?)
+        self.inner.update_batch(&self.room.widen(values)?)
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        self.inner.retract_batch(&wide(values)?)
+        self.inner.retract_batch(&self.room.widen(values)?)
     }
 
     fn supports_retract_batch(&self) -> bool {
@@ -148,7 +165,7 @@ impl Accumulator for One {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let sum = self.inner.evaluate()?.to_array()?;
-        ScalarValue::try_from_array(&narrow(&sum, &self.kind)?, 0)
+        ScalarValue::try_from_array(&self.room.narrow(&sum)?, 0)
     }
 
     fn size(&self) -> usize {
@@ -158,7 +175,7 @@ impl Accumulator for One {
 
 struct Groups {
     inner: Box<dyn GroupsAccumulator>,
-    kind: DataType,
+    room: Room,
 }
 
 impl GroupsAccumulator for Groups {
@@ -169,11 +186,11 @@ impl GroupsAccumulator for Groups {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> Result<()> {
-        self.inner.update_batch(&wide(values)?, groups, filter, count)
+        self.inner.update_batch(&self.room.widen(values)?, groups, filter, count)
     }
 
     fn evaluate(&mut self, emit: EmitTo) -> Result<ArrayRef> {
-        narrow(&self.inner.evaluate(emit)?, &self.kind)
+        self.room.narrow(&self.inner.evaluate(emit)?)
     }
 
     fn state(&mut self, emit: EmitTo) -> Result<Vec<ArrayRef>> {
@@ -189,7 +206,7 @@ impl GroupsAccumulator for Groups {
         values: &[ArrayRef],
         filter: Option<&BooleanArray>,
     ) -> Result<Vec<ArrayRef>> {
-        self.inner.convert_to_state(&wide(values)?, filter)
+        self.inner.convert_to_state(&self.room.widen(values)?, filter)
     }
 
     fn size(&self) -> usize {
