@@ -9,9 +9,13 @@ mod parse;
 use std::sync::Arc;
 
 use datafusion::{
-    common::DFSchema,
+    arrow::datatypes::DataType,
+    common::{
+        DFSchema,
+        tree_node::{Transformed, TreeNode},
+    },
     error::DataFusionError,
-    logical_expr::Expr,
+    logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast},
     prelude::{DataFrame, SessionContext},
     sql::{
         parser::Statement as Parsed,
@@ -48,7 +52,26 @@ pub(crate) fn expression(
     allowance(context).expect(check.calls());
     let written = ExprWithAlias { expr: written, alias: None };
     let planned = state.create_logical_expr_from_sql_expr(written, schema);
+    let planned = planned.and_then(|planned| with_fractions(planned, schema));
     planned.map_err(|error| explain(&error, |reason| refused(hinted(text, reason))))
+}
+
+/// Divides whole numbers as other numbers are divided. In SQL 3 / 4 is 0, but who writes
+/// `won / games` means a share, whether or not there is a point in one of the values.
+fn with_fractions(
+    expression: Expr,
+    schema: &DFSchema,
+) -> std::result::Result<Expr, DataFusionError> {
+    let divided = expression.transform_up(|part| {
+        let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Divide, right }) = part else {
+            return Ok(Transformed::no(part));
+        };
+        let is_whole = left.get_type(schema)?.is_integer() && right.get_type(schema)?.is_integer();
+        let left = if is_whole { Box::new(cast(*left, DataType::Float64)) } else { left };
+        let divided = BinaryExpr { left, op: Operator::Divide, right };
+        Ok(Transformed::new_transformed(Expr::BinaryExpr(divided), is_whole))
+    })?;
+    Ok(divided.data)
 }
 
 /// Plans a query.

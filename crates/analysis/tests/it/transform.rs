@@ -56,6 +56,20 @@ async fn all_of_it_in_its_order() {
 }
 
 #[tokio::test]
+async fn whole_numbers_are_divided_as_all_numbers() {
+    let computed = json!({"computed": {"rate": "w / g", "part": "(w + 1) / g / 2"}});
+    let found = transformed(json!([{"w": 3, "g": 4}]), computed.clone()).await;
+    assert_eq!(found, json!([{"w": 3, "g": 4, "rate": 0.75, "part": 0.5}]));
+    // The rows beside it do not depend on a row without games.
+    let found = transformed(json!([{"w": 3, "g": 4}, {"w": 1, "g": 0}]), computed).await;
+    assert_eq!(found[0]["rate"], json!(0.75));
+    let data = json!([{"w": 3, "g": 4}, {"w": 1, "g": 4}]);
+    let rules = json!({"validations": [{"expression": "w / g > 0.5"}]});
+    let answer = run(Kind::Validate, data, rules).await.expect("an answer");
+    assert_eq!(answer.facts["violation_count"], json!(1));
+}
+
+#[tokio::test]
 async fn names_are_only_names() {
     let data = json!([{"a.b": 1, "say \"hi\"": 2, "A": 3, "__row": 4, "-x": 2, "select": 6}]);
     let parameters = json!({
