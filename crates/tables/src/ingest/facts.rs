@@ -174,7 +174,7 @@ fn number_in(text: &[u8]) -> Option<Number> {
 }
 
 /// "2 booleans, 1 number and 3 texts"
-fn list<const N: usize>(kinds: [(usize, &str); N]) -> String {
+pub(super) fn list<const N: usize>(kinds: [(usize, &str); N]) -> String {
     let present: Vec<String> =
         kinds.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| count(n, name)).collect();
     match present.split_last() {

@@ -1,7 +1,7 @@
 //! The type of a column of text.
 
 use crate::ingest::{
-    facts::{Type, count},
+    facts::{Type, count, list},
     number::{self, Number, is_exact},
 };
 
@@ -15,17 +15,16 @@ pub(super) struct Guess {
     missing: usize,
     /// There are whole numbers that a float cannot hold.
     inexact: bool,
-    /// There are whole numbers of more than 64 bits.
-    huge: bool,
-    /// There are texts that are nothing else.
-    other: bool,
+    /// Whole numbers of more than 64 bits.
+    huge: usize,
+    /// Texts that are nothing else.
+    texts: usize,
 }
 
 impl Guess {
     #[inline]
     pub(super) fn see(&mut self, cell: &str) {
-        // One text that is nothing else makes all of them texts.
-        if self.other || cell.is_empty() {
+        if cell.is_empty() {
             return;
         }
         match number::parse(cell) {
@@ -34,7 +33,7 @@ impl Guess {
                 self.inexact |= !is_exact(value);
             }
             Some(Number::Float(_)) => self.floats += 1,
-            Some(Number::Huge) => self.huge = true,
+            Some(Number::Huge) => self.huge += 1,
             None => self.see_text(cell),
         }
     }
@@ -46,7 +45,7 @@ impl Guess {
         } else if number::is_missing(cell) {
             self.missing += 1;
         } else {
-            self.other = true;
+            self.texts += 1;
         }
     }
 
@@ -56,19 +55,25 @@ impl Guess {
         self.bools += other.bools;
         self.missing += other.missing;
         self.inexact |= other.inexact;
-        self.huge |= other.huge;
-        self.other |= other.other;
+        self.huge += other.huge;
+        self.texts += other.texts;
     }
 
     /// The type that the column gets, and what was done to its values for it.
     pub(super) fn decide(&self) -> (Type, Option<String>) {
-        let numbers = self.ints + self.floats > 0 || self.huge;
-        if self.other || numbers == (self.bools > 0) {
+        let (bools, numbers) = (self.bools, self.ints + self.floats + self.huge);
+        if bools + numbers == 0 {
             return (Type::Text, None);
+        }
+        // One text that is nothing else makes all of them texts.
+        if self.texts > 0 || (bools > 0 && numbers > 0) {
+            let texts = self.texts + self.missing;
+            let kinds = list([(bools, "boolean"), (numbers, "number"), (texts, "text")]);
+            return (Type::Text, Some(format!("{kinds}: all kept as text")));
         }
         let missing = || format!("{} read as missing", count(self.missing, "text"));
         let missing = (self.missing > 0).then(missing);
-        if self.huge || (self.floats > 0 && self.inexact) {
+        if self.huge > 0 || (self.floats > 0 && self.inexact) {
             let note = "numbers with too many digits: kept as text, to be exact";
             (Type::Text, Some(note.to_owned()))
         } else if self.floats > 0 {
@@ -96,13 +101,27 @@ mod tests {
         assert_eq!(guess(&["1", "-2", ""]), (Type::Int, None));
         assert_eq!(guess(&["1", "2.5", " 3 "]), (Type::Float, None));
         assert_eq!(guess(&["true", "FALSE", ""]), (Type::Bool, None));
-        assert_eq!(guess(&["true", "1"]), (Type::Text, None));
-        assert_eq!(guess(&["1", "x", "2"]), (Type::Text, None));
-        assert_eq!(guess(&["007", "8"]), (Type::Text, None));
+        assert_eq!(guess(&["007", "x"]), (Type::Text, None));
         assert_eq!(guess(&["2024-01-01"]), (Type::Text, None));
         assert_eq!(guess(&["", " "]), (Type::Text, None));
         assert_eq!(guess(&["N/A", "-"]), (Type::Text, None));
         assert_eq!(guess(&["1", "N/A", "-"]), (Type::Int, Some("2 texts read as missing".into())));
+    }
+
+    #[test]
+    fn mixed_columns_are_text_and_noted() {
+        for (cells, note) in [
+            (&["9", "10", "100", "unknown"][..], "3 numbers and 1 text"),
+            (&["unknown", "9", "N/A", "", "2.5"], "2 numbers and 2 texts"),
+            (&["18446744073709551616", "x"], "1 number and 1 text"),
+            (&["007", "8"], "1 number and 1 text"),
+            (&["true", "1"], "1 boolean and 1 number"),
+            (&["true", "maybe", "false"], "2 booleans and 1 text"),
+            (&["x", "1", "true"], "1 boolean, 1 number and 1 text"),
+        ] {
+            let note = format!("{note}: all kept as text");
+            assert_eq!(guess(cells), (Type::Text, Some(note)), "{cells:?}");
+        }
     }
 
     #[test]

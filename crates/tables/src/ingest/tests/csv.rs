@@ -30,7 +30,13 @@ async fn types_are_found() {
                    "big": null}),
         ]
     );
-    assert_eq!(table.notes, ["big: numbers with too many digits: kept as text, to be exact"]);
+    assert_eq!(
+        table.notes,
+        [
+            "zip: 1 number and 1 text: all kept as text",
+            "big: numbers with too many digits: kept as text, to be exact",
+        ]
+    );
 }
 
 #[tokio::test]
@@ -90,6 +96,14 @@ async fn markers_among_numbers_are_missing() {
     assert_eq!(table.rows[1], json!({"a": null, "b": "x"}));
     assert_eq!(table.rows[0]["b"], "N/A");
     assert_eq!(table.notes, ["a: 1 text read as missing"]);
+}
+
+/// As in JSON: who reads that the largest of them is "unknown" can know why.
+#[tokio::test]
+async fn text_among_numbers_is_noted() {
+    let table = csv("price\n9\n10\n100\nunknown\n").await;
+    assert_eq!(table.columns, "price: Utf8");
+    assert_eq!(table.notes, ["price: 3 numbers and 1 text: all kept as text"]);
 }
 
 #[tokio::test]
