@@ -72,6 +72,11 @@ def filter_case(rng: random.Random, table: pd.DataFrame) -> Case:
     return Case("filter", parameters, shown(found), facts)
 
 
+def compared(values: pd.Series) -> pd.Series:
+    """Text that is all numbers is in their order."""
+    return pd.to_numeric(values) if values.name == "code" else values
+
+
 def figure(values: pd.Series, function: str):
     """One figure of a group, by the methods that pandas has for a series."""
     present = values.dropna()
@@ -87,9 +92,9 @@ def figure(values: pd.Series, function: str):
         case "median":
             return present.median() if len(present) else None
         case "min":
-            return present.min() if len(present) else None
+            return compared(present).min() if len(present) else None
         case "max":
-            return present.max() if len(present) else None
+            return compared(present).max() if len(present) else None
         case "std":
             return present.std() if len(present) > 1 else None
         case "var":

@@ -40,13 +40,14 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         given.value(&["conditions"]).ok_or_else(|| given.missing(&["conditions"]))?;
     let frame = work.main().await?;
     let holds = predicate(work, &frame, &path, conditions, Logic::of(&given)?).await?;
-    let keys = sorting::sort_keys(work, &frame, &given)?;
+    let frame = frame.filter(holds)?;
+    let keys = sorting::sort_keys(work, &frame, &given).await?;
     let page = sorting::page(&given)?;
     let selected = given.names(&["select", "fields", "output_fields"])?;
     columns::check(work, &frame, selected.as_deref().unwrap_or_default())?;
 
     let counter = Counter::default();
-    let mut rows = chosen(work, frame.filter(holds)?, &counter, keys.is_some(), page).await?;
+    let mut rows = chosen(work, frame, &counter, keys.is_some(), page).await?;
     if let Some(keys) = keys {
         rows = rows.sort(keys)?;
     }

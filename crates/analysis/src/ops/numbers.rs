@@ -2,10 +2,10 @@
 
 use datafusion::{
     arrow::datatypes::DataType,
-    functions::{core::expr_fn::nullif, string::expr_fn::btrim},
+    functions::expr_fn::{btrim, left, ltrim, nullif},
     functions_aggregate::expr_fn::count,
     logical_expr::{Expr, cast, lit, try_cast},
-    prelude::DataFrame,
+    prelude::{DataFrame, ident},
 };
 
 use super::columns;
@@ -44,6 +44,31 @@ pub(crate) async fn numeric(
     }
 }
 
+/// What a column is put in order by: its values, or numbers if it is text and all of it is numbers,
+/// of which a note is made. What begins with needless zeros or a plus is a code and stays text.
+pub(crate) async fn ordered(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
+    let plain = columns::value(frame, name);
+    if !plain_type(&columns::data_type(frame, name)).is_string() {
+        return Ok(plain);
+    }
+    let (number, whole) = (read_number(ident(name)), read_whole(ident(name)));
+    let start = left(ltrim(vec![trimmed(ident(name)), lit("-")]), lit(2_i64));
+    let is_code = start.clone().between(lit("00"), lit("09"));
+    let is_code = is_code.or(start.between(lit("+0"), lit("+9")));
+    let is_other = plain.clone().is_not_null().and(number.clone().is_null().or(is_code));
+    // Of most columns of text the first row is one.
+    let other = frame.clone().filter(is_other)?.select(vec![plain.clone()])?.limit(0, Some(1))?;
+    if work.collect(other).await?.iter().any(|batch| batch.num_rows() > 0) {
+        return Ok(plain);
+    }
+    let (given, read) = counts(work, frame, &plain, &whole).await?;
+    if given == 0 {
+        return Ok(plain);
+    }
+    note_text(work, name, given, 0);
+    Ok(if read == given { whole } else { number })
+}
+
 /// What a dictionary holds; any other type as it is.
 pub(crate) fn plain_type(data_type: &DataType) -> &DataType {
     match data_type {
@@ -71,8 +96,16 @@ pub(crate) fn without_nan(value: Expr, data_type: &DataType) -> Expr {
 
 /// Text as a number; null where it is none.
 pub(crate) fn read_number(text: Expr) -> Expr {
-    let text = btrim(vec![cast(text, DataType::Utf8)]);
-    without_nan(try_cast(text, DataType::Float64), &DataType::Float64)
+    without_nan(try_cast(trimmed(text), DataType::Float64), &DataType::Float64)
+}
+
+/// Text as a whole number, with all its digits; null where it is none.
+pub(crate) fn read_whole(text: Expr) -> Expr {
+    try_cast(trimmed(text), DataType::Int64)
+}
+
+fn trimmed(text: Expr) -> Expr {
+    btrim(vec![cast(text, DataType::Utf8)])
 }
 
 pub(crate) fn note_text(work: &Work, name: &str, given: usize, unread: usize) {

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{
     columns,
+    numbers::ordered,
     reading::{self, Given, Named},
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
 
 /// What rows are sorted by, if anything is given: a name, `-name` for the largest first, an
 /// object, or a list of those.
-pub(crate) fn sort_keys(
+pub(crate) async fn sort_keys(
     work: &Work,
     frame: &DataFrame,
     given: &Given<'_>,
@@ -23,9 +24,11 @@ pub(crate) fn sort_keys(
         return Ok(None);
     };
     let descending = is_descending(given)?.unwrap_or(false);
-    let keys = reading::one_or_more(&path, value);
-    let keys = keys.iter().map(|(path, key)| sort_key(work, frame, path, key, descending));
-    keys.collect::<Result<_>>().map(Some)
+    let mut keys = Vec::new();
+    for (path, key) in reading::one_or_more(&path, value) {
+        keys.push(sort_key(work, frame, &path, key, descending).await?);
+    }
+    Ok(Some(keys))
 }
 
 fn is_descending(given: &Given<'_>) -> Result<Option<bool>> {
@@ -33,7 +36,8 @@ fn is_descending(given: &Given<'_>) -> Result<Option<bool>> {
     Ok(descending.or(given.flag(&["ascending"])?.map(|ascending| !ascending)))
 }
 
-fn sort_key(
+/// Missing values come last in both directions unless it is said otherwise, as in pandas.
+async fn sort_key(
     work: &Work,
     frame: &DataFrame,
     path: &str,
@@ -47,7 +51,7 @@ fn sort_key(
             _ => (text.as_str(), false),
         };
         work.column(frame, path, name)?;
-        return Ok(sorted_by(frame, name, is_minus != descending, false));
+        return Ok(ordered(work, frame, name).await?.sort(is_minus == descending, false));
     }
     let known = ["field", "column", "by", "descending", "ascending", "order", "direction", "nulls"];
     let given = Given::object(path, key, &known)?;
@@ -59,23 +63,13 @@ fn sort_key(
         None => is_descending(&given)?,
     };
     let nulls_first = given.choice(&["nulls"], &[("first", true), ("last", false)])?;
-    let nulls_first = nulls_first.unwrap_or(false);
-    Ok(sorted_by(frame, &field.name, own.unwrap_or(descending), nulls_first))
-}
-
-/// Missing values come last in both directions unless it is said otherwise, as in pandas.
-pub(crate) fn sorted_by(
-    frame: &DataFrame,
-    name: &str,
-    descending: bool,
-    nulls_first: bool,
-) -> SortExpr {
-    columns::value(frame, name).sort(!descending, nulls_first)
+    let value = ordered(work, frame, &field.name).await?;
+    Ok(value.sort(!own.unwrap_or(descending), nulls_first.unwrap_or(false)))
 }
 
 /// In the order of keys, those that are missing last.
 pub(crate) fn by_keys(frame: &DataFrame, keys: &[Named]) -> Vec<SortExpr> {
-    keys.iter().map(|key| sorted_by(frame, &key.name, false, false)).collect()
+    keys.iter().map(|key| columns::value(frame, &key.name).sort(true, false)).collect()
 }
 
 /// How many rows are left out at the beginning and how many are wanted, if it is said.

@@ -192,6 +192,55 @@ async fn the_top_of_each_group() {
 }
 
 #[tokio::test]
+async fn text_that_is_all_numbers_is_in_their_order() {
+    let prices = |values: &[&str]| -> Value {
+        values.iter().enumerate().map(|(n, p)| json!({"n": n, "p": p})).collect()
+    };
+    let figures = json!({"aggregations": {"p": ["sum", "min", "max"]}});
+    let asked = async |values: &[&str]| {
+        let answer = run(Kind::Aggregate, prices(values), figures.clone()).await.expect("figures");
+        (table(&answer).1.remove(0), answer.notes)
+    };
+    let note = "column \"p\" holds text and was read as numbers";
+    let numbers = (vec![json!(119.0), json!(9), json!(100)], vec![note.to_owned()]);
+    assert_eq!(asked(&["9", "10", " 100"]).await, numbers);
+    let fractions = (vec![json!(19.5), json!(9.5), json!(10.0)], vec![note.to_owned()]);
+    assert_eq!(asked(&["9.5", "10"]).await, fractions);
+    // Every digit counts.
+    let (ids, _) = asked(&["9007199254740993", "9007199254740992"]).await;
+    assert_eq!(ids[1..], [json!(9007199254740992_i64), json!(9007199254740993_i64)]);
+    let (codes, notes) = asked(&["00501", "10001"]).await;
+    assert_eq!(codes[1..], ["00501", "10001"]);
+    let said = "min and max of column \"p\" are those of its text";
+    assert_eq!(notes, [note, said]);
+    let (mixed, notes) = asked(&["9", "10", "none of it"]).await;
+    assert_eq!(mixed, [json!(19.0), json!("10"), json!("none of it")]);
+    let unread = format!("{note}; 1 of 3 values could not be read and count as missing");
+    assert_eq!(notes, [unread.as_str(), said]);
+
+    let top = json!({"aggregations": {"p": {"function": "top", "n": 1}}});
+    let found = rows(Kind::Aggregate, prices(&["9", "10"]), top).await;
+    assert_eq!(found, json!([{"n": 1, "p": "10"}]));
+    let sorted = async |kind: Kind, parameters: Value, values: &[&str]| {
+        let answer = run(kind, prices(values), parameters).await.expect("rows");
+        let order: Vec<Value> = table(&answer).1.into_iter().map(|mut row| row.remove(1)).collect();
+        (order, answer.notes)
+    };
+    let (order, notes) = sorted(Kind::Transform, json!({"sort": "-p"}), &["9", "100", "10"]).await;
+    assert_eq!(
+        (order, notes),
+        (vec![json!("100"), json!("10"), json!("9")], vec![note.to_owned()])
+    );
+    let (order, notes) = sorted(Kind::Transform, json!({"sort": "p"}), &["9", "x", "10"]).await;
+    assert_eq!((order, notes.len()), (vec![json!("10"), json!("9"), json!("x")], 0));
+    // Those that are left are numbers.
+    let conditions = json!([{"field": "p", "operator": "!=", "value": "x"}]);
+    let parameters = json!({"conditions": conditions, "sort": {"field": "p", "order": "asc"}});
+    let (order, _) = sorted(Kind::Filter, parameters, &["x", "10", "9"]).await;
+    assert_eq!(order, ["9", "10"]);
+}
+
+#[tokio::test]
 async fn percentiles_may_be_fractions() {
     let data = json!([1, 2, 3, 4, 5]);
     let parameters = json!({"field": "value", "percentiles": [0.5, 0.95, 1]});

@@ -20,7 +20,11 @@ use super::figures::{Figure, Function};
 use crate::{
     error::Result,
     functions::{Tallied, quantile, quantiles, tally},
-    ops::{columns, numbers::numeric, reading::Named},
+    ops::{
+        columns,
+        numbers::{is_text, numeric, ordered},
+        reading::Named,
+    },
     work::Work,
 };
 
@@ -32,6 +36,8 @@ pub(super) struct Aggregates<'f> {
     row: Option<&'f str>,
     expressions: Vec<Expr>,
     numbers: HashMap<String, Expr>,
+    /// What the smallest and the largest value of a column are found by.
+    ordered: HashMap<String, Expr>,
     /// The fractions at which quantiles of a column are wanted, and its place in `expressions`.
     quantiles: Vec<(String, Expr, Vec<f64>, usize)>,
 }
@@ -44,6 +50,7 @@ impl<'f> Aggregates<'f> {
             row,
             expressions: Vec::new(),
             numbers: HashMap::new(),
+            ordered: HashMap::new(),
             quantiles: Vec::new(),
         }
     }
@@ -58,8 +65,14 @@ impl<'f> Aggregates<'f> {
         Ok(match &figure.function {
             Function::Count => self.add(count(plain)),
             Function::CountDistinct => self.add(count_distinct(plain)),
-            Function::Min => self.add(min(plain)),
-            Function::Max => self.add(max(plain)),
+            Function::Min => {
+                let value = self.ordered(field).await?;
+                self.add(min(value))
+            }
+            Function::Max => {
+                let value = self.ordered(field).await?;
+                self.add(max(value))
+            }
             Function::Sum => {
                 let number = self.number(field).await?;
                 self.sum(number)?
@@ -116,7 +129,27 @@ impl<'f> Aggregates<'f> {
         }
         let number = numeric(self.work, self.frame, &field.path, &field.name).await?;
         self.numbers.insert(field.name.clone(), number.clone());
+        self.note_text(&field.name);
         Ok(number)
+    }
+
+    async fn ordered(&mut self, field: &Named) -> Result<Expr> {
+        if let Some(known) = self.ordered.get(&field.name) {
+            return Ok(known.clone());
+        }
+        let value = ordered(self.work, self.frame, &field.name).await?;
+        self.ordered.insert(field.name.clone(), value.clone());
+        self.note_text(&field.name);
+        Ok(value)
+    }
+
+    /// Where not all of a text is numbers, a sum is of those that are, but not what is smallest.
+    fn note_text(&self, name: &str) {
+        let is_text = is_text(&columns::data_type(self.frame, name));
+        let is_plain = self.ordered.get(name) == Some(&columns::value(self.frame, name));
+        if is_text && is_plain && self.numbers.contains_key(name) {
+            self.work.note(format!("min and max of column {name:?} are those of its text"));
+        }
     }
 
     async fn float(&mut self, field: &Named) -> Result<Expr> {

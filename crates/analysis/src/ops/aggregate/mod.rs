@@ -53,7 +53,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         None => default_figures(work, &frame, &keys),
     };
     let rows = match figures.iter().find(|figure| matches!(figure.function, Function::Top(_))) {
-        Some(top) if figures.len() == 1 => top::rows(work, frame, &keys, top)?,
+        Some(top) if figures.len() == 1 => top::rows(work, frame, &keys, top).await?,
         Some(top) => {
             let reason = "gives rows, not one value for each group: ask for it alone";
             return Err(AnalysisError::parameter(&top.path, reason));
@@ -106,7 +106,7 @@ async fn finish(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<DataFr
         let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
         rows = rows.filter(holds)?;
     }
-    if let Some(keys) = sort_keys(work, &rows.table()?, given)? {
+    if let Some(keys) = sort_keys(work, &rows.table()?, given).await? {
         rows = rows.sort(keys)?;
     }
     if let Some((offset, limit)) = page(given)? {

@@ -9,21 +9,22 @@ use datafusion::{
 use super::figures::{Figure, Function};
 use crate::{
     error::{AnalysisError, Result},
-    ops::{
-        columns,
-        order::Rows,
-        reading::Named,
-        sorting::{by_keys, sorted_by},
-    },
+    ops::{columns, numbers::ordered, order::Rows, reading::Named, sorting::by_keys},
     work::Work,
 };
 
 /// All columns of the rows with the largest or smallest values, group by group.
-pub(super) fn rows(work: &Work, frame: DataFrame, keys: &[Named], figure: &Figure) -> Result<Rows> {
+pub(super) async fn rows(
+    work: &Work,
+    frame: DataFrame,
+    keys: &[Named],
+    figure: &Figure,
+) -> Result<Rows> {
     let (Function::Top(top), Some(by)) = (&figure.function, &figure.field) else {
         return Err(AnalysisError::Internal("no rows are asked for".to_owned()));
     };
     work.column(&frame, &by.path, &by.name)?;
+    let by_value = ordered(work, &frame, &by.name).await?.sort(!top.largest, false);
     let names = columns::names(&frame);
     let is_key = |name: &String| keys.iter().any(|key| key.name == *name);
     let (first, rest): (Vec<String>, Vec<String>) = names.into_iter().partition(is_key);
@@ -32,7 +33,6 @@ pub(super) fn rows(work: &Work, frame: DataFrame, keys: &[Named], figure: &Figur
     let (rows, row) = Rows::of(frame).numbered()?;
     let frame = rows.into_frame();
     let place = columns::unused(&frame, "place");
-    let by_value = sorted_by(&frame, &by.name, top.largest, false);
     let in_group = row_number()
         .partition_by(keys.iter().map(|key| ident(&key.name)).collect())
         .order_by(vec![by_value, ident(&row).sort(true, false)])

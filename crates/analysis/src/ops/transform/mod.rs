@@ -140,7 +140,7 @@ async fn shaped(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> 
     if let Some((path, value)) = given.value(&["unpivot", "melt"]) {
         rows = unpivot::apply(work, rows, &path, value)?;
     }
-    if let Some(keys) = sort_keys(work, &rows.table()?, given)? {
+    if let Some(keys) = sort_keys(work, &rows.table()?, given).await? {
         rows = rows.sort(keys)?;
     }
     Ok(rows)
