@@ -14,8 +14,8 @@ use datafusion::{
     error::DataFusionError,
     execution::{SendableRecordBatchStream, TaskContext},
     physical_plan::{
-        ExecutionPlan, ExecutionPlanProperties, stream::RecordBatchStreamAdapter,
-        streaming::PartitionStream,
+        ExecutionPlan, ExecutionPlanProperties, execution_plan::reset_plan_states,
+        stream::RecordBatchStreamAdapter, streaming::PartitionStream,
     },
     prelude::{DataFrame, ident},
 };
@@ -82,10 +82,13 @@ impl PartitionStream for Numbered {
         &self.schema
     }
 
+    /// The rows may be read several times, and a source of files gives a plan its rows once.
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
         let schema = self.schema.clone();
         let mut next = 0;
-        let batches = one_after_another(self.plan.clone(), context).map(move |batch| {
+        let fresh = stream::iter([reset_plan_states(self.plan.clone())]);
+        let batches = fresh.map_ok(move |plan| one_after_another(plan, context.clone()));
+        let batches = batches.try_flatten().map(move |batch| {
             let batch = batch?;
             let end = next + i64::try_from(batch.num_rows()).unwrap_or_default();
             let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(next..end));

@@ -10,3 +10,4 @@ mod scipy;
 mod sql;
 mod support;
 mod transform;
+mod validate;
