@@ -85,6 +85,11 @@ impl Interval {
         !matches!(self, Self::Fixed(_))
     }
 
+    /// Whether it leads from midnight to midnight.
+    pub(super) fn is_whole_days(self) -> bool {
+        self.micros().is_none_or(|micros| micros % DAY == 0)
+    }
+
     /// Its length, if that is always the same.
     pub(super) fn micros(self) -> Option<i64> {
         match self {

@@ -49,7 +49,9 @@ pub(super) struct Source<'a> {
     pub(super) values: Vec<String>,
     pub(super) group_by: Vec<String>,
     pub(super) axis: Axis,
-    pub(super) is_resampled_by_days: bool,
+    resample: Option<Interval>,
+    /// How far the times of a result are from each other, if that was asked for.
+    step: Option<Interval>,
     pub(super) limit: Option<usize>,
     zone: Option<(String, Tz)>,
     seen: Seen,
@@ -119,7 +121,8 @@ impl<'a> Source<'a> {
             values: values.as_slice().to_vec(),
             group_by,
             axis,
-            is_resampled_by_days: asked.resample.is_some_and(|interval| interval.is_calendar()),
+            resample: asked.resample,
+            step: asked.step(),
             limit: asked.limit,
             zone,
             seen: Seen::default(),
@@ -234,7 +237,9 @@ impl<'a> Source<'a> {
         let zone = (seen.zoned > 0 && self.axis == Axis::World).then(|| {
             self.zone.clone().or_else(|| Some(("UTC".to_owned(), Tz::from_str("UTC").ok()?)))
         });
-        let has_dates_only = seen.times_of_day == 0 || self.is_resampled_by_days;
+        // Steps of less than a day lead to times of a day, even from dates.
+        let has_dates_only = self.resample.is_some_and(Interval::is_calendar)
+            || seen.times_of_day == 0 && self.step.is_none_or(Interval::is_whole_days);
         Ok(Read { rows: seen.read, zone: zone.flatten(), has_dates_only })
     }
 }

@@ -30,8 +30,7 @@ use crate::{
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
     let asked = Asked::read(parameters)?;
     let held = Held::new(work, "time_series");
-    let interval = asked.resample.or(asked.gaps.flatten());
-    let is_by_days = interval.is_some_and(Interval::is_calendar);
+    let is_by_days = asked.step().is_some_and(Interval::is_calendar);
     let axis = if is_by_days { Axis::Clock } else { Axis::World };
     let mut source = Source::open(work, &asked, axis).await?;
     let (groups, series) = match asked.resample {

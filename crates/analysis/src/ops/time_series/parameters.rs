@@ -266,6 +266,11 @@ impl Asked {
             || self.has_fill
     }
 
+    /// The length of a period, or of an expected step.
+    pub(super) fn step(&self) -> Option<Interval> {
+        self.resample.or(self.gaps.flatten())
+    }
+
     /// Whether nothing is to be done with the series.
     pub(super) fn is_overview(&self) -> bool {
         self.gaps.is_none() && !self.makes_a_table()

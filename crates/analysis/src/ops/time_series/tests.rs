@@ -69,6 +69,28 @@ async fn periods_are_filled_as_asked() {
 }
 
 #[tokio::test]
+async fn periods_below_a_day_have_times_of_day() {
+    let rows = json!([{"when": "2024-01-01", "x": 1.0}, {"when": "2024-01-02", "x": 2.0}]);
+    let parameters = |resample: &str| json!({"time": "when", "value": "x", "resample": resample, "fill": "previous"});
+    let given = series(rows.clone(), parameters("6h")).await;
+    let wanted = [
+        "2024-01-01T00:00:00",
+        "2024-01-01T06:00:00",
+        "2024-01-01T12:00:00",
+        "2024-01-01T18:00:00",
+        "2024-01-02T00:00:00",
+    ];
+    assert_eq!(column(&given, "when"), wanted);
+    assert_eq!(given.facts["end"], "2024-01-02T00:00:00");
+    for days in ["1d", "24h"] {
+        let given = series(rows.clone(), parameters(days)).await;
+        assert_eq!(column(&given, "when"), ["2024-01-01", "2024-01-02"], "{days}");
+    }
+    let given = series(rows, json!({"time": "when", "gaps": {"expected": "12h"}})).await;
+    assert_eq!(given.rows[0]["from"], "2024-01-01T12:00:00");
+}
+
+#[tokio::test]
 async fn periods_have_functions() {
     let parameters =
         json!({"time": "date", "value": "price", "resample": "1w", "function": "ohlc"});
