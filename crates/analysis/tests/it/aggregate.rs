@@ -107,6 +107,8 @@ async fn mistakes_are_told_with_their_place() {
             "aggregations[1]: gives rows",
         ),
         (json!({"limit": -1}), "limit: must be a whole number from 0, not -1"),
+        (json!({"aggregations": []}), "aggregations: there is none, and nothing to group by"),
+        (json!({"aggregations": {"amount": []}}), "aggregations: there is none"),
     ] {
         let refused = refusal(Kind::Aggregate, sales(), parameters).await;
         assert!(refused.starts_with(said), "{refused}");

@@ -314,6 +314,15 @@ async fn mistakes_are_told_with_their_place() {
         (json!({"limit": u64::MAX}), "limit: is too large"),
         (json!({"pivot": {"index": "id"}}), "pivot.columns: is missing"),
         (json!({"pivot": {"columns": "city"}}), "pivot.values: is missing"),
+        (json!({"pivot": {"columns": "city", "values": []}}), "pivot.values: is missing"),
+        (
+            json!({"pivot": {"columns": "city", "values": "age", "function": "top"}}),
+            "pivot.function: gives rows, not one value for each cell",
+        ),
+        (
+            json!({"pivot": {"columns": "city", "values": "age", "function": {"function": "bottom", "n": 2}}}),
+            "pivot.function: gives rows",
+        ),
         (json!({"sort": [{"field": "age", "order": "up"}]}), "sort[0].order: no \"up\" here"),
     ] {
         let refused = refusal(Kind::Transform, users(), parameters).await;

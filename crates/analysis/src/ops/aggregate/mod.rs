@@ -52,6 +52,10 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         Some((path, value)) => figures::read(&path, value)?,
         None => default_figures(work, &frame, &keys),
     };
+    if figures.is_empty() && keys.is_empty() {
+        let reason = "there is none, and nothing to group by; one is {\"amount\": \"sum\"}";
+        return Err(AnalysisError::parameter("aggregations", reason));
+    }
     let rows = match figures.iter().find(|figure| matches!(figure.function, Function::Top(_))) {
         Some(top) if figures.len() == 1 => top::rows(work, frame, &keys, top).await?,
         Some(top) => {

@@ -13,7 +13,7 @@ use crate::{
     error::{AnalysisError, Result},
     ops::{
         aggregate::{
-            figures::{self, Figure},
+            figures::{self, Figure, Function},
             grouped, with_rows,
         },
         columns,
@@ -77,7 +77,7 @@ fn read_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
     let function = given.value(&["function"]);
     let sum = Value::String("sum".to_owned());
     let (path, function) = function.unwrap_or_else(|| (given.path("function"), &sum));
-    let Some(values) = given.names(&["values"])? else {
+    let Some(values) = given.names(&["values"])?.filter(|values| !values.is_empty()) else {
         return match function.as_str() {
             Some("count") => figures::read(&path, function),
             _ => Err(given.missing(&["values"])),
@@ -85,6 +85,10 @@ fn read_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
     };
     let hidden = |(index, column): (usize, Named)| {
         let mut figure = figures::read_for(&path, function, &column)?;
+        if matches!(figure.function, Function::Top(_)) {
+            let reason = "gives rows, not one value for each cell";
+            return Err(AnalysisError::parameter(&figure.path, reason));
+        }
         figure.name = format!("__cell_{index}");
         figure.field = Some(column);
         Ok(figure)
