@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
-use serde::Deserialize;
+use serde_json::Value;
 
+use super::reading::{one_or_more, text};
 use crate::error::{AnalysisError, Result};
 
 /// One name or a list of names.
-#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     One(String),
     Many(Vec<String>),
@@ -21,6 +21,15 @@ impl Default for Names {
 }
 
 impl Names {
+    pub(crate) fn read(path: &str, value: &Value) -> Result<Self> {
+        if !value.is_array() {
+            return Ok(Self::One(text(path, value)?.to_owned()));
+        }
+        let names = one_or_more(path, value);
+        let name = |(path, value): (String, &Value)| Ok(text(&path, value)?.to_owned());
+        Ok(Self::Many(names.into_iter().map(name).collect::<Result<_>>()?))
+    }
+
     pub(crate) fn as_slice(&self) -> &[String] {
         match self {
             Self::One(name) => std::slice::from_ref(name),

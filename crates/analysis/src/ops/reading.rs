@@ -49,16 +49,33 @@ impl<'v> Given<'v> {
         names.iter().find_map(|name| Some((self.path(name), given(name)?)))
     }
 
+    /// The same, read by a function that is told where it stands.
+    pub(crate) fn read<T>(
+        &self,
+        names: &[&str],
+        read: impl FnOnce(&str, &'v Value) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.value(names).map(|(path, value)| read(&path, value)).transpose()
+    }
+
     pub(crate) fn text(&self, names: &[&str]) -> Result<Option<&'v str>> {
-        self.value(names).map(|(path, value)| text(&path, value)).transpose()
+        self.read(names, text)
     }
 
     pub(crate) fn count(&self, names: &[&str]) -> Result<Option<usize>> {
-        self.value(names).map(|(path, value)| count(&path, value)).transpose()
+        self.read(names, count)
     }
 
     pub(crate) fn flag(&self, names: &[&str]) -> Result<Option<bool>> {
-        self.value(names).map(|(path, value)| flag(&path, value)).transpose()
+        self.read(names, flag)
+    }
+
+    pub(crate) fn number(&self, names: &[&str]) -> Result<Option<f64>> {
+        self.read(names, number)
+    }
+
+    pub(crate) fn list(&self, names: &[&str]) -> Result<Option<&'v [Value]>> {
+        self.read(names, list)
     }
 
     /// One name.
@@ -77,7 +94,7 @@ impl<'v> Given<'v> {
 
     /// One name or a list of names.
     pub(crate) fn names(&self, names: &[&str]) -> Result<Option<Vec<Named>>> {
-        self.value(names).map(|(path, value)| list_of_names(&path, value)).transpose()
+        self.read(names, list_of_names)
     }
 
     /// One of a few words, in any case.
@@ -107,6 +124,10 @@ pub(crate) fn count(path: &str, value: &Value) -> Result<usize> {
 
 pub(crate) fn flag(path: &str, value: &Value) -> Result<bool> {
     value.as_bool().ok_or_else(|| wrong(path, "true or false", value))
+}
+
+fn list<'v>(path: &str, value: &'v Value) -> Result<&'v [Value]> {
+    value.as_array().map(Vec::as_slice).ok_or_else(|| wrong(path, "a list", value))
 }
 
 pub(crate) fn number(path: &str, value: &Value) -> Result<f64> {

@@ -9,7 +9,6 @@ use datafusion::{
     prelude::DataFrame,
 };
 use futures::TryStreamExt;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
@@ -17,10 +16,10 @@ use super::{
     held::{Held, floats},
     names::{Names, counted, word},
     numbers::numeric,
+    reading::Given,
 };
 use crate::{
     error::{AnalysisError, Result},
-    request,
     work::{Outcome, Work},
 };
 use pairs::{Columns, Matrix, Sink};
@@ -60,27 +59,31 @@ const METHODS: [(&str, &[&str], Method); 3] = [
     ("kendall", &["kendalltau", "kendall_tau", "tau"], Method::Kendall),
 ];
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug)]
 struct Parameters {
     fields: Option<Names>,
-    method: Option<String>,
     group_by: Names,
 }
 
+impl Parameters {
+    fn read(given: &Given<'_>) -> Result<Self> {
+        let group_by = given.read(&["group_by"], Names::read)?.unwrap_or_default();
+        Ok(Self { fields: given.read(&["fields"], Names::read)?, group_by })
+    }
+}
+
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let parameters: Parameters =
-        request::parameters(parameters, &["fields", "method", "group_by"])?;
-    let method = match &parameters.method {
+    let given = Given::parameters(parameters, &["fields", "method", "group_by"])?;
+    let method = match given.text(&["method"])? {
         Some(method) => word("method", method, &METHODS)?,
         None => Method::Pearson,
     };
-    compare(work, &parameters, method).await
+    compare(work, &Parameters::read(&given)?, method).await
 }
 
 pub(crate) async fn covariance(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let parameters: Parameters = request::parameters(parameters, &["fields", "group_by"])?;
-    compare(work, &parameters, Method::Covariance).await
+    let given = Given::parameters(parameters, &["fields", "group_by"])?;
+    compare(work, &Parameters::read(&given)?, Method::Covariance).await
 }
 
 async fn compare(work: &Work, parameters: &Parameters, method: Method) -> Result<Outcome> {

@@ -120,6 +120,8 @@ async fn text_is_read_as_numbers() {
 async fn what_is_wrong_is_said() {
     let said = error(Kind::Correlation, rows(), json!({"fields": ["x", "twize"]})).await;
     assert!(said.starts_with("fields[1]: no column \"twize\"; did you mean twice?"), "{said}");
+    let said = error(Kind::Correlation, rows(), json!({"fields": {"x": 1}})).await;
+    assert_eq!(said, "fields: must be a text, not {\"x\":1}");
     let said = error(Kind::Correlation, rows(), json!({"fields": ["x"]})).await;
     assert!(said.contains("at least two columns"), "{said}");
     let said = error(Kind::Correlation, rows(), json!({"fields": ["x", "x"]})).await;

@@ -5,13 +5,14 @@ mod report;
 mod samples;
 
 use narrows_model::nearest;
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::names::{Names, plain, word};
+use super::{
+    names::{Names, plain, word},
+    reading::{Given, wrong},
+};
 use crate::{
     error::{AnalysisError, Result, available},
-    request,
     stats::Alternative,
     work::{Outcome, Work},
 };
@@ -90,18 +91,14 @@ impl Test {
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug)]
 struct Parameters {
-    test: Option<String>,
     field: Option<String>,
     fields: Option<Names>,
     group_by: Option<String>,
     groups: Option<Vec<Value>>,
-    alternative: Option<String>,
     /// The mean that one sample is compared with.
     value: Option<f64>,
-    alpha: Option<f64>,
     /// Whether Cohen's d is corrected for small samples.
     hedges: bool,
     /// The mean and deviation of the normal distribution that one sample is compared with.
@@ -109,6 +106,26 @@ struct Parameters {
     std: Option<f64>,
     /// How often each value is to be expected, as counts or shares.
     expected: Option<Map<String, Value>>,
+}
+
+impl Parameters {
+    fn read(given: &Given<'_>) -> Result<Self> {
+        let expected = |path: &str, value: &Value| match value {
+            Value::Object(counts) => Ok(counts.clone()),
+            other => Err(wrong(path, "an object with a number for each value", other)),
+        };
+        Ok(Self {
+            field: given.text(&["field"])?.map(str::to_owned),
+            fields: given.read(&["fields"], Names::read)?,
+            group_by: given.text(&["group_by"])?.map(str::to_owned),
+            groups: given.list(&["groups"])?.map(<[Value]>::to_vec),
+            value: given.number(&["value"])?,
+            hedges: given.flag(&["hedges"])?.unwrap_or_default(),
+            mean: given.number(&["mean"])?,
+            std: given.number(&["std"])?,
+            expected: given.read(&["expected"], expected)?,
+        })
+    }
 }
 
 const KNOWN: [&str; 12] = [
@@ -137,24 +154,24 @@ struct Asked {
 
 impl Asked {
     fn read(given: &Map<String, Value>) -> Result<Self> {
-        let parameters: Parameters = request::parameters(given, &KNOWN)?;
+        let given = Given::parameters(given, &KNOWN)?;
         let names = TESTS.map(|(name, _, _)| name);
-        let test = match &parameters.test {
+        let test = match given.text(&["test"])? {
             Some(test) => find(test)?,
             None => {
                 let reason = format!("which test is missing{}", available(names));
                 return Err(AnalysisError::parameter("test", reason));
             }
         };
-        let alternative = match &parameters.alternative {
+        let alternative = match given.text(&["alternative"])? {
             Some(alternative) => word("alternative", alternative, &ALTERNATIVES)?,
             None => Alternative::TwoSided,
         };
-        let alpha = parameters.alpha.unwrap_or(0.05);
+        let alpha = given.number(&["alpha"])?.unwrap_or(0.05);
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(AnalysisError::parameter("alpha", "it is between 0 and 1, such as 0.05"));
         }
-        let asked = Self { test, alternative, alpha, parameters };
+        let asked = Self { test, alternative, alpha, parameters: Parameters::read(&given)? };
         asked.check()?;
         Ok(asked)
     }

@@ -1,13 +1,14 @@
 //! What is asked of a series.
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::interval::Interval;
 use crate::{
     error::{AnalysisError, Result},
-    ops::names::{Names, word},
-    request,
+    ops::{
+        names::{Names, word},
+        reading::{Given, count, text, wrong},
+    },
     stats::{
         rolling::Rolling,
         series::{Change, Cumulative},
@@ -30,83 +31,6 @@ const KNOWN: [&str; 14] = [
     "timezone",
     "limit",
 ];
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Parameters {
-    time: Option<String>,
-    value: Option<Names>,
-    values: Option<Names>,
-    group_by: Names,
-    resample: Option<String>,
-    function: Option<Names>,
-    functions: Option<Names>,
-    fill: Option<String>,
-    rolling: Option<RollingParameters>,
-    change: Option<ChangeParameters>,
-    cumulative: Names,
-    gaps: Option<GapsParameters>,
-    timezone: Option<String>,
-    limit: Option<usize>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum RollingParameters {
-    Window(Length),
-    Full(FullRolling),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FullRolling {
-    window: Length,
-    #[serde(default)]
-    function: Option<Names>,
-    #[serde(default)]
-    functions: Option<Names>,
-    #[serde(default)]
-    min_periods: Option<usize>,
-}
-
-/// A number of rows, or a length of time.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Length {
-    Rows(usize),
-    Time(String),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum ChangeParameters {
-    Flag(bool),
-    Kind(String),
-    Full(FullChange),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FullChange {
-    #[serde(default)]
-    periods: Option<usize>,
-    #[serde(default)]
-    kind: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum GapsParameters {
-    Flag(bool),
-    Full(FullGaps),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FullGaps {
-    #[serde(default)]
-    expected: Option<String>,
-}
 
 /// What is made of the values of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -216,24 +140,26 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn read(given: &Map<String, Value>) -> Result<Self> {
-        let given: Parameters = request::parameters(given, &KNOWN)?;
-        let resample =
-            given.resample.as_deref().map(|text| Interval::parse("resample", text)).transpose()?;
+        let given = Given::parameters(given, &KNOWN)?;
+        let resample = given.text(&["resample"])?;
+        let resample = resample.map(|text| Interval::parse("resample", text)).transpose()?;
         if resample == Some(Interval::Weekdays) {
             let reason =
                 "periods of weekdays are not known here; 1d with `fill` none has none of others";
             return Err(AnalysisError::parameter("resample", reason));
         }
-        let functions = either(given.function, given.functions, "functions")?;
+        let functions = names(&given, &["functions", "function"])?;
         let (functions, is_ohlc) = read_functions(&functions.unwrap_or_default())?;
         if resample.is_none() && !functions.is_empty() {
             let reason = "a function is for the values of a period; `resample` says how long it is";
             return Err(AnalysisError::parameter("function", reason));
         }
+        let fill = given.text(&["fill"])?;
+        let cumulative = names(&given, &["cumulative"])?;
         let asked = Self {
-            time: given.time,
-            values: either(given.value, given.values, "values")?,
-            group_by: given.group_by,
+            time: given.text(&["time"])?.map(str::to_owned),
+            values: names(&given, &["values", "value"])?,
+            group_by: names(&given, &["group_by"])?.unwrap_or_default(),
             resample,
             functions: if functions.is_empty() {
                 vec![("mean", Function::Mean)]
@@ -241,14 +167,14 @@ impl Asked {
                 functions
             },
             is_ohlc,
-            has_fill: given.fill.is_some(),
-            fill: given.fill.map_or(Ok(Fill::None), |fill| word("fill", &fill, &FILLS))?,
-            rolling: given.rolling.map(windows).transpose()?,
-            change: given.change.map(change).transpose()?.flatten(),
-            cumulative: named("cumulative", &given.cumulative, &CUMULATIVES)?,
-            gaps: given.gaps.map(gaps).transpose()?.flatten(),
-            timezone: given.timezone,
-            limit: given.limit,
+            has_fill: fill.is_some(),
+            fill: fill.map_or(Ok(Fill::None), |fill| word("fill", fill, &FILLS))?,
+            rolling: given.read(&["rolling"], windows)?,
+            change: given.read(&["change"], change)?.flatten(),
+            cumulative: named("cumulative", &cumulative.unwrap_or_default(), &CUMULATIVES)?,
+            gaps: given.read(&["gaps"], gaps)?.flatten(),
+            timezone: given.text(&["timezone"])?.map(str::to_owned),
+            limit: given.count(&["limit"])?,
         };
         if asked.gaps.is_some() && asked.makes_a_table() {
             let reason = "gaps are looked for in the times as they are, without `resample`, \
@@ -277,13 +203,16 @@ impl Asked {
     }
 }
 
-/// One of two spellings of a parameter.
-fn either(one: Option<Names>, many: Option<Names>, name: &str) -> Result<Option<Names>> {
-    match (one, many) {
-        (Some(_), Some(_)) => {
-            Err(AnalysisError::parameter(name, format!("either `{name}` or without the s")))
+/// One name or several, under one of several spellings of a parameter.
+fn names(given: &Given<'_>, spellings: &[&str]) -> Result<Option<Names>> {
+    let mut found = spellings.iter().filter_map(|&spelling| given.value(&[spelling]));
+    match (found.next(), found.next()) {
+        (Some((path, _)), Some(_)) => {
+            let reason = format!("either `{}` or without the s", spellings[0]);
+            Err(AnalysisError::parameter(path, reason))
         }
-        (one, many) => Ok(one.or(many)),
+        (Some((path, value)), None) => Names::read(&path, value).map(Some),
+        (None, _) => Ok(None),
     }
 }
 
@@ -320,66 +249,81 @@ fn read_functions(names: &Names) -> Result<(Vec<(&'static str, Function)>, bool)
     Ok((functions, matches!(wanted[..], [(_, Wanted::Ohlc)])))
 }
 
-fn windows(given: RollingParameters) -> Result<Windows> {
-    let (window, functions, least) = match given {
-        RollingParameters::Window(window) => (window, None, None),
-        RollingParameters::Full(full) => {
-            let functions = either(full.function, full.functions, "rolling.functions")?;
-            (full.window, functions, full.min_periods)
+/// `7`, `"7d"` or `{"window": 7, "function": "mean", "min_periods": 1}`.
+fn windows(path: &str, value: &Value) -> Result<Windows> {
+    const KNOWN: &[&str] = &["window", "function", "functions", "min_periods"];
+    let (window, functions, least) = match value {
+        Value::Object(_) => {
+            let given = Given::object(path, value, KNOWN)?;
+            let window = given.read(&["window"], length)?;
+            let window = window.ok_or_else(|| given.missing(&["window"]))?;
+            let functions = names(&given, &["functions", "function"])?;
+            (window, functions, given.count(&["min_periods"])?)
         }
-    };
-    let window = match window {
-        Length::Rows(0) => {
-            return Err(AnalysisError::parameter("rolling.window", "it has at least one row"));
-        }
-        Length::Rows(rows) => Window::Rows(rows),
-        Length::Time(text) => {
-            let interval = Interval::parse("rolling.window", &text)?;
-            let micros = interval.micros().ok_or_else(|| {
-                let reason = format!("{text:?} is not always of the same length; use days");
-                AnalysisError::parameter("rolling.window", reason)
-            })?;
-            Window::Time(micros)
-        }
+        short => (length(path, short)?, None, None),
     };
     let least = match (window, least) {
         (Window::Rows(rows), Some(least)) if least > rows => {
             let reason = format!("a window of {rows} rows never has {least} values");
-            return Err(AnalysisError::parameter("rolling.min_periods", reason));
+            return Err(AnalysisError::parameter(format!("{path}.min_periods"), reason));
         }
         (_, Some(least)) => least,
         (Window::Rows(rows), None) => rows,
         (Window::Time(_), None) => 1,
     };
-    let mut functions = named("rolling.functions", &functions.unwrap_or_default(), &ROLLINGS)?;
+    let functions = functions.unwrap_or_default();
+    let mut functions = named(&format!("{path}.functions"), &functions, &ROLLINGS)?;
     if functions.is_empty() {
         functions.push(("mean", Rolling::Mean));
     }
     Ok(Windows { window, functions, least })
 }
 
-fn change(given: ChangeParameters) -> Result<Option<(usize, Change)>> {
-    let (periods, kind) = match given {
-        ChangeParameters::Flag(false) => return Ok(None),
-        ChangeParameters::Flag(true) => (None, None),
-        ChangeParameters::Kind(kind) => (None, Some(kind)),
-        ChangeParameters::Full(full) => (full.periods, full.kind),
-    };
-    let periods = periods.unwrap_or(1);
-    if periods == 0 {
-        return Err(AnalysisError::parameter("change.periods", "it is at least 1"));
+/// A number of rows, or a length of time.
+fn length(path: &str, value: &Value) -> Result<Window> {
+    match value {
+        Value::Number(_) => match count(path, value)? {
+            0 => Err(AnalysisError::parameter(path, "it has at least one row")),
+            rows => Ok(Window::Rows(rows)),
+        },
+        Value::String(text) => {
+            let micros = Interval::parse(path, text)?.micros().ok_or_else(|| {
+                let reason = format!("{text:?} is not always of the same length; use days");
+                AnalysisError::parameter(path, reason)
+            })?;
+            Ok(Window::Time(micros))
+        }
+        other => Err(wrong(path, "a number of rows or a length of time, as 7 or \"7d\"", other)),
     }
-    let kind = kind.map_or(Ok(Change::Absolute), |kind| word("change.kind", &kind, &CHANGES))?;
-    Ok(Some((periods, kind)))
 }
 
-fn gaps(given: GapsParameters) -> Result<Option<Option<Interval>>> {
-    Ok(match given {
-        GapsParameters::Flag(false) => None,
-        GapsParameters::Flag(true) => Some(None),
-        GapsParameters::Full(full) => {
-            let expected = full.expected.as_deref();
-            Some(expected.map(|text| Interval::parse("gaps.expected", text)).transpose()?)
+/// `true`, `"percent"` or `{"kind": "percent", "periods": 7}`.
+fn change(path: &str, value: &Value) -> Result<Option<(usize, Change)>> {
+    let kind = |path: &str, value: &Value| word(path, text(path, value)?, &CHANGES);
+    match value {
+        Value::Bool(is_asked) => Ok(is_asked.then_some((1, Change::Absolute))),
+        Value::String(_) => Ok(Some((1, kind(path, value)?))),
+        Value::Object(_) => {
+            let given = Given::object(path, value, &["periods", "kind"])?;
+            let periods = given.count(&["periods"])?.unwrap_or(1);
+            if periods == 0 {
+                return Err(AnalysisError::parameter(given.path("periods"), "it is at least 1"));
+            }
+            Ok(Some((periods, given.read(&["kind"], kind)?.unwrap_or(Change::Absolute))))
         }
-    })
+        other => Err(wrong(path, "true, \"percent\" or an object with `kind`, `periods`", other)),
+    }
+}
+
+/// `true` or `{"expected": "1d"}`.
+fn gaps(path: &str, value: &Value) -> Result<Option<Option<Interval>>> {
+    match value {
+        Value::Bool(is_asked) => Ok(is_asked.then_some(None)),
+        Value::Object(_) => {
+            let given = Given::object(path, value, &["expected"])?;
+            let expected = |path: &str, value: &Value| Interval::parse(path, text(path, value)?);
+            Ok(Some(given.read(&["expected"], expected)?))
+        }
+        other => Err(wrong(path, "true or an object such as {\"expected\": \"1d\"}", other)),
+    }
 }

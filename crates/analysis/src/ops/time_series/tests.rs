@@ -274,7 +274,36 @@ async fn what_is_wrong_is_said() {
             "functions: no \"median\"",
         ),
         (json!({"time": "date", "fill": "ffil"}), "fill: no \"ffil\""),
-        (json!({"time": "date", "rolling": 0}), "rolling.window: it has at least one row"),
+        (json!({"time": "date", "rolling": 0}), "rolling: it has at least one row"),
+        (json!({"time": "date", "rolling": -1}), "rolling: must be a whole number from 0, not -1"),
+        (
+            json!({"time": "date", "rolling": {"windw": 3}}),
+            "rolling.windw: there is no such parameter; did you mean window?; there are window",
+        ),
+        (json!({"time": "date", "rolling": {"function": "sum"}}), "rolling.window: is missing"),
+        (
+            json!({"time": "date", "rolling": {"window": [3]}}),
+            "rolling.window: must be a number of rows or a length of time, as 7 or \"7d\", not [3]",
+        ),
+        (
+            json!({"time": "date", "change": {"knd": "percent"}}),
+            "change.knd: there is no such parameter; did you mean kind?",
+        ),
+        (
+            json!({"time": "date", "change": "precent"}),
+            "change: no \"precent\" here; did you mean percent?",
+        ),
+        (json!({"time": "date", "change": 2}), "change: must be true, \"percent\" or an object"),
+        (
+            json!({"time": "date", "gaps": "1d"}),
+            "gaps: must be true or an object such as {\"expected\": \"1d\"}, not \"1d\"",
+        ),
+        (json!({"time": "date", "value": 5}), "value: must be a text, not 5"),
+        (json!({"time": "date", "values": ["price", 5]}), "values[1]: must be a text, not 5"),
+        (
+            json!({"time": "date", "value": "price", "values": "price"}),
+            "values: either `values` or without the s",
+        ),
         (
             json!({"time": "date", "rolling": {"window": "1M"}}),
             "rolling.window: \"1M\" is not always",

@@ -1,27 +1,53 @@
 //! Rules as they are written.
 
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::plan::Severity;
-use crate::ops::names::Names;
+use crate::{
+    error::Result,
+    ops::{
+        names::Names,
+        reading::{Given, wrong},
+    },
+};
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Parameters {
-    pub(super) validations: Option<Vec<Entry>>,
-    pub(super) rules: Option<Vec<Entry>>,
-    pub(super) coerce: bool,
-}
+const KNOWN: &[&str] = &[
+    "field",
+    "fields",
+    "type",
+    "required",
+    "nullable",
+    "min",
+    "max",
+    "positive",
+    "min_length",
+    "max_length",
+    "pattern",
+    "allowed",
+    "not_in",
+    "unique",
+    "references",
+    "compare",
+    "equals",
+    "expression",
+    "increasing",
+    "row_count",
+    "severity",
+    "coerce",
+    "column",
+    "in",
+    "enum",
+    "foreign_key",
+];
+
+const SEVERITIES: &[(&str, Severity)] =
+    &[("error", Severity::Error), ("warning", Severity::Warning)];
 
 /// What is said of a field, or of the table.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug)]
 pub(super) struct Entry {
-    #[serde(alias = "column")]
     pub(super) field: Option<String>,
     pub(super) fields: Option<Names>,
-    #[serde(rename = "type")]
     pub(super) kind: Option<String>,
     pub(super) required: bool,
     pub(super) nullable: Option<bool>,
@@ -31,22 +57,55 @@ pub(super) struct Entry {
     pub(super) min_length: Option<usize>,
     pub(super) max_length: Option<usize>,
     pub(super) pattern: Option<String>,
-    #[serde(alias = "in", alias = "enum")]
     pub(super) allowed: Option<Vec<Value>>,
     pub(super) not_in: Option<Vec<Value>>,
     pub(super) unique: Option<Unique>,
-    #[serde(alias = "foreign_key")]
     pub(super) references: Option<Reference>,
     pub(super) compare: Option<Compare>,
     pub(super) equals: Option<Value>,
     pub(super) expression: Option<String>,
     pub(super) increasing: Option<Increasing>,
     pub(super) row_count: Option<Range>,
-    pub(super) severity: Option<Severity>,
+    pub(super) severity: Severity,
     pub(super) coerce: Option<bool>,
 }
 
 impl Entry {
+    pub(super) fn read(path: &str, value: &Value) -> Result<Self> {
+        let given = Given::object(path, value, KNOWN)?;
+        let any = |name: &str| given.value(&[name]).map(|(_, value)| value.clone());
+        let text = |names: &[&str]| -> Result<Option<String>> {
+            Ok(given.text(names)?.map(str::to_owned))
+        };
+        let list = |names: &[&str]| -> Result<Option<Vec<Value>>> {
+            Ok(given.list(names)?.map(<[Value]>::to_vec))
+        };
+        Ok(Self {
+            field: text(&["field", "column"])?,
+            fields: given.read(&["fields"], Names::read)?,
+            kind: text(&["type"])?,
+            required: given.flag(&["required"])?.unwrap_or_default(),
+            nullable: given.flag(&["nullable"])?,
+            min: any("min"),
+            max: any("max"),
+            positive: given.flag(&["positive"])?.unwrap_or_default(),
+            min_length: given.count(&["min_length"])?,
+            max_length: given.count(&["max_length"])?,
+            pattern: text(&["pattern"])?,
+            allowed: list(&["allowed", "in", "enum"])?,
+            not_in: list(&["not_in"])?,
+            unique: given.read(&["unique"], Unique::read)?,
+            references: given.read(&["references", "foreign_key"], Reference::read)?,
+            compare: given.read(&["compare"], Compare::read)?,
+            equals: any("equals"),
+            expression: text(&["expression"])?,
+            increasing: given.read(&["increasing"], Increasing::read)?.flatten(),
+            row_count: given.read(&["row_count"], Range::read)?,
+            severity: given.choice(&["severity"], SEVERITIES)?.unwrap_or_default(),
+            coerce: given.flag(&["coerce"])?,
+        })
+    }
+
     /// Something that is said of a field, if there is any.
     pub(super) fn facet_of_a_field(&self) -> Option<&'static str> {
         let facets = [
@@ -71,33 +130,54 @@ impl Entry {
 }
 
 /// Whether the field has each value once, or which fields together do.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug)]
 pub(super) enum Unique {
     Flag(bool),
     Fields(Names),
 }
 
+impl Unique {
+    fn read(path: &str, value: &Value) -> Result<Self> {
+        match value {
+            Value::Bool(flag) => Ok(Self::Flag(*flag)),
+            Value::String(_) | Value::Array(_) => Ok(Self::Fields(Names::read(path, value)?)),
+            other => Err(wrong(path, "true, or fields that are unique together", other)),
+        }
+    }
+}
+
 /// The field of another table that has to have the value.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug)]
 pub(super) struct Reference {
     pub(super) table: String,
-    #[serde(alias = "column")]
     pub(super) field: String,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+impl Reference {
+    fn read(path: &str, value: &Value) -> Result<Self> {
+        let given = Given::object(path, value, &["table", "field", "column"])?;
+        let table = given.required_name(&["table"])?.name;
+        Ok(Self { table, field: given.required_name(&["field", "column"])?.name })
+    }
+}
+
+#[derive(Debug)]
 pub(super) struct Compare {
     pub(super) operator: String,
-    #[serde(default, alias = "column")]
     pub(super) field: Option<String>,
-    #[serde(default)]
     pub(super) value: Option<Value>,
 }
 
 impl Compare {
+    fn read(path: &str, value: &Value) -> Result<Self> {
+        let given = Given::object(path, value, &["operator", "field", "value", "column"])?;
+        Ok(Self {
+            operator: given.required_name(&["operator"])?.name,
+            field: given.text(&["field", "column"])?.map(str::to_owned),
+            value: given.value(&["value"]).map(|(_, value)| value.clone()),
+        })
+    }
+
     /// `{"field": "other"}`, or a value.
     pub(super) fn equal_to(other: &Value) -> Self {
         let field = other.get("field").and_then(Value::as_str).map(str::to_owned);
@@ -107,34 +187,39 @@ impl Compare {
 }
 
 /// `true` (never less than before), or `"strict"` (always more than before).
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Increasing {
-    Flag(bool),
-    Word(Strict),
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum Strict {
-    Strict,
+    Weakly,
+    Strictly,
 }
 
 impl Increasing {
-    /// Whether it is asked for, and whether strictly.
-    pub(super) fn meaning(&self) -> (bool, bool) {
-        match self {
-            Self::Flag(is_asked) => (*is_asked, false),
-            Self::Word(Strict::Strict) => (true, true),
+    fn read(path: &str, value: &Value) -> Result<Option<Self>> {
+        match value {
+            Value::Bool(is_asked) => Ok(is_asked.then_some(Self::Weakly)),
+            Value::String(word) if word.trim().eq_ignore_ascii_case("strict") => {
+                Ok(Some(Self::Strictly))
+            }
+            other => Err(wrong(path, "true, false or \"strict\"", other)),
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
-    #[serde(default)]
     pub(super) min: Option<u64>,
-    #[serde(default)]
     pub(super) max: Option<u64>,
+}
+
+impl Range {
+    fn read(path: &str, value: &Value) -> Result<Self> {
+        if !value.is_object() {
+            return Err(wrong(path, "an object with `min`, `max` or both", value));
+        }
+        let given = Given::object(path, value, &["min", "max"])?;
+        let count = |name: &str| -> Result<Option<u64>> {
+            Ok(given.count(&[name])?.map(|count| count as u64))
+        };
+        Ok(Self { min: count("min")?, max: count("max")? })
+    }
 }

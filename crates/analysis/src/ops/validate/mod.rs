@@ -14,38 +14,40 @@ use serde_json::{Map, Value};
 
 use self::{
     bounds::{Operator, bound, list},
-    entry::{Compare, Entry, Increasing, Parameters, Reference, Unique},
+    entry::{Compare, Entry, Increasing, Reference, Unique},
     plan::{Check, Plan, Severity, Subject},
 };
-use super::names::Names;
+use super::{
+    names::Names,
+    reading::{Given, one_or_more},
+};
 use crate::{
     error::{AnalysisError, Result},
-    request,
     work::{Outcome, Work},
 };
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let parameters: Parameters =
-        request::parameters(parameters, &["validations", "rules", "coerce"])?;
-    let (name, entries) = match (parameters.validations, parameters.rules) {
-        (Some(entries), None) => ("validations", entries),
-        (None, Some(entries)) => ("rules", entries),
+    let given = Given::parameters(parameters, &["validations", "rules", "coerce"])?;
+    let coerce = given.flag(&["coerce"])?.unwrap_or_default();
+    let (name, entries) = match (given.value(&["validations"]), given.value(&["rules"])) {
         (Some(_), Some(_)) => {
             return Err(AnalysisError::parameter("rules", "either `validations` or `rules`"));
         }
-        (None, None) => ("validations", Vec::new()),
+        (Some((name, value)), None) | (None, Some((name, value))) => {
+            let entries = one_or_more(&name, value);
+            (name, entries)
+        }
+        (None, None) => ("validations".to_owned(), Vec::new()),
     };
     if entries.is_empty() {
         let reason = "there is no rule; one is {\"field\": \"id\", \"type\": \"numeric\"}";
         return Err(AnalysisError::parameter(name, reason));
     }
     let mut plan = Plan::new(work, work.main().await?);
-    for (at, entry) in entries.into_iter().enumerate() {
-        let path = format!("{name}[{at}]");
-        let coerce = entry.coerce.unwrap_or(parameters.coerce);
-        Rules { plan: &mut plan, severity: entry.severity.unwrap_or_default(), path, coerce }
-            .add(entry)
-            .await?;
+    for (path, entry) in entries {
+        let entry = Entry::read(&path, entry)?;
+        let coerce = entry.coerce.unwrap_or(coerce);
+        Rules { plan: &mut plan, severity: entry.severity, path, coerce }.add(entry).await?;
     }
     report::outcome(work, plan).await
 }
@@ -114,7 +116,7 @@ impl Rules<'_, '_> {
         if let Some(equals) = &entry.equals {
             self.compare(&subject, "equals", &Compare::equal_to(equals))?;
         }
-        if let Some(increasing) = &entry.increasing {
+        if let Some(increasing) = entry.increasing {
             self.increasing(&subject, increasing);
         }
         Ok(())
@@ -281,17 +283,12 @@ impl Rules<'_, '_> {
         Ok(())
     }
 
-    fn increasing(&mut self, subject: &Subject, increasing: &Increasing) {
-        let (is_asked, is_strict) = increasing.meaning();
-        if !is_asked {
-            return;
-        }
+    fn increasing(&mut self, subject: &Subject, increasing: Increasing) {
         let before = self.plan.before(subject);
         let column = subject.column.clone();
-        let (violated, message) = if is_strict {
-            (column.lt_eq(before), "is not above the value before it")
-        } else {
-            (column.lt(before), "is below the value before it")
+        let (violated, message) = match increasing {
+            Increasing::Strictly => (column.lt_eq(before), "is not above the value before it"),
+            Increasing::Weakly => (column.lt(before), "is below the value before it"),
         };
         self.check(subject, "increasing", violated, message);
     }

@@ -8,7 +8,6 @@ use datafusion::{
     logical_expr::{Expr, ExprFunctionExt, cast, expr::NullTreatment, lit, when},
     prelude::{DataFrame, concat, ident, isnan},
 };
-use serde::Deserialize;
 
 use super::entry::{Range, Reference};
 use crate::{
@@ -17,8 +16,7 @@ use crate::{
     work::Work,
 };
 
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Severity {
     #[default]
     Error,

@@ -212,6 +212,9 @@ async fn what_occurs_again_is_found() {
         assert_eq!(broken(&given, "unique"), [0, 4]);
         assert_eq!(given.rows[0]["value"], "a=1, b=x");
     }
+    // One rule need not be in a list.
+    let given = validate(rows.clone(), json!({"field": "a", "unique": true})).await;
+    assert_eq!(broken(&given, "unique"), [0, 1, 4]);
     let given = validate(rows, json!([{"field": "b", "unique": true}, {"unique": "b"}])).await;
     assert_eq!(given.facts["violation_count"], 10);
 }
@@ -321,7 +324,40 @@ async fn what_is_wrong_is_said() {
             json!({"validations": [{"field": "x", "type": "numbr"}]}),
             "validations[0].type: no \"numbr\"",
         ),
-        (json!({"validations": [{"field": "x", "requird": true}]}), "unknown field `requird`"),
+        (
+            json!({"validations": [{"field": "x", "requird": true}]}),
+            "validations[0].requird: there is no such parameter; did you mean required?; there are",
+        ),
+        (
+            json!({"validations": [{"field": "x", "minimum": 1}]}),
+            "validations[0].minimum: there is no such parameter; did you mean min?",
+        ),
+        (json!({"validations": {"x": {"min": 1}}}), "validations.x: there is no such parameter"),
+        (json!({"validations": "x"}), "validations: must be an object, not \"x\""),
+        (
+            json!({"validations": [{"row_count": 3}]}),
+            "validations[0].row_count: must be an object with `min`, `max` or both, not 3",
+        ),
+        (
+            json!({"validations": [{"field": "x", "increasing": "very"}]}),
+            "validations[0].increasing: must be true, false or \"strict\", not \"very\"",
+        ),
+        (
+            json!({"validations": [{"field": "x", "unique": 1}]}),
+            "validations[0].unique: must be true, or fields that are unique together, not 1",
+        ),
+        (
+            json!({"validations": [{"field": "x", "allowed": 1}]}),
+            "validations[0].allowed: must be a list, not 1",
+        ),
+        (
+            json!({"validations": [{"field": "x", "min": 1, "severity": "eror"}]}),
+            "validations[0].severity: no \"eror\" here; did you mean error?",
+        ),
+        (
+            json!({"validations": [{"field": "x", "references": {"table": "data"}}]}),
+            "validations[0].references.field: is missing",
+        ),
         (
             json!({"validations": [{"field": "s", "pattern": "("}]}),
             "validations[0].pattern: regex parse error",
