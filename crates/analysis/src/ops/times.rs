@@ -1,12 +1,25 @@
 //! Points in time, as microseconds since 1970.
 
-use datafusion::arrow::{
-    array::{Array, ArrayRef, AsArray},
-    compute::cast,
-    datatypes::{DataType, Float64Type, TimeUnit, TimestampMicrosecondType},
+use std::sync::Arc;
+
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray},
+        compute::cast,
+        datatypes::{DataType, Float64Type, TimeUnit, TimestampMicrosecondType},
+    },
+    common::exec_datafusion_err,
+    functions::expr_fn::trunc,
+    functions_aggregate::expr_fn::{bool_and, max, min},
+    logical_expr::{self as expr, ColumnarValue, Expr, Volatility, create_udf, lit},
+    prelude::{DataFrame, ident},
 };
 
-use crate::error::{AnalysisError, Result};
+use super::{columns, numbers::plain_type};
+use crate::{
+    error::{AnalysisError, Result},
+    work::Work,
+};
 
 pub(crate) const SECOND: i64 = 1_000_000;
 pub(crate) const MINUTE: i64 = 60 * SECOND;
@@ -204,43 +217,98 @@ pub(crate) fn format_date(micros: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// A number as a time since 1970, in seconds or, if it is too large for that, in milliseconds,
-/// microseconds or nanoseconds. Four digits are a year.
-pub(crate) fn from_number(number: f64) -> Option<Time> {
-    if number.fract() == 0.0 && (1000.0..=9999.0).contains(&number) {
-        let micros = days_of(number as i64, 1, 1) * DAY;
-        return Some(Time { micros, is_zoned: false, precision: Precision::Year });
+/// What the numbers of a column stand for, which is the same for all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Numbers {
+    Years,
+    /// Times since 1970, in units of so many microseconds.
+    Since1970(f64),
+}
+
+impl Default for Numbers {
+    /// Seconds.
+    fn default() -> Self {
+        Self::Since1970(1e6)
     }
-    let size = number.abs();
-    let micros = match size {
-        _ if size < 1e11 => number * 1e6,
-        _ if size < 1e14 => number * 1e3,
-        _ if size < 1e17 => number,
-        _ if size < 9.3e18 => number / 1e3,
-        _ => return None,
-    };
-    Some(Time { micros: micros.round() as i64, is_zoned: true, precision: Precision::Time })
+}
+
+/// No number from here on is a time in any unit.
+const MOST_NUMBER: f64 = 9.3e18;
+
+impl Numbers {
+    /// Goes through a column, if it has numbers.
+    pub(crate) async fn of(work: &Work, frame: &DataFrame, name: &str) -> Result<Self> {
+        if !plain_type(&columns::data_type(frame, name)).is_numeric() {
+            return Ok(Self::default());
+        }
+        let number = expr::cast(ident(name), DataType::Float64);
+        let is_whole = number.clone().eq(trunc(vec![number.clone()]));
+        let figures = vec![
+            min(number.clone()).alias("least"),
+            max(number.clone()).alias("most"),
+            bool_and(is_whole).alias("are_whole"),
+        ];
+        let may_be_time = number.between(lit(-MOST_NUMBER), lit(MOST_NUMBER));
+        let figures = frame.clone().filter(may_be_time)?.aggregate(Vec::new(), figures)?;
+        let batches = work.collect(figures).await?;
+        let row = batches.iter().find(|batch| batch.num_rows() > 0);
+        let number = |at: usize| {
+            let column = row?.column(at).as_primitive_opt::<Float64Type>()?;
+            column.iter().next().flatten()
+        };
+        let are_whole = row.and_then(|row| row.column(2).as_boolean_opt()?.iter().next().flatten());
+        let (least, most) = (number(0).unwrap_or_default(), number(1).unwrap_or_default());
+        Ok(Self::between(least, most, are_whole.unwrap_or_default()))
+    }
+
+    /// Years if all have four digits. Otherwise seconds or, if the largest is too large for that,
+    /// milliseconds, microseconds or nanoseconds.
+    fn between(least: f64, most: f64, are_whole: bool) -> Self {
+        if are_whole && least >= 1000.0 && most <= 9999.0 {
+            return Self::Years;
+        }
+        let size = most.max(-least);
+        Self::Since1970(match size {
+            _ if size < 1e11 => 1e6,
+            _ if size < 1e14 => 1e3,
+            _ if size < 1e17 => 1.0,
+            _ => 1e-3,
+        })
+    }
+
+    fn time(self, number: f64) -> Option<Time> {
+        if number.is_nan() || number.abs() >= MOST_NUMBER {
+            return None;
+        }
+        Some(match self {
+            Self::Years => {
+                let micros = days_of(number as i64, 1, 1) * DAY;
+                Time { micros, is_zoned: false, precision: Precision::Year }
+            }
+            Self::Since1970(unit) => {
+                let micros = (number * unit).round() as i64;
+                Time { micros, is_zoned: true, precision: Precision::Time }
+            }
+        })
+    }
 }
 
 /// A column as times; none where there is no value, or where it cannot be read.
-pub(crate) fn read(column: &ArrayRef) -> Result<Vec<Option<Time>>> {
+pub(crate) fn read(column: &ArrayRef, numbers: Numbers) -> Result<Vec<Option<Time>>> {
     let as_type = |data_type: &DataType| {
         cast(column, data_type).map_err(|error| AnalysisError::Internal(error.to_string()))
     };
     match column.data_type() {
         DataType::Null => Ok(vec![None; column.len()]),
-        DataType::Dictionary(_, values) => read(&as_type(values)?),
+        DataType::Dictionary(_, values) => read(&as_type(values)?, numbers),
         data_type if data_type.is_string() => {
             let texts = as_type(&DataType::Utf8)?;
             Ok(texts.as_string::<i32>().iter().map(|text| parse(text?)).collect())
         }
         data_type if data_type.is_numeric() => {
-            let numbers = as_type(&DataType::Float64)?;
-            Ok(numbers
-                .as_primitive::<Float64Type>()
-                .iter()
-                .map(|number| from_number(number?))
-                .collect())
+            let given = as_type(&DataType::Float64)?;
+            let given = given.as_primitive::<Float64Type>().iter();
+            Ok(given.map(|number| numbers.time(number?)).collect())
         }
         DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _) => {
             let zone = match column.data_type() {
@@ -258,6 +326,21 @@ pub(crate) fn read(column: &ArrayRef) -> Result<Vec<Option<Time>>> {
         }
         other => Err(AnalysisError::Internal(format!("a column of type {other} has no times"))),
     }
+}
+
+/// Text or numbers as times on the clock of UTC; null where they are none.
+pub(crate) fn as_times(value: Expr, data_type: &DataType, numbers: Numbers) -> Expr {
+    let given = if data_type.is_numeric() { DataType::Float64 } else { DataType::Utf8 };
+    let times = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let run = move |values: &[ColumnarValue]| {
+        let values = ColumnarValue::values_to_arrays(values)?;
+        let times = read(&values[0], numbers).map_err(|error| exec_datafusion_err!("{error}"))?;
+        let times = times.into_iter().map(|time| time.map(|time| time.micros));
+        let times: TimestampMicrosecondArray = times.collect();
+        Ok(ColumnarValue::Array(Arc::new(times)))
+    };
+    let read = create_udf("time", vec![given.clone()], times, Volatility::Immutable, Arc::new(run));
+    read.call(vec![expr::cast(value, given)])
 }
 
 /// Whether a column of this type can have times.
@@ -361,10 +444,24 @@ mod tests {
     fn numbers_are_seconds_or_smaller_units() {
         let noon = days_of(2024, 5, 1) * DAY + 12 * HOUR;
         for unit in [1e6, 1e3, 1.0, 1e-3] {
-            assert_eq!(from_number(noon as f64 / unit).unwrap().micros, noon);
+            let number = noon as f64 / unit;
+            let numbers = Numbers::between(number, number, true);
+            assert_eq!(numbers.time(number).unwrap().micros, noon);
+            // What is small is in the same unit.
+            assert_eq!(numbers.time(2e3).unwrap().micros, (2e3 * unit) as i64);
+            assert_eq!(numbers.time(f64::INFINITY), None);
+            assert_eq!(numbers.time(f64::NAN), None);
         }
-        assert_eq!(from_number(1999.0).unwrap().micros, days_of(1999, 1, 1) * DAY);
-        assert_eq!(from_number(f64::INFINITY), None);
-        assert_eq!(from_number(f64::NAN), None);
+    }
+
+    #[test]
+    fn numbers_are_years_if_all_are() {
+        let years = Numbers::between(1500.0, 1999.0, true);
+        assert_eq!(years.time(1999.0).unwrap().micros, days_of(1999, 1, 1) * DAY);
+        let seconds = Numbers::default();
+        assert_eq!(Numbers::between(500.0, 1999.0, true), seconds);
+        assert_eq!(Numbers::between(1500.0, 20_000.0, true), seconds);
+        assert_eq!(Numbers::between(1500.0, 1999.0, false), seconds);
+        assert_eq!(Numbers::between(-1e12, 1999.0, true), Numbers::Since1970(1e3));
     }
 }

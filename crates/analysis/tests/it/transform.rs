@@ -97,11 +97,27 @@ async fn casts_say_what_they_could_not_read() {
     let said =
         "cast.n: 2 of 3 values of column \"n\" cannot be read as a whole number, such as \"1.5\"";
     assert_eq!(refused, said);
-    let seconds = json!([{"t": 1_772_366_400}, {"t": 1_772_366_400_500_i64}, {"t": -1}]);
-    let found = transformed(seconds, json!({"cast": {"t": "datetime"}})).await;
-    assert_eq!(found[0]["t"], "2026-03-01T12:00:00");
-    assert_eq!(found[1]["t"], "2026-03-01T12:00:00.500");
-    assert_eq!(found[2]["t"], "1969-12-31T23:59:59");
+    // Numbers have the unit of the largest.
+    for (unit, at) in [(1_i64, ""), (1_000, ".500"), (1_000_000, ".500"), (1_000_000_000, ".500")] {
+        let last = 1_772_366_400 * unit + unit / 2;
+        let numbers = json!([{"t": last}, {"t": -unit}, {"t": 2_000 * unit}]);
+        let found = transformed(numbers, json!({"cast": {"t": "datetime"}})).await;
+        assert_eq!(found[0]["t"], format!("2026-03-01T12:00:00{at}"), "{unit}");
+        assert_eq!(found[1]["t"], "1969-12-31T23:59:59", "{unit}");
+        assert_eq!(found[2]["t"], "1970-01-01T00:33:20", "{unit}");
+    }
+    let years = json!([{"t": 1999}, {"t": 2024}]);
+    let found = transformed(years, json!({"cast": {"t": "date"}})).await;
+    assert_eq!(found, json!([{"t": "1999-01-01"}, {"t": "2024-01-01"}]));
+    // Text is read as elsewhere.
+    let texts = ["2024-01-01 10:00", "2024-05", "20240229T1305Z", "soon"];
+    let texts: Value = texts.into_iter().map(|text| json!({"t": text})).collect();
+    let found = transformed(texts, json!({"cast": {"t": "datetime"}})).await;
+    let expected = json!([
+        {"t": "2024-01-01T10:00:00"}, {"t": "2024-05-01T00:00:00"},
+        {"t": "2024-02-29T13:05:00"}, {"t": null},
+    ]);
+    assert_eq!(found, expected);
     let huge = json!([{"n": 1e300}, {"n": -2.9}]);
     let found = transformed(huge, json!({"cast": {"n": "int"}})).await;
     assert_eq!(found, json!([{"n": null}, {"n": -2}]));

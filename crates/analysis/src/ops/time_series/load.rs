@@ -22,7 +22,7 @@ use crate::{
         names::{Names, counted},
         numbers::numeric,
         rows::in_order,
-        times::{self, Precision},
+        times::{self, Numbers, Precision},
     },
     work::Work,
 };
@@ -54,6 +54,8 @@ pub(super) struct Source<'a> {
     step: Option<Interval>,
     pub(super) limit: Option<usize>,
     zone: Option<(String, Tz)>,
+    /// What the times are, if they are numbers.
+    numbers: Numbers,
     seen: Seen,
 }
 
@@ -114,6 +116,7 @@ impl<'a> Source<'a> {
             selected.push(number.alias(format!("v{}", selected.len())));
         }
         let zone = asked.timezone.as_ref().map(|name| zone(name)).transpose()?;
+        let numbers = Numbers::of(work, &frame, &time).await?;
         Ok(Self {
             work,
             frame: frame.select(selected)?,
@@ -125,6 +128,7 @@ impl<'a> Source<'a> {
             step: asked.step(),
             limit: asked.limit,
             zone,
+            numbers,
             seen: Seen::default(),
         })
     }
@@ -168,7 +172,7 @@ impl<'a> Source<'a> {
             *value = f64::NAN;
         }
         let nulls = time[0].logical_nulls();
-        for (row, time_read) in times::read(&time[0])?.into_iter().enumerate() {
+        for (row, time_read) in times::read(&time[0], self.numbers)?.into_iter().enumerate() {
             let Some(moment) = time_read else {
                 let is_missing = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
                 seen.missing += u64::from(is_missing);

@@ -195,11 +195,25 @@ async fn days_are_those_of_the_zone() {
 
 #[tokio::test]
 async fn times_are_read_from_text_and_numbers() {
-    let rows = json!([{"ts": 1704067200, "x": 1}, {"ts": 1704070800000_i64, "x": 2}, {"ts": null, "x": 3}]);
+    let rows =
+        json!([{"ts": 1704067200, "x": 1}, {"ts": 1704070800, "x": 2}, {"ts": null, "x": 3}]);
     let given = series(rows, json!({"value": "x", "change": true})).await;
     assert_eq!(column(&given, "ts"), ["2024-01-01T00:00:00Z", "2024-01-01T01:00:00Z"]);
     assert!(given.notes.contains(&"the times are those of \"ts\"".to_owned()), "{:?}", given.notes);
     assert!(given.notes.contains(&"1 row left out without \"ts\"".to_owned()), "{:?}", given.notes);
+    // One unit for all, which is that of the largest; years only if all can be.
+    let times = async |numbers: [i64; 3]| {
+        let rows = numbers.iter().map(|number| json!({"ts": number, "x": 1})).collect();
+        column(&series(rows, json!({"time": "ts", "value": "x", "change": true})).await, "ts")
+    };
+    assert_eq!(
+        times([500, 1500, 20_000]).await,
+        ["1970-01-01T00:08:20Z", "1970-01-01T00:25:00Z", "1970-01-01T05:33:20Z"]
+    );
+    assert_eq!(
+        times([31_536_000_000, 1500, 157_766_400_000]).await,
+        ["1970-01-01T00:00:01.500Z", "1971-01-01T00:00:00Z", "1975-01-01T00:00:00Z"]
+    );
     let rows = json!([{"year": 1999, "x": 1}, {"year": 2001, "x": 2}, {"year": 2000, "x": 3}]);
     let given = series(rows, json!({"time": "year", "value": "x", "cumulative": "sum"})).await;
     assert_eq!(column(&given, "year"), ["1999-01-01", "2000-01-01", "2001-01-01"]);

@@ -19,6 +19,7 @@ use crate::{
         numbers::{is_text, plain_type, read_number},
         order::Rows,
         reading::{self, Named, pairs},
+        times::{Numbers, as_times},
     },
     work::Work,
 };
@@ -77,7 +78,11 @@ pub(super) async fn apply(
         let target = reading::text(&column.path, target)?;
         let target = reading::choice(&column.path, target, TARGETS)?;
         let data_type = columns::data_type(&frame, &column.name);
-        let value = converted(ident(&column.name), plain_type(&data_type), target);
+        let numbers = match target {
+            Target::Date | Target::DateTime => Numbers::of(work, &frame, &column.name).await?,
+            _ => Numbers::default(),
+        };
+        let value = converted(ident(&column.name), plain_type(&data_type), target, numbers);
         let value = value.ok_or_else(|| {
             let reason = format!(
                 "column {:?} holds {data_type}, which cannot become {}",
@@ -92,8 +97,7 @@ pub(super) async fn apply(
     rows.with(wanted.into_iter().map(|(column, _, value)| (column.name, value)).collect())
 }
 
-fn converted(value: Expr, data_type: &DataType, target: Target) -> Option<Expr> {
-    let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+fn converted(value: Expr, data_type: &DataType, target: Target, numbers: Numbers) -> Option<Expr> {
     let is_plain = data_type.is_numeric() || *data_type == DataType::Boolean;
     let text = || btrim(vec![cast(value.clone(), DataType::Utf8)]);
     let converted = match target {
@@ -114,9 +118,10 @@ fn converted(value: Expr, data_type: &DataType, target: Target) -> Option<Expr> 
         Target::Bool if is_plain => value.not_eq(lit(0)),
         Target::Date | Target::DateTime => {
             let time = match data_type {
-                text_type if is_text(text_type) => try_cast(text(), moment.clone()),
-                number if number.is_numeric() => since_1970(value, &moment),
-                time if time.is_temporal() => try_cast(value, moment.clone()),
+                given if is_text(given) || given.is_numeric() => as_times(value, given, numbers),
+                time if time.is_temporal() => {
+                    try_cast(value, DataType::Timestamp(TimeUnit::Microsecond, None))
+                }
                 _ => return None,
             };
             if target == Target::Date { cast(time, DataType::Date32) } else { time }
@@ -124,19 +129,6 @@ fn converted(value: Expr, data_type: &DataType, target: Target) -> Option<Expr> 
         Target::Int | Target::Float | Target::Bool => return None,
     };
     Some(converted)
-}
-
-/// Seconds, or milliseconds where seconds would be after the year 5000.
-fn since_1970(value: Expr, moment: &DataType) -> Expr {
-    const MILLISECONDS_FROM: f64 = 1e11;
-    let number = cast(value, DataType::Float64);
-    let is_seconds = number.clone().between(lit(-MILLISECONDS_FROM), lit(MILLISECONDS_FROM));
-    let scale = when(is_seconds, lit(1e6)).otherwise(lit(1e3));
-    let microseconds = match scale {
-        Ok(scale) => number * scale,
-        Err(_) => number * lit(1e6),
-    };
-    cast(try_cast(microseconds, DataType::Int64), moment.clone())
 }
 
 /// Counts what cannot be read, in one pass.
