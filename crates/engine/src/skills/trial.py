@@ -4,18 +4,32 @@ import doctest
 import importlib
 import inspect
 import traceback
+import types
 
-module = importlib.import_module(f"skills.{skill}")
-result = []
+results = []
 
 
 def passed(name):
-    result.append({"name": name, "passed": True})
+    results.append({"name": name, "passed": True})
 
 
 def failed(name, message):
-    result.append({"name": name, "passed": False, "message": message[-2000:].strip()})
+    results.append({"name": name, "passed": False, "message": message[-2000:].strip()})
 
+
+def raised(name, error):
+    lines = [line for line in traceback.extract_tb(error.__traceback__) if line.filename.startswith("<skills.")]
+    line = lines[-1] if lines else None
+    where = f" ({line.filename}, line {line.lineno}: {line.line})" if line else ""
+    failed(name, "".join(traceback.format_exception_only(error)).strip() + where)
+
+
+# A test that wants to leave the program has failed too, and must not keep the others from running.
+try:
+    module = importlib.import_module(f"skills.{skill}")
+except BaseException as error:
+    raised("import", error)
+    module = types.ModuleType(skill)
 
 for name, test in list(vars(module).items()):
     if not name.startswith("test_") or not callable(test):
@@ -24,11 +38,8 @@ for name, test in list(vars(module).items()):
         value = test()
         if inspect.isawaitable(value):
             await value
-    except Exception as error:
-        lines = [line for line in traceback.extract_tb(error.__traceback__) if line.filename.startswith("<skills.")]
-        line = lines[-1] if lines else None
-        where = f" ({line.filename}, line {line.lineno}: {line.line})" if line else ""
-        failed(name, "".join(traceback.format_exception_only(error)).strip() + where)
+    except BaseException as error:
+        raised(name, error)
     else:
         passed(name)
 
@@ -39,3 +50,6 @@ for example in doctest.DocTestFinder(exclude_empty=True).find(module, skill, mod
         runner.run(example, out=said.append)
         name = f"example of {example.name}"
         failed(name, "".join(said)) if runner.failures else passed(name)
+
+# Not before: whatever ends the program earlier leaves no result.
+result = results

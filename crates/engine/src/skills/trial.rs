@@ -78,13 +78,13 @@ pub async fn try_skill(
         ..ExecuteRequest::default()
     };
     let outcome = executor.execute(None, request, &host, CancellationToken::new()).await?;
-    let tests = match outcome.failure() {
-        Some(failure) => {
-            let message = format!("{}: {}", failure.kind, failure.message);
-            vec![TestResult { name: "import".into(), passed: false, message: Some(message) }]
-        }
-        None => serde_json::from_value(outcome.result).unwrap_or_default(),
+    let ended_early = match outcome.failure() {
+        Some(failure) => format!("{}: {}", failure.kind, failure.message),
+        None => "they ended the program before they were done".to_owned(),
     };
+    let tests = serde_json::from_value(outcome.result).unwrap_or_else(|_| {
+        vec![TestResult { name: "tests".into(), passed: false, message: Some(ended_early) }]
+    });
     Ok(TrialReport {
         skill: skill.head.name.clone(),
         version: skill.head.version,

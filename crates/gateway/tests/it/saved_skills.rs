@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::{
-    real::{Site, repository, says, stdio, text, wait_for},
+    real::{Site, document, repository, says, stdio, text, wait_for},
     state::{Client, each, text_of},
 };
 
@@ -368,6 +368,37 @@ fn a_failing_test_fails_the_command() {
     );
     let report = site.json(&["skills", "test", "--json"]);
     assert_eq!(report["skills"][0]["tests"][0]["passed"], false, "{report:#}");
+}
+
+#[test]
+fn a_test_that_ends_the_program_has_failed() {
+    let Some(site) = Site::new() else { return };
+    let tests = |name: &str, code: &str| {
+        let code = format!("{code}\n\ndef {name}():\n    pass\n");
+        let file = format!("{name}.py");
+        fs::write(site.path(&file), code).unwrap();
+        let saved = site.says(&["skills", "save", &file]);
+        assert!(saved.status.success(), "{saved:?}");
+        let tested = site.says(&["skills", "test", name, "--json"]);
+        assert_eq!(tested.status.code(), Some(1), "{tested:?}");
+        document(&tested)["skills"][0]["tests"].take()
+    };
+    // It keeps no other from running.
+    let leaves = "def test_a():\n    raise SystemExit(0)\n\ndef test_b():\n    assert False\n\n\
+                  def test_c():\n    pass";
+    let left = tests("leaves", leaves);
+    assert_eq!(each(&left, "name"), ["test_a", "test_b", "test_c"]);
+    let passed: Vec<&Value> = left.as_array().unwrap().iter().map(|test| &test["passed"]).collect();
+    assert_eq!(passed, [false, false, true], "{left:#}");
+    // Nor does a task of its own that leaves let it pass.
+    let task = "import asyncio\n\nasync def leave():\n    raise SystemExit(0)\n\n\
+                async def test_a():\n    asyncio.create_task(leave())\n    await asyncio.sleep(0)";
+    assert_eq!(each(&tests("task", task), "name"), ["test_a"]);
+    let exits = tests("exits", "import os\n\ndef test_a():\n    os._exit(0)");
+    assert_eq!(each(&exits, "name"), ["tests"], "the import was all right");
+    says(&exits[0]["message"], &["os._exit"]);
+    // One that cannot be imported says so.
+    assert_eq!(each(&tests("broken", "raise SystemExit(0)"), "name"), ["import"]);
 }
 
 /// A test must not change what lasts.
