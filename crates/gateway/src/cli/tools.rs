@@ -4,6 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use narrows_engine::{
     Background, Guide,
     broker::Broker,
+    catalog::Unresolved,
     search::{Answer, Detail, Found, SearchRequest},
 };
 use narrows_model::nearest;
@@ -133,8 +134,14 @@ async fn run_with(args: ToolsArgs, guide: &Guide, printer: Printer) -> anyhow::R
             }
         }
         ToolsCommand::Show(args) => {
-            learn(broker, args.server.as_deref(), printer).await;
-            let tool = broker.find(&args.name, args.server.as_deref()).await?;
+            let server = args.server.as_deref();
+            // Only for a tool that nobody is known to have: a server that does not start would be
+            // waited for each time.
+            let known = broker.catalog().resolve(&args.name, server);
+            if matches!(known, Err(Unresolved::NoToolAnywhere { .. })) {
+                learn(broker, server, printer).await;
+            }
+            let tool = broker.find(&args.name, server).await?;
             if args.json {
                 printer.json(&tool.raw);
             } else {

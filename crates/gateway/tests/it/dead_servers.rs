@@ -10,6 +10,20 @@ use crate::support::dead::{
     is_running, peak_memory, until,
 };
 
+// On the command line.
+
+#[test]
+fn a_known_tool_is_shown_without_starting_another_server() {
+    let place = Place::with_good().server("bad", "hang", "start_timeout = 120");
+    assert!(place.run(&["tools", "list", "good"]).status.success());
+    for name in ["good.echo", "echo"] {
+        let shown = place.run(&["tools", "show", name]);
+        assert!(shown.status.success(), "{shown:?}");
+        assert_has(&String::from_utf8_lossy(&shown.stdout), &["from servers.good import echo"]);
+    }
+    assert_eq!(place.pids("bad"), [0; 0]);
+}
+
 // Many servers.
 
 /// Twenty servers: twelve work, five never answer, three crash.
