@@ -1,6 +1,9 @@
 //! How each client writes a server.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use narrows_model::{Connection, HttpSpec, HttpTransport, OAuthSpec, StdioSpec, Template};
 
@@ -114,9 +117,12 @@ fn is_narrows(name: &str, connection: &Connection) -> bool {
         Connection::Stdio(stdio) => {
             let words = std::iter::once(&stdio.command).chain(&stdio.args);
             let mut words = words.map(Template::as_written);
+            // It may have been renamed; then it is known by its path, which `--apply` writes.
+            let this = std::env::current_exe().ok();
             let is_program = |word: &str| {
                 let file = word.rsplit(['/', '\\']).next().unwrap_or(word);
                 file.trim_end_matches(".exe") == "narrows"
+                    || this.as_deref() == Some(Path::new(word))
             };
             words.any(is_program) && words.any(|word| word == "serve")
         }

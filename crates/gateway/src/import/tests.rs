@@ -315,11 +315,14 @@ fn what_the_configuration_has_is_not_imported_again_and_not_overwritten() {
 
 #[test]
 fn narrows_itself_is_never_imported() {
+    // Whatever the program is called that runs.
+    let this = std::env::current_exe().unwrap();
     for entry in [
         r#"{"command": "/usr/local/bin/narrows", "args": ["serve", "--stdio"]}"#,
         r#"{"command": "C:\\bin\\narrows.exe", "args": ["--config", "x", "serve"]}"#,
         r#"{"command": "npx", "args": ["-y", "narrows", "serve"]}"#,
         r#"{"url": "http://127.0.0.1:8321/mcp"}"#,
+        &format!(r#"{{"command": {this:?}, "args": ["serve"]}}"#),
     ] {
         let text = format!("{{\"mcpServers\": {{\"narrows\": {entry}}}}}");
         let plan = World::new(&[(".cursor/mcp.json", &text)]).plan(None);
