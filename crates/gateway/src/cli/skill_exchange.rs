@@ -220,7 +220,10 @@ async fn update(desk: &Desk, names: Vec<String>, yes: bool) -> anyhow::Result<Ex
         };
         let is_new = |one: &Fetched| match &one.skill {
             FetchedSkill::Package(package) => package.manifest().hash != origin.hash,
-            FetchedSkill::Folder(_) => true,
+            // One that is no skill any more is told of when it is put.
+            FetchedSkill::Folder(folder) => {
+                !folder.to_package().is_ok_and(|package| package.manifest().hash == origin.hash)
+            }
         };
         if !fetched.iter().any(is_new) {
             desk.printer.note(format!("{name} is up to date"));

@@ -251,6 +251,11 @@ fn skills_go_to_other_tools_and_come_from_them_as_folders() {
     assert_eq!(fs::read_to_string(site.path("folders/double/scripts/double.py")).unwrap(), DOUBLE);
     done(&skills(&site, "user", &["install", "folders/double", "--yes"]));
     assert_eq!(run(&site, "user", TEN), 10);
+    let update = || skills(&site, "user", &["update", "double", "--yes"]);
+    says(&done(&update()).into(), &["double is up to date"]);
+    let script = site.path("folders/double/scripts/double.py");
+    fs::write(script, DOUBLE.replace("n * 2", "2 * n")).unwrap();
+    says(&done(&update()).into(), &["installed double version 2"]);
 
     // One that was written for another tool, with instructions and a file to read.
     let notes = site.path("folders/meeting-notes");
