@@ -87,15 +87,13 @@ pub(crate) async fn run(
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let (json, reveal, format) = (args.json, args.reveal, args.format);
-    let output = args.output.clone();
-    let mut request = match request(args) {
+    let request = match request(args) {
         Ok(request) => request,
         Err(error) => {
             printer.error(format!("{error:#}"));
             return Ok(Exit::WrongUse);
         }
     };
-    request.keep = output.map(|path| keep(&path)).transpose()?;
     let agent = setting.agent(None)?;
     let watch = agent.watch(agent.level(None)?);
     let broker = setting.broker()?;
@@ -176,6 +174,7 @@ fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {
     request.output.rows = args.rows;
     request.output.bytes = usize::MAX;
     request.output.format = args.format;
+    request.keep = args.output.as_deref().map(keep).transpose()?;
     Ok(request)
 }
 

@@ -101,7 +101,14 @@ pub(crate) struct RunArgs {
 
 pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> anyhow::Result<Exit> {
     let json = args.json;
-    let agent = setting.agent(args.agent.as_deref())?;
+    let principal = match setting.principal(args.agent.as_deref()) {
+        Ok(principal) => principal,
+        Err(error) => {
+            printer.error(error.to_string());
+            return Ok(Exit::WrongUse);
+        }
+    };
+    let agent = setting.state()?.agent(Arc::new(principal));
     let session = args.session.clone();
     let own_workspace = args.agent.is_some() || session.is_some();
     let (reveal, yes) = (args.reveal, args.yes);

@@ -1,7 +1,7 @@
 //! `narrows sessions`: variables that are kept between programs.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::Asking;
 use crate::{
@@ -42,7 +42,13 @@ pub(crate) async fn run(
             }
             for session in sessions.iter().filter(|_| !args.asking.json) {
                 let used = if session.holder.is_some() { ", in use" } else { "" };
-                printer.line(format!("{}  {} bytes{used}", session.id, session.bytes));
+                let lost = session.lost.as_object().into_iter().flat_map(Map::keys);
+                let lost: Vec<&str> = lost.map(String::as_str).collect();
+                let lost = match lost.is_empty() {
+                    true => String::new(),
+                    false => format!(", without {}", lost.join(", ")),
+                };
+                printer.line(format!("{}  {} bytes{lost}{used}", session.id, session.bytes));
             }
         }
         SessionsCommand::Rm { id } => match agent.remove_session(&id).await? {

@@ -679,7 +679,7 @@ fn the_command_says_what_is_wrong_and_how_it_ended() {
     fails(&["analyze", "sql", "stocks.json", "-q", "select setor from stocks"], 2, &["sector"]);
     fails(
         &["analyze", "sql", "stocks.json", "-q", "select 1", "-o", "a.txt"],
-        1,
+        2,
         &[".parquet or .csv"],
     );
     // A file that was asked for is there, or the command fails.

@@ -87,6 +87,13 @@ fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
+// Who runs it.
+
+#[test]
+fn an_agent_that_is_not_there_is_wrong_use() {
+    is_wrong_use(&run(&["--agent", "nobody", "-c", "1"]), "there is no agent \"nobody\"");
+}
+
 // Where the program comes from.
 
 #[test]

@@ -229,7 +229,8 @@ fn the_command_line_begins_lists_and_forgets_sessions() {
     assert_eq!((&session["id"], &session["holder"]), (&json!("cli"), &Value::Null));
     says(&session["lost"]["stream"], &["generator"]);
     assert!(session["bytes"].as_u64().unwrap() > 500, "{session}");
-    assert!(text(&site.says(&["sessions", "list"]).stdout).starts_with("cli"));
+    let shown = text(&site.says(&["sessions", "list"]).stdout);
+    assert!(shown.starts_with("cli ") && shown.ends_with(" bytes, without stream\n"), "{shown}");
 
     assert!(site.says(&["sessions", "rm", "cli"]).status.success());
     let again = site.says(&["sessions", "rm", "cli"]);
