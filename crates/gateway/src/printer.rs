@@ -1,6 +1,6 @@
 //! The one place that writes to the terminal.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use narrows_model::OutputStream;
 use serde::Serialize;
@@ -53,10 +53,13 @@ impl Printer {
         if !io::stdin().is_terminal() {
             return Ok(None);
         }
-        let mut stderr = io::stderr().lock();
+        // Held from the question to its answer, which so is not taken for that of another one.
+        // Standard error is free meanwhile: whoever is interrupted still has something to say.
+        let mut stdin = io::stdin().lock();
+        let mut stderr = io::stderr();
         write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush())?;
         let mut answer = String::new();
-        io::stdin().read_line(&mut answer)?;
+        stdin.read_line(&mut answer)?;
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 

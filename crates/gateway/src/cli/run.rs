@@ -344,19 +344,23 @@ impl Caller for Person {
         server: &str,
         question: ElicitRequestParams,
     ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
-        let answer = match question {
+        match question {
             ElicitRequestParams::FormElicitationParams { message, .. } if server == ASKER => {
-                let allow = self.yes || matches!(self.printer.ask(&message), Ok(Some(true)));
-                let answer = ElicitResult::new(ElicitationAction::Accept);
-                Ok(answer.with_content(json!({ "allow": allow })))
+                let Self { printer, yes } = *self;
+                Box::pin(async move {
+                    // On a thread of its own: the run can be interrupted before there is an answer.
+                    let asked = move || matches!(printer.ask(&message), Ok(Some(true)));
+                    let allow = yes || tokio::task::spawn_blocking(asked).await.unwrap_or(false);
+                    let answer = ElicitResult::new(ElicitationAction::Accept);
+                    Ok(answer.with_content(json!({ "allow": allow })))
+                })
             }
             _ => {
                 let message =
                     format!("the server {server:?} asks for input, which narrows run has not");
-                Err(ErrorData::invalid_request(message, None))
+                Box::pin(std::future::ready(Err(ErrorData::invalid_request(message, None))))
             }
-        };
-        Box::pin(std::future::ready(answer))
+        }
     }
 }
 

@@ -219,6 +219,31 @@ fn a_person_is_asked_with_tokens_through_a_client_of_the_newer_protocol() {
     the_person_is_asked("modern", "cancel");
 }
 
+/// Runs a command at a terminal, interrupts it when it asks, and prints its exit code.
+const INTERRUPTS: &str = r#"
+import os, pty, signal, sys
+signal.alarm(60)
+process, terminal = pty.fork()
+if process == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+said = b""
+while b"[y/N]" not in said:
+    said += os.read(terminal, 4096)
+os.write(terminal, b"\x03")
+print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"#;
+
+#[test]
+fn a_person_who_is_asked_at_the_terminal_can_interrupt() {
+    let Some(office) = Office::new("") else { return };
+    let narrows = office.site.narrows();
+    let mut command = office.site.command("python3");
+    command.args(["-c", INTERRUPTS]).arg(narrows.get_program()).args(narrows.get_args());
+    command.args(["run", "-c", DELETES]);
+    assert_eq!(report(command), 130);
+    assert_eq!(office.received("crm.delete_customer"), [Value::Null; 0]);
+}
+
 #[test]
 fn an_approval_is_for_one_principal_and_one_call_with_these_arguments_once() {
     let Some(office) = Office::new(AGENTS) else { return };
