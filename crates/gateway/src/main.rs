@@ -11,6 +11,7 @@ mod config;
 mod demo;
 mod import;
 mod mcp;
+mod output_file;
 mod printer;
 mod secret;
 mod stats;

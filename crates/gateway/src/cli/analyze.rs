@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Write},
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -17,10 +17,10 @@ use narrows_engine::{
     upstream::Nobody,
 };
 use serde_json::{Map, Value, json};
-use tempfile::NamedTempFile;
 
 use crate::{
     app::{Exit, FLUSH_TIME, Setting},
+    output_file::OutputFile,
     printer::Printer,
 };
 
@@ -209,32 +209,15 @@ fn keep(path: &Path) -> anyhow::Result<Keep> {
         format,
         always: true,
         make: Box::new(move || {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-            Ok((shown, Box::new(Placed { file, path }) as _))
+            let file = OutputFile::create(&path)?;
+            Ok((shown, Box::new(file) as _))
         }),
     })
 }
 
-struct Placed {
-    file: NamedTempFile,
-    path: PathBuf,
-}
-
-impl Write for Placed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Sink for Placed {
+impl Sink for OutputFile {
     fn finish(self: Box<Self>) -> io::Result<()> {
-        self.file.persist(self.path)?;
-        Ok(())
+        self.persist()
     }
 }
 

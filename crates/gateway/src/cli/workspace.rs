@@ -13,6 +13,7 @@ use serde_json::json;
 use super::Asking;
 use crate::{
     app::{Exit, Setting},
+    output_file::OutputFile,
     printer::Printer,
 };
 
@@ -92,12 +93,9 @@ pub(crate) async fn run(
             match file {
                 None => printer.bytes(&bytes)?,
                 Some(file) => {
-                    let place = file.parent().filter(|place| !place.as_os_str().is_empty());
-                    let place = place.unwrap_or(std::path::Path::new("."));
-                    let written = tempfile::NamedTempFile::new_in(place).and_then(|mut whole| {
-                        whole.write_all(&bytes)?;
-                        whole.persist(&file)?;
-                        Ok(())
+                    let written = OutputFile::create(&file).and_then(|mut output| {
+                        output.write_all(&bytes)?;
+                        output.persist()
                     });
                     written.with_context(|| format!("cannot write {}", file.display()))?;
                     printer.note(format!("wrote {} bytes to {}", bytes.len(), file.display()));

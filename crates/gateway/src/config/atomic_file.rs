@@ -79,7 +79,7 @@ fn write_beside(
 }
 
 /// Where the links at `path` lead, whether or not there is anything.
-fn follow(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&target) {

@@ -23,7 +23,7 @@ mod source;
 pub(crate) mod standard;
 mod tables;
 
-pub(crate) use atomic_file::{create_private, kept_text, replace};
+pub(crate) use atomic_file::{create_private, follow, kept_text, replace};
 pub(crate) use document::{Syntax, SyntaxError};
 pub(crate) use edit::{ConfigEdit, Existing};
 pub(crate) use entry::{MOST_CALL_SECONDS, MOST_START_SECONDS, ServerEntry};

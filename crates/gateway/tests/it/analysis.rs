@@ -657,6 +657,12 @@ fn the_command_analyses_files_and_tools() {
         let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(answer["data"], json!([{"n": 4}]), "{file}");
     }
+    // Through a link, to the file that it leads to.
+    std::os::unix::fs::symlink("out.csv", site.path("link.csv")).unwrap();
+    let few = "select symbol from stocks limit 1";
+    let output = ask(&["analyze", "sql", "stocks.json", "-q", few, "-o", "link.csv"], None);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(site.path("out.csv")).unwrap().lines().count(), 2);
 }
 
 #[test]

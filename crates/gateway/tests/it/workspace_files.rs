@@ -311,6 +311,10 @@ fn the_command_line_puts_and_gets_any_bytes() {
     assert!(site.says(&["workspace", "get", "data/all.bin"]).stdout == bytes);
     assert!(site.says(&["workspace", "get", "data/all.bin", "copy.bin"]).status.success());
     assert!(fs::read(site.path("copy.bin")).unwrap() == bytes);
+    std::os::unix::fs::symlink("copy.bin", site.path("link.bin")).unwrap();
+    fs::write(site.path("copy.bin"), "old").unwrap();
+    assert!(site.says(&["workspace", "get", "data/all.bin", "link.bin"]).status.success());
+    assert!(fs::read(site.path("copy.bin")).unwrap() == bytes, "not the link is replaced");
     fs::write(site.path("note.txt"), "noted").unwrap();
     let put = site.json(&["workspace", "put", "note.txt", "--json"]);
     assert_eq!((&put["path"], &put["bytes"]), (&json!("note.txt"), &json!(5)));
