@@ -62,7 +62,7 @@ pub(crate) fn main() -> ExitCode {
 }
 
 /// An error with its causes, each said once: many name their cause themselves.
-fn told(error: &anyhow::Error) -> String {
+pub(crate) fn told(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.contains(&cause) {
@@ -212,20 +212,9 @@ impl Setting {
 /// All that lasts, in the places and for the times of a configuration.
 pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<State>> {
     let keeping = &config.keeping;
-    let named = match std::env::var("NARROWS_STORE") {
-        Ok(url) if !url.is_empty() => Some(url),
-        _ => {
-            let expanded =
-                keeping.store.as_ref().map(|url| url.expand(|name| std::env::var(name).ok()));
-            expanded.transpose().context("store.url")?
-        }
-    };
+    let store = store_place(places, config)?;
     std::fs::create_dir_all(&places.data)
         .with_context(|| format!("cannot make {}", places.data.display()))?;
-    let store = match named {
-        Some(url) => url.parse().context("the URL of the store")?,
-        None => Place::Sqlite(places.data.join("narrows.db")),
-    };
     // Programs that must not see real values do not see files that have them.
     let workspaces = match config.safety.settings.mode {
         Mode::Strict => "workspaces-strict",
@@ -242,6 +231,22 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
         safety: safety(places, config)?,
         analysis: config.analysis.clone(),
     }))
+}
+
+/// Where the store of a configuration is.
+pub(crate) fn store_place(places: &Places, config: &Config) -> anyhow::Result<Place> {
+    let named = match std::env::var("NARROWS_STORE") {
+        Ok(url) if !url.is_empty() => Some(url),
+        _ => {
+            let url = config.keeping.store.as_ref();
+            let expanded = url.map(|url| url.expand(|name| std::env::var(name).ok()));
+            expanded.transpose().context("store.url")?
+        }
+    };
+    match named {
+        Some(url) => url.parse::<Place>().context("the URL of the store"),
+        None => Ok(Place::Sqlite(places.data.join("narrows.db"))),
+    }
 }
 
 /// What keeps data in and harm out, as a configuration wants it.

@@ -19,13 +19,25 @@ pub(crate) const VARIABLE: &str = "NARROWS_VAULT_KEY";
 
 /// Where the key comes from. It is asked for when it is first needed.
 pub(crate) fn source(place: &KeyPlace, data: &Path) -> KeySource {
-    let KeyPlace { file, command } = place.clone();
-    let file = file.unwrap_or_else(|| data.join("vault-key"));
+    let (file, command) = (file_of(place, data), place.command.clone());
     std::sync::Arc::new(move || match std::env::var(VARIABLE) {
         Ok(text) if !text.is_empty() => read(&text).map_err(|why| format!("{VARIABLE} {why}")),
         _ if !command.is_empty() => of_command(&command),
         _ => of_file(&file),
     })
+}
+
+/// Whether there is a key already. None is made; one that cannot be had is an error.
+pub(crate) fn is_there(place: &KeyPlace, data: &Path) -> Result<bool, String> {
+    let given = std::env::var(VARIABLE).is_ok_and(|text| !text.is_empty());
+    if !given && place.command.is_empty() && !file_of(place, data).exists() {
+        return Ok(false);
+    }
+    source(place, data)().map(|_| true)
+}
+
+fn file_of(place: &KeyPlace, data: &Path) -> PathBuf {
+    place.file.clone().unwrap_or_else(|| data.join("vault-key"))
 }
 
 /// 32 bytes as 64 hexadecimal digits.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use sqlx::{
-    ConnectOptions, Connection, Executor,
+    ConnectOptions, Connection, Executor, PgConnection,
     postgres::PgPoolOptions,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
@@ -56,13 +56,46 @@ pub(crate) fn open(place: &Place) -> Answer<'_, Database> {
     })
 }
 
+/// Whether the database of a place can be opened and written to. Nothing is made or changed.
+pub(crate) fn look(place: &Place) -> Answer<'_, ()> {
+    Box::pin(async move {
+        let shared = Arc::new(place.clone());
+        let failed = |error| StoreError::new(&shared, error);
+        match place {
+            Place::Sqlite(path) => {
+                let mut connection =
+                    sqlite_options(&shared, path)?.connect().await.map_err(failed)?;
+                migrate::is_sqlite_done(&shared, &mut connection).await?;
+                // The right to write, which is given back.
+                let write = connection.begin_with("BEGIN IMMEDIATE").await.map_err(failed)?;
+                write.rollback().await.map_err(failed)?;
+                connection.close().await.map_err(failed)
+            }
+            Place::Postgres(postgres) => {
+                let mut connection = enter(&shared, postgres).await?;
+                migrate::is_postgres_done(&shared, &mut connection).await?;
+                connection.close().await.map_err(failed)
+            }
+        }
+    })
+}
+
 async fn sqlite(place: &Arc<Place>, path: &Path) -> Result<Pools> {
     let path = make_private(path)
         .map_err(|source| StoreError::Make { place: Arc::clone(place), source })?;
+    let options = sqlite_options(place, &path)?;
+    prepare_sqlite(place, &options.clone().journal_mode(SqliteJournalMode::Wal)).await?;
+    let pool = || SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false);
+    let writer = pool().max_connections(1).connect_lazy_with(options.clone());
+    let readers = pool().max_connections(SQLITE_READERS).connect_lazy_with(options);
+    Ok(Pools::Sqlite { writer, readers })
+}
+
+fn sqlite_options(place: &Arc<Place>, path: &Path) -> Result<SqliteConnectOptions> {
     if path.is_dir() {
         return Err(StoreError::Directory { place: Arc::clone(place) });
     }
-    let options = SqliteConnectOptions::new()
+    Ok(SqliteConnectOptions::new()
         .filename(path)
         .busy_timeout(PATIENCE)
         .foreign_keys(true)
@@ -72,12 +105,7 @@ async fn sqlite(place: &Arc<Place>, path: &Path) -> Result<Pools> {
         // What was forgotten is overwritten; see `wipe`. It costs nothing that can be measured.
         .pragma("secure_delete", "ON")
         .row_buffer_size(ROWS_AHEAD)
-        .disable_statement_logging();
-    prepare_sqlite(place, &options.clone().journal_mode(SqliteJournalMode::Wal)).await?;
-    let pool = || SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false);
-    let writer = pool().max_connections(1).connect_lazy_with(options.clone());
-    let readers = pool().max_connections(SQLITE_READERS).connect_lazy_with(options);
-    Ok(Pools::Sqlite { writer, readers })
+        .disable_statement_logging())
 }
 
 /// Turns on the write-ahead log and migrates. Where several processes do so at the same moment,
@@ -119,12 +147,16 @@ fn make_private(path: &Path) -> std::io::Result<std::path::PathBuf> {
     }
 }
 
-async fn postgres(place: &Arc<Place>, postgres: &PostgresPlace) -> Result<Pools> {
+/// Not by the pool, which would try again and again and then not say what was wrong.
+async fn enter(place: &Arc<Place>, postgres: &PostgresPlace) -> Result<PgConnection> {
     let options = postgres.options().clone().disable_statement_logging();
-    // Not by the pool, which would try again and again and then not say what was wrong.
     let connecting = tokio::time::timeout(DOOR, options.connect()).await;
     let connecting = connecting.unwrap_or_else(|late| Err(sqlx::Error::Io(late.into())));
-    let mut connection = connecting.map_err(|error| StoreError::new(place, error))?;
+    connecting.map_err(|error| StoreError::new(place, error))
+}
+
+async fn postgres(place: &Arc<Place>, postgres: &PostgresPlace) -> Result<Pools> {
+    let mut connection = enter(place, postgres).await?;
     migrate::postgres(place, &mut connection).await?;
     connection.close().await.map_err(|error| StoreError::new(place, error))?;
     let pool = PgPoolOptions::new()
@@ -133,6 +165,6 @@ async fn postgres(place: &Arc<Place>, postgres: &PostgresPlace) -> Result<Pools>
         .after_connect(|connection, _| {
             Box::pin(async move { connection.execute(POSTGRES_SETTINGS).await.map(drop) })
         })
-        .connect_lazy_with(options);
+        .connect_lazy_with(postgres.options().clone().disable_statement_logging());
     Ok(Pools::Postgres(pool))
 }

@@ -33,13 +33,22 @@ const MAKE_SCHEMA: &str = "CREATE TABLE IF NOT EXISTS narrows_schema (version BI
 const POSTGRES_LOCK: &str = "SELECT pg_advisory_xact_lock(7810771519)";
 
 macro_rules! migrate {
-    ($name:ident, $connection:ty, $steps:expr, $begin:expr, $lock:expr) => {
+    ($name:ident, $is_done:ident, $connection:ty, $steps:expr, $begin:expr, $lock:expr) => {
+        /// Whether there is nothing to do. A database of a newer version is refused.
+        pub(crate) async fn $is_done(
+            place: &Arc<Place>,
+            connection: &mut $connection,
+        ) -> Result<bool> {
+            let seen = sqlx::query_scalar(schema::VERSION.text()).fetch_optional(connection);
+            match seen.await {
+                Ok(Some(version)) => Ok(steps_after(place, version, $steps)?.is_empty()),
+                _ => Ok(false),
+            }
+        }
+
         pub(crate) async fn $name(place: &Arc<Place>, connection: &mut $connection) -> Result<()> {
-            // Most often there is nothing to do, and then nobody waits, and the right to write is not needed.
-            let seen = sqlx::query_scalar(schema::VERSION.text()).fetch_optional(&mut *connection);
-            if let Ok(Some(version)) = seen.await
-                && steps_after(place, version, $steps)?.is_empty()
-            {
+            // Most often so; then nobody waits, and the right to write is not needed.
+            if $is_done(place, connection).await? {
                 return Ok(());
             }
             let failed = |error| StoreError::new(place, error);
@@ -65,8 +74,15 @@ macro_rules! migrate {
     };
 }
 
-migrate!(sqlite, SqliteConnection, SQLITE, "BEGIN IMMEDIATE", &[MAKE_SCHEMA]);
-migrate!(postgres, PgConnection, POSTGRES, "BEGIN", &[POSTGRES_LOCK, MAKE_SCHEMA]);
+migrate!(sqlite, is_sqlite_done, SqliteConnection, SQLITE, "BEGIN IMMEDIATE", &[MAKE_SCHEMA]);
+migrate!(
+    postgres,
+    is_postgres_done,
+    PgConnection,
+    POSTGRES,
+    "BEGIN",
+    &[POSTGRES_LOCK, MAKE_SCHEMA]
+);
 
 /// What is left to do for a database of the version.
 fn steps_after<'a>(place: &Arc<Place>, version: i64, steps: &'a [&str]) -> Result<&'a [&'a str]> {

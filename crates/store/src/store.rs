@@ -21,6 +21,11 @@ impl Store {
         Ok(Self(Arc::new(connect::open(place).await?)))
     }
 
+    /// Whether the store that is there could be opened. Nothing is made or changed.
+    pub async fn look(place: &Place) -> Result<()> {
+        connect::look(place).await
+    }
+
     /// Waits until nothing uses the store any more, and closes it.
     pub async fn close(&self) {
         self.0.close().await;

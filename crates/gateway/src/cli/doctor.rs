@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anyhow::Context;
 use clap::Args;
 use narrows_engine::{
     ExecuteRequest,
@@ -9,16 +10,22 @@ use narrows_engine::{
 };
 use narrows_model::{Connection, Program};
 use narrows_sandbox::NoTools;
+use narrows_store::{Place, Store};
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::servers::probe;
+use super::{serve, servers::probe};
 use crate::{
     app::{self, At, Exit, Setting},
     config::{Config, Places},
     printer::Printer,
+    vault_key,
 };
+
+/// What to do about a variable that is not set.
+const UNSET: &str =
+    "export the variable before the client starts narrows, or write ${NAME:-default}";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -64,6 +71,7 @@ pub(crate) async fn run(args: DoctorArgs, at: &At, printer: Printer) -> anyhow::
         )),
         Ok(config) => {
             checks.push(configuration(&config, source.path()));
+            checks.extend(settings(&places, &config, source.path()).await);
             let names: Vec<String> = config.servers.iter().map(|spec| spec.name.clone()).collect();
             let broker = app::broker(&places, config.servers)?;
             let statuses = probe(&broker, &names).await;
@@ -161,6 +169,53 @@ fn configuration(config: &Config, path: &Path) -> Check {
     }
 }
 
+/// What other commands need of the configuration, beside servers. It is only looked at: what they
+/// make the first time is not made here.
+async fn settings(places: &Places, config: &Config, path: &Path) -> [Check; 4] {
+    let safety = app::safety(places, config)
+        .map(|_| format!("isolation level {}", config.safety.settings.level));
+    let key = match vault_key::is_there(&config.safety.key, &places.data) {
+        Ok(true) => Ok("it is there".to_owned()),
+        Ok(false) => Ok("it is made when it is first needed".to_owned()),
+        Err(why) => Err(anyhow::Error::msg(why)),
+    };
+    let keys = serve::keys(config, config.http.listen).map(|keys| match keys.len() {
+        0 => "none in the configuration".to_owned(),
+        number => format!("{number} in the configuration"),
+    });
+    let store = store(places, config).await;
+    [("store", store), ("safety", safety), ("vault key", key), ("HTTP keys", keys)].map(
+        |(subject, found)| match found {
+            Ok(found) => Check::good(subject, found),
+            Err(error) => {
+                let reason = app::told(&error);
+                let remedy = match reason.contains("environment variable") {
+                    true => UNSET.to_owned(),
+                    false => format!("mend it, or correct {}", path.display()),
+                };
+                Check::bad(subject, reason, remedy)
+            }
+        },
+    )
+}
+
+async fn store(places: &Places, config: &Config) -> anyhow::Result<String> {
+    let place = app::store_place(places, config)?;
+    if let Place::Sqlite(file) = &place
+        && !file.exists()
+    {
+        // As far up as there is a directory.
+        let file = std::path::absolute(file)?;
+        if let Some(above) = file.ancestors().skip(1).find(|above| above.exists()) {
+            tempfile::NamedTempFile::new_in(above)
+                .with_context(|| format!("the store {place} cannot be made"))?;
+        }
+        return Ok(format!("{place} is made when it is first needed"));
+    }
+    Store::look(&place).await?;
+    Ok(place.to_string())
+}
+
 fn server(status: &Status, is_http: bool) -> Check {
     let subject = format!("server {}", status.server);
     let reason = status.last_error.clone().unwrap_or_default();
@@ -185,7 +240,7 @@ fn remedy(reason: &str, server: &str, is_http: bool) -> String {
     if reason.contains("not installed or not in PATH") {
         "install the command, or give its full path in the configuration".to_owned()
     } else if reason.contains("environment variable") {
-        "export the variable before the client starts narrows, or write ${NAME:-default}".to_owned()
+        UNSET.to_owned()
     } else if reason.contains("did not answer within") {
         format!(
             "run its command by hand; if it only starts slowly, set servers.{server}.start_timeout"

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{Exit, FLUSH_TIME, Setting},
-    config::kept_text,
+    config::{Config, kept_text},
     mcp::{self, Gateway, Surface},
     printer::Printer,
     secret,
@@ -110,26 +110,9 @@ fn door(
     address: SocketAddr,
 ) -> anyhow::Result<(mcp::http::Door, Option<(String, PathBuf)>)> {
     let settings = &setting.config.http;
-    let mut keys: Vec<(String, Option<Arc<Principal>>)> = Vec::new();
-    for (number, key) in settings.keys.iter().enumerate() {
-        keys.push((expanded(key, &format!("http.keys[{number}]"))?, None));
-    }
-    for agent in &setting.config.keeping.agents {
-        let Some(key) = &agent.key else { continue };
-        let key = expanded(key, &format!("agents.{}.key", agent.principal.name))?;
-        if keys.iter().any(|(known, _)| *known == key) {
-            bail!("agents.{}.key is another one's too; give each its own", agent.principal.name);
-        }
-        keys.push((key, Some(Arc::new(agent.principal.clone()))));
-    }
+    let mut keys = keys(&setting.config, address)?;
     let mut shown = None;
-    if settings.no_key {
-        if !address.ip().is_loopback() {
-            bail!("http.no_key is for loopback addresses only, and {address} is none; set keys");
-        }
-        // Agents are still known by theirs.
-        keys.retain(|(_, agent)| agent.is_some());
-    } else if keys.is_empty() {
+    if !settings.no_key && keys.is_empty() {
         let path = setting.places.data.join("http-key");
         let key = kept_key(&path)?;
         keys.push((key.clone(), None));
@@ -142,6 +125,33 @@ fn door(
         allowed_origins: settings.allowed_origins.clone(),
     };
     Ok((door, shown))
+}
+
+/// The keys of a configuration, with the agents that they are of.
+pub(crate) fn keys(
+    config: &Config,
+    address: SocketAddr,
+) -> anyhow::Result<Vec<(String, Option<Arc<Principal>>)>> {
+    let mut keys: Vec<(String, Option<Arc<Principal>>)> = Vec::new();
+    for (number, key) in config.http.keys.iter().enumerate() {
+        keys.push((expanded(key, &format!("http.keys[{number}]"))?, None));
+    }
+    for agent in &config.keeping.agents {
+        let Some(key) = &agent.key else { continue };
+        let key = expanded(key, &format!("agents.{}.key", agent.principal.name))?;
+        if keys.iter().any(|(known, _)| *known == key) {
+            bail!("agents.{}.key is another one's too; give each its own", agent.principal.name);
+        }
+        keys.push((key, Some(Arc::new(agent.principal.clone()))));
+    }
+    if config.http.no_key {
+        if !address.ip().is_loopback() {
+            bail!("http.no_key is for loopback addresses only, and {address} is none; set keys");
+        }
+        // Agents are still known by theirs.
+        keys.retain(|(_, agent)| agent.is_some());
+    }
+    Ok(keys)
 }
 
 fn expanded(key: &Template, name: &str) -> anyhow::Result<String> {

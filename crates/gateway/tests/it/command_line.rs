@@ -1,11 +1,14 @@
 //! What the command line says of real servers.
 #![cfg(unix)]
 
-use std::{fs, path::Path};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::support::real::{Everything, Site, document, says, stdio, succeeded, text};
+use crate::support::{
+    dead::Place,
+    real::{Everything, Site, document, says, stdio, succeeded, text},
+};
 
 /// What a server is given, and nobody else may see.
 const SECRET: &str = "a-token-that-nobody-may-see";
@@ -113,6 +116,55 @@ fn the_doctor_finds_what_is_ill_and_says_how_to_mend_it() {
     // It has no command that could be run by hand.
     let remedy = &check("server gone")["remedy"];
     assert!(!remedy.as_str().unwrap().contains("command"), "{remedy}");
+}
+
+/// What is ill at a place, as the doctor tells it.
+#[track_caller]
+fn ills(place: &Place) -> Vec<Value> {
+    let output = place.run(&["doctor", "--json"]);
+    let mut report = document(&output);
+    let Value::Array(mut checks) = report["checks"].take() else { panic!("{report}") };
+    checks.retain(|check| check["ok"] == false);
+    assert_eq!(output.status.code(), Some(i32::from(!checks.is_empty())), "{checks:#?}");
+    checks
+}
+
+#[test]
+fn the_doctor_finds_what_other_commands_would_fail_with() {
+    for (settings, subject, found) in [
+        ("[store]\nurl = \"mysql://x\"\n", "store", "`mysql:` is no database"),
+        ("[store]\nurl = \"postgres://a@127.0.0.1:9/b\"\n", "store", "cannot be reached"),
+        ("[store]\nurl = \"narrows.toml/narrows.db\"\n", "store", "cannot be made"),
+        ("[isolation]\nlevel = \"nosuch\"\n", "safety", "nosuch"),
+        ("[agents.a]\nisolation = \"nosuch\"\n", "safety", "nosuch"),
+        ("[http]\nkeys = [\"${NARROWS_TEST_NOT_SET}\"]\n", "HTTP keys", "NARROWS_TEST_NOT_SET"),
+        ("[agents.a]\nkey = \"short\"\n", "HTTP keys", "agents.a.key"),
+    ] {
+        let place = Place::with_good().toml(settings);
+        let ills = ills(&place);
+        let [ill] = &ills[..] else { panic!("{settings}: {ills:#?}") };
+        assert_eq!(ill["subject"], subject, "{ill:#}");
+        says(&ill["found"], &[found]);
+    }
+}
+
+#[test]
+fn the_doctor_looks_at_what_lasts_and_makes_nothing() {
+    let place = Place::with_good();
+    let data = place.file("data");
+    assert_eq!(ills(&place), [Value::Null; 0]);
+    assert!(walk(&data).is_empty(), "{:?}", walk(&data));
+    assert!(place.run(&["pii", "sanitize", "ada@example.com"]).status.success());
+    assert_eq!(ills(&place), [Value::Null; 0]);
+
+    let [database, key] = ["narrows.db", "vault-key"].map(|name| data.join(name));
+    fs::write(&database, "junk").unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    let ills = ills(&place);
+    let [store, vault] = &ills[..] else { panic!("{ills:#?}") };
+    says(&store["found"], &["narrows.db is not a database"]);
+    says(&vault["found"], &["vault-key can be read by others", "chmod 600"]);
+    assert_eq!(fs::read_to_string(&database).unwrap(), "junk");
 }
 
 #[test]

@@ -25,12 +25,21 @@ on_both! {
     async fn a_store_of_a_newer_version_is_refused_and_left_alone(home) {
         home.store.skills().save(&skill("team", "f", "code")).await.unwrap();
         home.tamper("UPDATE narrows_schema SET version = 99").await;
+        let looked = Store::look(&place(&home.url)).await.unwrap_err();
+        assert!(matches!(looked, StoreError::Newer { found: 99, .. }), "{looked}");
         let refused = Store::open(&place(&home.url)).await.unwrap_err();
         assert!(matches!(refused, StoreError::Newer { found: 99, known: SCHEMA_VERSION, .. }));
         let said = refused.to_string();
         assert!(said.contains("version 99") && said.contains("use a newer Narrows"), "{said}");
         assert_eq!(home.store.skills().revision().await.unwrap(), 1);
         assert_eq!(home.tamper("DELETE FROM narrows_schema WHERE version = 99").await, 1);
+    }
+
+    async fn whoever_only_looks_changes_nothing(home) {
+        Store::look(&place(&home.url)).await.unwrap();
+        home.tamper("UPDATE narrows_schema SET version = 1").await;
+        Store::look(&place(&home.url)).await.unwrap();
+        assert_eq!(home.tamper("DELETE FROM narrows_schema WHERE version = 1").await, 1);
     }
 
     async fn a_closed_store_says_so(home) {
@@ -48,6 +57,8 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
     fs::write(&file, &text).unwrap();
     let refused = refusal(&file).await;
     assert!(matches!(refused, StoreError::NotADatabase { .. }), "{refused}");
+    let looked = Store::look(&Place::Sqlite(file.clone())).await.unwrap_err();
+    assert!(matches!(looked, StoreError::NotADatabase { .. }), "{looked}");
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
 }
 
