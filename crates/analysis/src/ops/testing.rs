@@ -188,7 +188,8 @@ mod types {
         assert_eq!(broken(json!({"field": "decimal", "min": 0})).await, [1]);
         assert_eq!(broken(json!({"field": "big", "max": 3})).await, [3]);
         assert_eq!(broken(json!({"field": "day", "min": "2024-03-01"})).await, [0]);
-        assert_eq!(broken(json!({"field": "time", "type": "date"})).await, [1, 2]);
+        assert_eq!(broken(json!({"field": "time", "type": "date"})).await, [0, 1, 2, 3]);
+        assert_eq!(broken(json!({"field": "time", "min": "1970-01-01T02:00"})).await, [0]);
         assert_eq!(broken(json!({"field": "time", "max": "1970-01-01T01:00:00Z"})).await, [2, 3]);
         assert_eq!(broken(json!({"field": "view", "type": "numeric", "coerce": true})).await, [1]);
         assert_eq!(broken(json!({"field": "dictionary", "type": "date"})).await, [1]);
@@ -211,9 +212,11 @@ mod types {
 
     #[tokio::test]
     async fn every_time_makes_a_series() {
-        for (time, start) in
-            [("day", "2024-02-29"), ("time", "1970-01-01T00:00:00Z"), ("dictionary", "2024-01-01")]
-        {
+        for (time, start) in [
+            ("day", "2024-02-29"),
+            ("time", "1970-01-01T01:00:00+01:00"),
+            ("dictionary", "2024-01-01"),
+        ] {
             let given =
                 analyse(Kind::TimeSeries, json!({"time": time, "value": "int"})).await.unwrap();
             assert_eq!(given.facts["start"], start);

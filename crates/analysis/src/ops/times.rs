@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray},
+        array::{Array, ArrayRef, AsArray, Int64Array},
         compute::cast,
-        datatypes::{DataType, Float64Type, TimeUnit, TimestampMicrosecondType},
+        datatypes::{DataType, Float64Type, Int64Type, TimeUnit, TimestampMicrosecondType},
     },
     common::exec_datafusion_err,
     functions::expr_fn::trunc,
@@ -40,10 +40,22 @@ pub(crate) enum Precision {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Time {
-    /// Of the world's time if it is zoned, else of a clock somewhere.
+    /// Of the world's time if it has a zone, else of a clock somewhere.
     pub(crate) micros: i64,
-    pub(crate) is_zoned: bool,
+    /// How far the clock that it was written by is from the world's time, if it has a zone.
+    pub(crate) offset: Option<i64>,
     pub(crate) precision: Precision,
+}
+
+impl Time {
+    pub(crate) fn is_zoned(self) -> bool {
+        self.offset.is_some()
+    }
+
+    /// What the clock shows that it was written by.
+    pub(crate) fn on_clock(self) -> i64 {
+        self.micros + self.offset.unwrap_or_default()
+    }
 }
 
 /// The number of days from 1970 to a date of the Gregorian calendar.
@@ -81,14 +93,12 @@ pub(crate) fn parse(text: &str) -> Option<Time> {
     if !is_date {
         return None;
     }
-    let mut time = Time { micros: days_of(year, month, day) * DAY, is_zoned: false, precision };
+    let mut time = Time { micros: days_of(year, month, day) * DAY, offset: None, precision };
     if precision == Precision::Day && (rest.skip(b'T') || rest.skip(b't') || rest.skip(b' ')) {
         time.micros += rest.time_of_day()?;
         time.precision = Precision::Time;
-        if let Some(offset) = rest.zone()? {
-            time.micros -= offset;
-            time.is_zoned = true;
-        }
+        time.offset = rest.zone()?;
+        time.micros -= time.offset.unwrap_or_default();
     }
     rest.0.is_empty().then_some(time)
 }
@@ -202,13 +212,15 @@ pub(crate) fn format(micros: i64, offset: Option<i64>) -> String {
     let zone = match offset {
         None => String::new(),
         Some(0) => "Z".to_owned(),
-        Some(offset) => {
-            let sign = if offset < 0 { '-' } else { '+' };
-            let size = offset.abs();
-            format!("{sign}{:02}:{:02}", size / HOUR, size / MINUTE % 60)
-        }
+        Some(offset) => format_offset(offset),
     };
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}{zone}")
+}
+
+fn format_offset(offset: i64) -> String {
+    let sign = if offset < 0 { '-' } else { '+' };
+    let size = offset.abs();
+    format!("{sign}{:02}:{:02}", size / HOUR, size / MINUTE % 60)
 }
 
 /// The day of a time, as it is written.
@@ -283,11 +295,11 @@ impl Numbers {
         Some(match self {
             Self::Years => {
                 let micros = days_of(number as i64, 1, 1) * DAY;
-                Time { micros, is_zoned: false, precision: Precision::Year }
+                Time { micros, offset: None, precision: Precision::Year }
             }
             Self::Since1970(unit) => {
                 let micros = (number * unit).round() as i64;
-                Time { micros, is_zoned: true, precision: Precision::Time }
+                Time { micros, offset: Some(0), precision: Precision::Time }
             }
         })
     }
@@ -317,9 +329,9 @@ pub(crate) fn read(column: &ArrayRef, numbers: Numbers) -> Result<Vec<Option<Tim
             };
             let is_date = matches!(column.data_type(), DataType::Date32);
             let precision = if is_date { Precision::Day } else { Precision::Time };
-            let is_zoned = zone.is_some();
+            let offset = zone.is_some().then_some(0);
             let times = as_type(&DataType::Timestamp(TimeUnit::Microsecond, zone))?;
-            let time = |micros| Time { micros, is_zoned, precision };
+            let time = |micros| Time { micros, offset, precision };
             let times = times.as_primitive::<TimestampMicrosecondType>();
             let is_near = |micros: &i64| (-FARTHEST..=FARTHEST).contains(micros);
             Ok(times.iter().map(|micros| micros.filter(is_near).map(time)).collect())
@@ -328,19 +340,44 @@ pub(crate) fn read(column: &ArrayRef, numbers: Numbers) -> Result<Vec<Option<Tim
     }
 }
 
-/// Text or numbers as times on the clock of UTC; null where they are none.
-pub(crate) fn as_times(value: Expr, data_type: &DataType, numbers: Numbers) -> Expr {
+/// A figure of the time that a text or a number is; null where it is none.
+pub(crate) fn figure(
+    value: Expr,
+    data_type: &DataType,
+    numbers: Numbers,
+    of: fn(Time) -> Option<i64>,
+) -> Expr {
     let given = if data_type.is_numeric() { DataType::Float64 } else { DataType::Utf8 };
-    let times = DataType::Timestamp(TimeUnit::Microsecond, None);
     let run = move |values: &[ColumnarValue]| {
         let values = ColumnarValue::values_to_arrays(values)?;
         let times = read(&values[0], numbers).map_err(|error| exec_datafusion_err!("{error}"))?;
-        let times = times.into_iter().map(|time| time.map(|time| time.micros));
-        let times: TimestampMicrosecondArray = times.collect();
-        Ok(ColumnarValue::Array(Arc::new(times)))
+        let figures: Int64Array = times.into_iter().map(|time| of(time?)).collect();
+        Ok(ColumnarValue::Array(Arc::new(figures)))
     };
-    let read = create_udf("time", vec![given.clone()], times, Volatility::Immutable, Arc::new(run));
-    read.call(vec![expr::cast(value, given)])
+    let (types, result) = (vec![given.clone()], DataType::Int64);
+    let figure = create_udf("time", types, result, Volatility::Immutable, Arc::new(run));
+    figure.call(vec![expr::cast(value, given)])
+}
+
+/// The zone that the times of a column have themselves: that of its type, or the offset that all
+/// texts have.
+pub(crate) async fn zone(work: &Work, frame: &DataFrame, name: &str) -> Result<Option<String>> {
+    let data_type = columns::data_type(frame, name);
+    let text = match plain_type(&data_type) {
+        DataType::Timestamp(_, zone) => return Ok(zone.as_ref().map(ToString::to_string)),
+        text if text.is_string() => text,
+        _ => return Ok(None),
+    };
+    let offset = figure(ident(name), text, Numbers::default(), |time| time.offset);
+    let ends = vec![min(offset.clone()).alias("least"), max(offset).alias("most")];
+    let batches = work.collect(frame.clone().aggregate(Vec::new(), ends)?).await?;
+    let row = batches.iter().find(|batch| batch.num_rows() > 0);
+    let end = |at: usize| row?.column(at).as_primitive_opt::<Int64Type>()?.iter().next().flatten();
+    Ok(match (end(0), end(1)) {
+        (Some(0), Some(0)) => Some("UTC".to_owned()),
+        (Some(least), Some(most)) if least == most => Some(format_offset(least)),
+        _ => None,
+    })
 }
 
 /// Whether a column of this type can have times.
@@ -390,7 +427,7 @@ mod tests {
             "2024-02-29T13:05:00.000",
         ] {
             assert_eq!(micros(text), Some(time), "{text}");
-            assert!(!parse(text).unwrap().is_zoned);
+            assert!(!parse(text).unwrap().is_zoned());
         }
         for text in [
             "2024-02-29T13:05:00Z",
@@ -400,9 +437,11 @@ mod tests {
             "2024-02-29T13:05:00+00",
         ] {
             assert_eq!(micros(text), Some(time), "{text}");
-            assert!(parse(text).unwrap().is_zoned);
+            assert!(parse(text).unwrap().is_zoned());
         }
         assert_eq!(micros("2024-02-29T00:00:00.1234567"), Some(day + 123_456));
+        let early = parse("2024-02-29T00:30+02:00").unwrap();
+        assert_eq!((early.on_clock(), early.micros), (day + HOUR / 2, day - 3 * HOUR / 2));
     }
 
     #[test]

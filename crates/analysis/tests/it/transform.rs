@@ -5,13 +5,14 @@ use std::sync::Arc;
 use datafusion::arrow::{
     array::{
         ArrayRef, Int64Array, Int64Builder, ListBuilder, RecordBatch, StringBuilder, StructBuilder,
+        TimestampSecondArray,
     },
     datatypes::{DataType, Field, Fields},
 };
 use narrows_analysis::{Input, Kind};
 use serde_json::{Map, Value, json};
 
-use crate::support::{refusal, rows, run, run_with, table};
+use crate::support::{of_columns, refusal, rows, run, run_with, table};
 
 fn users() -> Value {
     json!([
@@ -121,6 +122,20 @@ async fn casts_say_what_they_could_not_read() {
     let huge = json!([{"n": 1e300}, {"n": -2.9}]);
     let found = transformed(huge, json!({"cast": {"n": "int"}})).await;
     assert_eq!(found, json!([{"n": null}, {"n": -2}]));
+}
+
+#[tokio::test]
+async fn a_date_is_that_of_the_zone() {
+    // Half past midnight of 2024-07-04, in Berlin.
+    let times = TimestampSecondArray::from(vec![1_720_045_800]).with_timezone("Europe/Berlin");
+    let tables = vec![("data".to_owned(), of_columns(vec![("t", Arc::new(times))]))];
+    let answer = run_with(4, Kind::Transform, tables, &json!({"cast": {"t": "date"}})).await;
+    assert_eq!(table(&answer.expect("an answer")).1, [[json!("2024-07-04")]]);
+    let text = json!([{"t": "2024-07-04T00:30:00+02:00"}]);
+    let found = transformed(text.clone(), json!({"cast": {"t": "date"}})).await;
+    assert_eq!(found, json!([{"t": "2024-07-04"}]));
+    let found = transformed(text, json!({"cast": {"t": "datetime"}})).await;
+    assert_eq!(found, json!([{"t": "2024-07-03T22:30:00"}]));
 }
 
 #[tokio::test]

@@ -115,7 +115,10 @@ impl<'a> Source<'a> {
             let number = cast(numeric(work, &frame, &path, name).await?, DataType::Float64);
             selected.push(number.alias(format!("v{}", selected.len())));
         }
-        let zone = asked.timezone.as_ref().map(|name| zone(name)).transpose()?;
+        let zone = match &asked.timezone {
+            Some(name) => Some(zone(name)?),
+            None => times::zone(work, &frame, &time).await?.and_then(|name| zone(&name).ok()),
+        };
         let numbers = Numbers::of(work, &frame, &time).await?;
         Ok(Self {
             work,
@@ -180,11 +183,11 @@ impl<'a> Source<'a> {
                 continue;
             };
             seen.read += 1;
-            seen.zoned += u64::from(moment.is_zoned);
+            seen.zoned += u64::from(moment.is_zoned());
             seen.times_of_day += u64::from(moment.precision == Precision::Time);
             seen.years += u64::from(moment.precision == Precision::Year);
             let time = match &self.zone {
-                Some((_, zone)) if moment.is_zoned && self.axis == Axis::Clock => {
+                Some((_, zone)) if moment.is_zoned() && self.axis == Axis::Clock => {
                     on_clock(moment.micros, *zone)
                 }
                 _ => moment.micros,
@@ -197,7 +200,7 @@ impl<'a> Source<'a> {
 
     /// Whether midnight may be between two full hours, or between two periods of any length.
     pub(super) fn may_begin_off_the_hour(&self) -> bool {
-        self.axis == Axis::World && self.zone.is_some()
+        self.axis == Axis::World && self.zone.as_ref().is_some_and(|(name, _)| name != "UTC")
     }
 
     /// Where the periods of a series are counted from: on the clock of its zone.
@@ -235,8 +238,14 @@ impl<'a> Source<'a> {
         let plain = seen.read - seen.zoned;
         if seen.zoned > 0 && plain > 0 {
             note(plain, "time", " without a zone taken to be UTC, as others have a zone");
-        } else if let (0, Some((zone, _))) = (seen.zoned, &self.zone) {
+        } else if seen.zoned == 0
+            && seen.read > 0
+            && let Some((zone, _)) = &self.zone
+        {
             self.work.note(format!("the times have no zone and are taken to be of {zone}"));
+        }
+        if seen.zoned > 0 && self.zone.is_none() && self.axis == Axis::Clock {
+            self.work.note("days are those of UTC; `timezone` names another zone");
         }
         let zone = (seen.zoned > 0 && self.axis == Axis::World).then(|| {
             self.zone.clone().or_else(|| Some(("UTC".to_owned(), Tz::from_str("UTC").ok()?)))

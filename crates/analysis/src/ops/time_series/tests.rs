@@ -1,8 +1,12 @@
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Float64Array, RecordBatch, TimestampMicrosecondArray};
 use serde_json::{Value, json};
 
 use crate::{
-    ops::testing::{Given, analyse},
+    ops::testing::{Given, analyse, analyse_tables, batch},
     request::Kind,
+    work::MAIN,
 };
 
 async fn series(rows: Value, parameters: Value) -> Given {
@@ -182,6 +186,7 @@ async fn days_are_those_of_the_zone() {
     assert_eq!(column(&given, "x"), [1.0, 14.0, 16.0]);
     let given = series(rows.clone(), parameters(None, "1d")).await;
     assert_eq!(column(&given, "x"), [7.0, 24.0]);
+    assert_eq!(given.notes, ["days are those of UTC; `timezone` names another zone"]);
     let given = series(rows.clone(), parameters(Some("Europe/Berlin"), "2h")).await;
     assert_eq!(given.rows[1]["t"], "2024-03-31T00:00:00+01:00");
     assert_eq!(
@@ -191,6 +196,35 @@ async fn days_are_those_of_the_zone() {
     assert_eq!(given.facts["end"], "2024-03-31T23:00:00+02:00");
     let said = error(rows, parameters(Some("Berlin"), "1d")).await;
     assert!(said.starts_with("timezone: no time zone \"Berlin\""), "{said}");
+}
+
+#[tokio::test]
+async fn times_may_have_a_zone_themselves() {
+    // Half past midnight, noon and half past midnight again on a clock of Berlin.
+    let micros = [1_720_045_800, 1_720_087_200, 1_720_132_200].map(|second| second * 1_000_000);
+    let times = TimestampMicrosecondArray::from_iter_values(micros).with_timezone("Europe/Berlin");
+    let columns: Vec<(&str, ArrayRef)> =
+        vec![("t", Arc::new(times)), ("x", Arc::new(Float64Array::from(vec![1.0, 2.0, 4.0])))];
+    let typed = RecordBatch::try_from_iter(columns).unwrap();
+    let text = batch(&json!([
+        {"t": "2024-07-04T00:30:00+02:00", "x": 1}, {"t": "2024-07-04T12:00:00+02:00", "x": 2},
+        {"t": "2024-07-05T00:30:00+02:00", "x": 4},
+    ]));
+    let parameters = |resample: &str| json!({"time": "t", "value": "x", "resample": resample, "function": "sum"});
+    for table in [typed, text] {
+        let sums = async |resample: &str| {
+            let tables = vec![(MAIN, table.clone())];
+            let given = analyse_tables(Kind::TimeSeries, tables, parameters(resample)).await;
+            let given = given.unwrap();
+            assert!(given.notes.is_empty(), "{:?}", given.notes);
+            (column(&given, "t"), column(&given, "x"))
+        };
+        let (days, values) = sums("1d").await;
+        assert_eq!(days, ["2024-07-04", "2024-07-05"]);
+        assert_eq!(values, [3.0, 4.0]);
+        let (times, _) = sums("12h").await;
+        assert_eq!(times[1], "2024-07-04T12:00:00+02:00");
+    }
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use crate::{
         numbers::{is_text, plain_type, read_number},
         order::Rows,
         reading::{self, Named, pairs},
-        times::{Numbers, as_times},
+        times::{self, Numbers, Time},
     },
     work::Work,
 };
@@ -117,14 +117,23 @@ fn converted(value: Expr, data_type: &DataType, target: Target, numbers: Numbers
         Target::Bool if *data_type == DataType::Boolean => value,
         Target::Bool if is_plain => value.not_eq(lit(0)),
         Target::Date | Target::DateTime => {
-            let time = match data_type {
-                given if is_text(given) || given.is_numeric() => as_times(value, given, numbers),
-                time if time.is_temporal() => {
-                    try_cast(value, DataType::Timestamp(TimeUnit::Microsecond, None))
+            let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+            let is_date = target == Target::Date;
+            match data_type {
+                given if is_text(given) || given.is_numeric() => {
+                    // A date is that of the clock that it was written by.
+                    let of: fn(Time) -> Option<i64> = match is_date {
+                        true => |time| Some(time.on_clock()),
+                        false => |time| Some(time.micros),
+                    };
+                    let time = cast(times::figure(value, given, numbers, of), moment);
+                    if is_date { cast(time, DataType::Date32) } else { time }
                 }
+                // In the zone of the column, if it has one.
+                time if time.is_temporal() && is_date => try_cast(value, DataType::Date32),
+                time if time.is_temporal() => try_cast(value, moment),
                 _ => return None,
-            };
-            if target == Target::Date { cast(time, DataType::Date32) } else { time }
+            }
         }
         Target::Int | Target::Float | Target::Bool => return None,
     };

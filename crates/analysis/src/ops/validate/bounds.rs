@@ -2,14 +2,18 @@
 
 use datafusion::{
     arrow::datatypes::{DataType, TimeUnit},
+    functions::expr_fn::to_local_time,
     logical_expr::{Expr, Operator as SqlOperator, binary_expr, cast, lit, try_cast},
 };
 use serde_json::Value;
 
-use super::{plain, plan::Subject, text};
+use super::{plain, plan::Subject};
 use crate::{
     error::{AnalysisError, Result},
-    ops::{names::word, times},
+    ops::{
+        names::word,
+        times::{self, Numbers, Time},
+    },
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,15 +87,21 @@ pub(super) fn bound(
             Ok(operator.holds(column, lit(*flag)))
         }
         Value::String(given) if is_time(data_type) => match times::parse(given) {
-            Some(time) => Ok(operator.holds(micros(column), lit(time.micros))),
+            Some(time) if time.is_zoned() => Ok(operator.holds(micros(column), lit(time.micros))),
+            Some(time) => Ok(operator.holds(micros(on_clock(subject)), lit(time.micros))),
             None => unfit(),
         },
         Value::String(given) if data_type.is_string() => {
-            let text = cast(column, DataType::Utf8);
-            Ok(match times::parse(given) {
-                Some(time) => operator.holds(text::time().call(vec![text]), lit(time.micros)),
-                None => operator.holds(text, lit(given.as_str())),
-            })
+            let Some(time) = times::parse(given) else {
+                return Ok(operator.holds(cast(column, DataType::Utf8), lit(given.as_str())));
+            };
+            // A time without a zone is one of the clock that each was written by.
+            let of: fn(Time) -> Option<i64> = match time.is_zoned() {
+                true => |time| Some(time.micros),
+                false => |time| Some(time.on_clock()),
+            };
+            let times = times::figure(column, data_type, Numbers::default(), of);
+            Ok(operator.holds(times, lit(time.micros)))
         }
         _ => unfit(),
     }
@@ -115,6 +125,16 @@ fn text_as_number(subject: &Subject, coerce: bool) -> Expr {
 
 fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(_, _) | DataType::Date32 | DataType::Date64)
+}
+
+pub(super) fn has_zone(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(_, Some(_)))
+}
+
+/// What a clock in the zone of the column shows; a time without a zone as it is.
+pub(super) fn on_clock(subject: &Subject) -> Expr {
+    let column = subject.column.clone();
+    if has_zone(&subject.data_type) { to_local_time(vec![column]) } else { column }
 }
 
 fn micros(column: Expr) -> Expr {
@@ -162,8 +182,11 @@ pub(super) fn compare(
     if are(DataType::is_string) {
         return Ok(operator.holds(cast(a, DataType::Utf8), cast(b, DataType::Utf8)));
     }
-    if are(is_time) {
+    if are(has_zone) {
         return Ok(operator.holds(micros(a), micros(b)));
+    }
+    if are(is_time) {
+        return Ok(operator.holds(micros(on_clock(left)), micros(on_clock(right))));
     }
     if are(|data_type| data_type.is_numeric() || data_type.is_string()) && coerce {
         let number = |column| try_cast(column, DataType::Float64);

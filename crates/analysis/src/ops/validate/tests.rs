@@ -154,7 +154,8 @@ async fn forms_of_text_are_known() {
 #[tokio::test]
 async fn values_are_compared() {
     let rows = json!([
-        {"low": 1, "high": 2.5, "kind": "a", "day": "2024-01-05", "text": "12"},
+        {"low": 1, "high": 2.5, "kind": "a", "day": "2024-01-05", "text": "12",
+         "early": "2024-01-01T00:30:00+02:00"},
         {"low": 3, "high": 2.5, "kind": "b", "day": "2023-12-31T23:00:00Z", "text": "3"},
         {"low": null, "high": -1.0, "kind": "c", "day": "soon", "text": null},
         {"low": 0, "high": null, "kind": null, "day": null, "text": "many"},
@@ -164,6 +165,8 @@ async fn values_are_compared() {
         (json!({"field": "low", "max": 2.5}), "max", vec![1]),
         (json!({"field": "high", "positive": true}), "positive", vec![2]),
         (json!({"field": "day", "min": "2024-01-01"}), "min", vec![1, 2]),
+        (json!({"field": "early", "min": "2024-01-01"}), "min", vec![]),
+        (json!({"field": "early", "min": "2024-01-01T00:00:00Z"}), "min", vec![0]),
         (json!({"field": "kind", "min": "b"}), "min", vec![0]),
         (json!({"field": "kind", "allowed": ["a", "b", 7]}), "allowed", vec![2]),
         (json!({"field": "kind", "in": []}), "allowed", vec![0, 1, 2]),

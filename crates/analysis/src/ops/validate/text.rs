@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, StringArray},
+        array::{Array, ArrayRef, AsArray, BooleanArray, StringArray},
         datatypes::DataType,
     },
     error::Result,
     logical_expr::{ColumnarValue, ScalarUDF, Volatility, create_udf},
 };
-
-use crate::ops::times;
 
 /// Whether text is of some kind; of no text it is not known.
 pub(super) fn predicate(
@@ -21,15 +19,6 @@ pub(super) fn predicate(
     function(name, DataType::Boolean, move |texts| {
         let found: BooleanArray = texts.iter().map(|text| text.map(&test)).collect();
         Arc::new(found)
-    })
-}
-
-/// Text as a time, in microseconds since 1970; null if it is none.
-pub(super) fn time() -> ScalarUDF {
-    function("time", DataType::Int64, |texts| {
-        let times: Int64Array =
-            texts.iter().map(|text| times::parse(text?).map(|time| time.micros)).collect();
-        Arc::new(times)
     })
 }
 

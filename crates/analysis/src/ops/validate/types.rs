@@ -10,7 +10,7 @@ use datafusion::{
 use regex::Regex;
 use serde::de::IgnoredAny;
 
-use super::{plan::Subject, text};
+use super::{bounds::on_clock, plan::Subject, text};
 use crate::{
     error::Result,
     ops::{
@@ -92,8 +92,8 @@ fn not_of(kind: Kind, subject: &Subject, coerce: bool) -> Result<Expr> {
         Kind::Date if matches!(data_type, DataType::Date32) => never,
         Kind::Date if is_time(data_type) => {
             let plain = DataType::Timestamp(TimeUnit::Microsecond, None);
-            let day = cast(cast(column.clone(), DataType::Date32), plain.clone());
-            day.not_eq(cast(column, plain))
+            let time = cast(on_clock(subject), plain.clone());
+            cast(cast(time.clone(), DataType::Date32), plain).not_eq(time)
         }
         Kind::DateTime if is_time(data_type) || *data_type == DataType::Date32 => never,
         Kind::Json if !is_time(data_type) && *data_type != DataType::Date32 => never,
