@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use datafusion::arrow::{
     array::{
-        ArrayRef, Date32Array, DictionaryArray, Float64Array, Int64Array, RecordBatch,
-        TimestampMicrosecondArray,
+        ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float32Array, Float64Array,
+        Int64Array, ListArray, RecordBatch, TimestampMicrosecondArray, TimestampSecondArray,
     },
-    datatypes::Int32Type,
+    datatypes::{Float32Type, Int32Type, Int64Type},
 };
 use narrows_analysis::{Input, Kind};
 use serde_json::{Value, json};
@@ -249,6 +249,78 @@ async fn other_types_than_those_of_json() {
     let words: DictionaryArray<Int32Type> = vec!["a", "b", "a"].into_iter().collect();
     let words = of_columns(vec![("d", Arc::new(words))]);
     assert_eq!(count_of(words, condition("==", "a")).await, 2);
+}
+
+#[tokio::test]
+async fn values_are_not_bent_to_fit_the_column() {
+    let check = async |column: ArrayRef, cases: &[(&str, Value, usize)]| {
+        for (operator, value, count) in cases {
+            let condition = json!({"field": "c", "operator": operator, "value": value});
+            let input = of_columns(vec![("c", Arc::clone(&column))]);
+            assert_eq!(count_of(input, condition).await, *count, "{operator} {value}");
+        }
+    };
+    let lists = [Some(vec![Some(1), Some(2)]), None];
+    let whole = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists));
+    let has = |value: Value, count: usize| ("contains", value, count);
+    let cases = [has(json!(1.5), 0), has(json!(1), 1), has(json!(2.0), 1), has(json!("1"), 1)];
+    check(whole, &cases).await;
+    let short = [Some(vec![Some(0.1), Some(0.25)])];
+    let short = Arc::new(ListArray::from_iter_primitive::<Float32Type, _, _>(short));
+    check(short, &[has(json!(0.1), 1), has(json!(0.2), 0), has(json!(0.25), 1)]).await;
+
+    let short = Arc::new(Float32Array::from(vec![0.1, 0.25, 16_777_216.0, f32::INFINITY]));
+    let cases = [
+        ("==", json!(0.1), 1),
+        ("==", json!("0.1"), 1),
+        (">", json!(0.1), 3),
+        ("in", json!([0.1, 0.25, 7]), 2),
+        ("==", json!(16_777_217.5), 0),
+        ("==", json!(1e300), 0),
+    ];
+    check(short, &cases).await;
+
+    // The first day of 2024, and a day that nanoseconds since 1970 do not reach.
+    let days = Arc::new(Date32Array::from(vec![19_723, 2_932_896]));
+    let cases = [
+        ("==", json!("2024-01-01T12:00:00"), 0),
+        ("!=", json!("2024-01-01T12:00:00"), 2),
+        ("==", json!("2024-01-01T00:00:00"), 1),
+        ("<", json!("2024-01-01T12:00:00"), 1),
+        (">=", json!("2024-01-01T12:00:00"), 1),
+        ("in", json!(["2024-01-01", "9999-12-31", "2024-01-01T12:00:00"]), 2),
+        ("in", json!(["2024-01-01T12:00:00"]), 0),
+        ("between", json!(["2023-12-31T12:00:00", "2024-01-01"]), 1),
+    ];
+    check(days, &cases).await;
+    let seconds = Arc::new(TimestampSecondArray::from(vec![0, 1]));
+    let cases =
+        [("==", json!("1970-01-01T00:00:00.5"), 0), (">", json!("1970-01-01T00:00:00.5"), 1)];
+    check(seconds, &cases).await;
+
+    let decimals = |values: Vec<i128>, precision: u8, scale: i8| -> ArrayRef {
+        let decimals = Decimal128Array::from(values).with_precision_and_scale(precision, scale);
+        Arc::new(decimals.expect("decimals"))
+    };
+    let cases = [
+        ("==", json!("12345678901234567.89"), 1),
+        ("==", json!("12345678901234567.8900"), 1),
+        ("==", json!("12345678901234567.891"), 0),
+        ("<", json!("12345678901234567.891"), 2),
+        ("==", json!(1.5), 1),
+        ("in", json!([1.5, "12345678901234567.89"]), 2),
+    ];
+    check(decimals(vec![1_234_567_890_123_456_789, 150], 20, 2), &cases).await;
+    let largest = "9".repeat(38);
+    let cases = [
+        ("==", json!(largest), 1),
+        ("<", json!(largest), 2),
+        (">", json!(1.5), 2),
+        ("<", json!(-1.5), 0),
+        ("==", json!("-1"), 1),
+        (">=", json!("1e2"), 1),
+    ];
+    check(decimals(vec![10_i128.pow(38) - 1, 2, -1], 38, 0), &cases).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -9,13 +9,14 @@ use datafusion::{
     functions_nested::expr_fn::array_has,
     logical_expr::{self, Expr, binary_expr, cast, in_list, lit},
     prelude::{DataFrame, ident},
+    scalar::ScalarValue,
 };
 use regex::Regex;
 use serde_json::Value;
 
 use super::{
     Comparison, Operator,
-    literal::{Nature, literal, plain_text},
+    literal::{MOMENT, Nature, fitting, literal, plain_text, scalar},
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -192,6 +193,12 @@ impl Subject<'_> {
         }
     }
 
+    /// Whether a column of days is compared with a time of a day.
+    fn is_within_day(&self, literal: &Expr) -> bool {
+        matches!(plain_type(&self.data_type), DataType::Date32 | DataType::Date64)
+            && matches!(literal, Expr::Literal(ScalarValue::TimestampMicrosecond(..), _))
+    }
+
     fn literal(&self, path: &str, nature: Nature, value: &Value) -> Result<Expr> {
         let name = &self.comparison.field.name;
         let lowered = match value {
@@ -203,19 +210,26 @@ impl Subject<'_> {
         literal(path, name, nature, plain_type(&self.data_type), lowered)
     }
 
-    fn equal(&self) -> Result<Expr> {
-        let Comparison { path, value, .. } = self.comparison;
-        if value.is_null() {
-            return Ok(self.is_missing());
-        }
+    fn compare(&self, operator: logical_expr::Operator, path: &str, value: &Value) -> Result<Expr> {
         let nature = self.nature()?;
-        Ok(self.side(nature).eq(self.literal(path, nature, value)?))
+        let literal = self.literal(path, nature, value)?;
+        // The query engine would count nanoseconds, which days after 2262 have too many of.
+        let side = match self.is_within_day(&literal) {
+            true => cast(self.column(), MOMENT),
+            false => self.side(nature),
+        };
+        Ok(binary_expr(side, operator, literal))
+    }
+
+    fn equal(&self) -> Result<Expr> {
+        match self.comparison.value.is_null() {
+            true => Ok(self.is_missing()),
+            false => self.ordered(logical_expr::Operator::Eq),
+        }
     }
 
     fn ordered(&self, operator: logical_expr::Operator) -> Result<Expr> {
-        let Comparison { path, value, .. } = self.comparison;
-        let nature = self.nature()?;
-        Ok(binary_expr(self.side(nature), operator, self.literal(path, nature, value)?))
+        self.compare(operator, &self.comparison.path, &self.comparison.value)
     }
 
     fn is_in(&self) -> Result<Expr> {
@@ -223,9 +237,10 @@ impl Subject<'_> {
         let Value::Array(values) = value else { return Err(wrong(path, "a list", value)) };
         let nature = self.nature()?;
         let literals = values.iter().enumerate().filter(|(_, value)| !value.is_null());
-        let literals: Vec<Expr> = literals
+        let mut literals: Vec<Expr> = literals
             .map(|(index, value)| self.literal(&format!("{path}[{index}]"), nature, value))
             .collect::<Result<_>>()?;
+        literals.retain(|literal| !self.is_within_day(literal));
         let has_null = values.iter().any(Value::is_null);
         Ok(match (literals.is_empty(), has_null) {
             (true, true) => self.is_missing(),
@@ -240,10 +255,9 @@ impl Subject<'_> {
         let Some([low, high]) = value.as_array().map(Vec::as_slice) else {
             return Err(wrong(path, "a list of the lowest and the highest value", value));
         };
-        let nature = self.nature()?;
-        let low = self.literal(&format!("{path}[0]"), nature, low)?;
-        let high = self.literal(&format!("{path}[1]"), nature, high)?;
-        Ok(self.side(nature).between(low, high))
+        let low = self.compare(logical_expr::Operator::GtEq, &format!("{path}[0]"), low)?;
+        let high = self.compare(logical_expr::Operator::LtEq, &format!("{path}[1]"), high)?;
+        Ok(low.and(high))
     }
 
     /// Any column as text.
@@ -273,8 +287,11 @@ impl Subject<'_> {
                     AnalysisError::parameter(path, reason)
                 })?;
                 let name = &self.comparison.field.name;
-                let wanted = literal(path, name, nature, item.data_type(), value)?;
-                Ok(array_has(self.column(), cast(wanted, item.data_type().clone())))
+                let wanted = scalar(path, name, nature, item.data_type(), value)?;
+                Ok(match fitting(&wanted, item.data_type()) {
+                    Some(wanted) => array_has(self.column(), lit(wanted)),
+                    None => lit(false),
+                })
             }
             _ if self.is_list => Ok(json_has(self.column(), value, *ignore_case)),
             _ => Ok(contains(self.text(), lit(self.part()?))),

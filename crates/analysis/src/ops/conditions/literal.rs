@@ -1,7 +1,7 @@
 //! The values of conditions, as values of the column that they are compared with.
 
 use datafusion::{
-    arrow::datatypes::{DataType, TimeUnit},
+    arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, TimeUnit},
     logical_expr::{Expr, lit},
     scalar::ScalarValue,
 };
@@ -41,6 +41,9 @@ impl Nature {
     }
 }
 
+/// Days and times together.
+pub(super) const MOMENT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+
 /// A value as one of a column's.
 pub(crate) fn literal(
     path: &str,
@@ -49,10 +52,21 @@ pub(crate) fn literal(
     data_type: &DataType,
     value: &Value,
 ) -> Result<Expr> {
+    scalar(path, column, nature, data_type, value).map(lit)
+}
+
+/// A value of the column's type, or of another one if it would not be the same value then.
+pub(super) fn scalar(
+    path: &str,
+    column: &str,
+    nature: Nature,
+    data_type: &DataType,
+    value: &Value,
+) -> Result<ScalarValue> {
     let found = match nature {
-        Nature::Number | Nature::NumberInText => number(value),
-        Nature::Text => plain_text(value).map(lit),
-        Nature::Boolean => boolean(value).map(lit),
+        Nature::Number | Nature::NumberInText => number(plain_type(data_type), value),
+        Nature::Text => plain_text(value).map(ScalarValue::from),
+        Nature::Boolean => boolean(value).map(ScalarValue::from),
         Nature::Time => time(data_type, value),
     };
     found.ok_or_else(|| {
@@ -67,20 +81,52 @@ pub(crate) fn literal(
     })
 }
 
-fn number(value: &Value) -> Option<Expr> {
-    match value {
-        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
-            (Some(whole), _) => Some(lit(whole)),
-            (None, Some(whole)) => Some(lit(whole)),
-            (None, None) => number.as_f64().map(lit),
-        },
-        Value::String(text) => {
-            let text = text.trim();
-            let whole = text.parse::<i64>().ok().map(lit);
-            whole.or_else(|| text.parse::<f64>().ok().filter(|number| !number.is_nan()).map(lit))
-        }
-        _ => None,
+/// The value as one of another type, if it is still the same.
+pub(super) fn fitting(value: &ScalarValue, data_type: &DataType) -> Option<ScalarValue> {
+    let fitted = value.cast_to(data_type).ok()?;
+    let back = fitted.cast_to(&value.data_type()).ok()?;
+    (back == *value).then_some(fitted)
+}
+
+fn number(data_type: &DataType, value: &Value) -> Option<ScalarValue> {
+    let text = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.trim().to_owned(),
+        _ => return None,
+    };
+    let float = text.parse::<f64>().ok().filter(|number| !number.is_nan())?;
+    if data_type.is_decimal() {
+        let digits = decimal(data_type, &text).or_else(|| decimal(data_type, &float.to_string()));
+        return Some(digits.unwrap_or(ScalarValue::from(float)));
     }
+    let whole = text.parse::<i64>().map(ScalarValue::from);
+    let whole = whole.or_else(|_| text.parse::<u64>().map(ScalarValue::from));
+    Some(whole.unwrap_or_else(|_| match data_type {
+        DataType::Float32 => short_float(float),
+        _ => ScalarValue::from(float),
+    }))
+}
+
+/// 0.1 is the short float that is written so, though not quite the same number.
+fn short_float(float: f64) -> ScalarValue {
+    let short = float as f32;
+    let is_written_so = short.to_string().parse() == Ok(float);
+    if is_written_so { ScalarValue::from(short) } else { ScalarValue::from(float) }
+}
+
+/// A number with all its digits, if it is written with nothing else.
+fn decimal(data_type: &DataType, text: &str) -> Option<ScalarValue> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let length = u8::try_from(whole.len() + fraction.len()).ok()?;
+    let has_room = (1..=DECIMAL256_MAX_PRECISION).contains(&length);
+    if !has_room || !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
+    let exact = DataType::Decimal256(length, i8::try_from(fraction.len()).ok()?);
+    let number = ScalarValue::from(text).cast_to(&exact).ok()?;
+    Some(fitting(&number, data_type).unwrap_or(number))
 }
 
 /// A plain value as text; lists and objects have none.
@@ -110,10 +156,17 @@ fn boolean(value: &Value) -> Option<bool> {
     }
 }
 
-/// A date may be compared with a time of a day.
-fn time(data_type: &DataType, value: &Value) -> Option<Expr> {
-    let text = ScalarValue::Utf8(Some(value.as_str()?.trim().to_owned()));
-    let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+/// A date may be compared with a time of a day, and a second with a part of it.
+fn time(data_type: &DataType, value: &Value) -> Option<ScalarValue> {
+    let text = ScalarValue::from(value.as_str()?.trim());
+    let exact = match data_type {
+        DataType::Date32 | DataType::Date64 => MOMENT,
+        DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
+            DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
+        }
+        other => other.clone(),
+    };
     let read = |data_type| text.cast_to(data_type).ok().filter(|value| !value.is_null());
-    read(data_type).or_else(|| read(&moment)).map(lit)
+    let time = [&exact, data_type, &MOMENT].into_iter().find_map(read)?;
+    Some(fitting(&time, data_type).unwrap_or(time))
 }
