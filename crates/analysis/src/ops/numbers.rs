@@ -2,9 +2,9 @@
 
 use datafusion::{
     arrow::datatypes::DataType,
-    functions::expr_fn::{btrim, left, ltrim, nullif},
+    functions::expr_fn::{btrim, coalesce, left, ltrim, nullif, trunc},
     functions_aggregate::expr_fn::count,
-    logical_expr::{Expr, cast, lit, try_cast},
+    logical_expr::{Expr, cast, lit, try_cast, when},
     prelude::{DataFrame, ident},
 };
 
@@ -102,6 +102,14 @@ pub(crate) fn read_number(text: Expr) -> Expr {
 /// Text as a whole number, with all its digits; null where it is none.
 pub(crate) fn read_whole(text: Expr) -> Expr {
     try_cast(trimmed(text), DataType::Int64)
+}
+
+/// Text as one of the whole numbers of a type, with all its digits, where "3.0" is one as well.
+pub(crate) fn read_any_whole(text: Expr, data_type: &DataType) -> Result<Expr> {
+    let number = read_number(text.clone());
+    let is_whole = number.clone().eq(trunc(vec![number.clone()]));
+    let whole = when(is_whole, try_cast(number, data_type.clone())).end()?;
+    Ok(coalesce(vec![try_cast(trimmed(text), data_type.clone()), whole]))
 }
 
 fn trimmed(text: Expr) -> Expr {

@@ -59,6 +59,14 @@ async fn what_is_in_each_column() {
 }
 
 #[tokio::test]
+async fn the_smallest_and_the_largest_are_in_the_data() {
+    let data = json!([{"id": 9007199254740993_i64}, {"id": -5}, {"id": 9007199254740991_i64}]);
+    let profiles = rows(Kind::Describe, data, json!({})).await;
+    let figures = ["min", "min_text", "max", "max_text"].map(|figure| profiles[0][figure].clone());
+    assert_eq!(figures, [json!(-5.0), Value::Null, Value::Null, json!("9007199254740993")]);
+}
+
+#[tokio::test]
 async fn a_thousand_columns() {
     let column = |index: usize| -> (String, ArrayRef) {
         let array: ArrayRef = match index % 2 {

@@ -98,6 +98,24 @@ async fn numbers_and_text_meet() {
 }
 
 #[tokio::test]
+async fn whole_numbers_in_text_are_exact() {
+    let ids = json!([{"id": "9007199254740993"}, {"id": " 9007199254740992"}, {"id": "3.0"}, {"id": "x"}]);
+    for (operator, value, count) in [
+        ("==", json!(9007199254740993_i64), 1),
+        ("!=", json!(9007199254740993_i64), 3),
+        (">", json!(9007199254740992_i64), 1),
+        ("in", json!([9007199254740992_i64, 3]), 2),
+        ("between", json!([3, 9007199254740992_i64]), 2),
+        ("==", json!(3), 1),
+        ("<", json!(3.5), 1),
+    ] {
+        let conditions = json!([{"field": "id", "operator": operator, "value": value}]);
+        let found = rows(Kind::Filter, ids.clone(), json!({"conditions": conditions})).await;
+        assert_eq!(found.as_array().map(Vec::len), Some(count), "{operator} {value}");
+    }
+}
+
+#[tokio::test]
 async fn contains_is_membership_where_all_values_are_lists() {
     let tags = |value: Value, sensitive: bool| json!([{"field": "tags", "operator": "contains", "value": value, "case_sensitive": sensitive}]);
     assert_eq!(names(tags(json!("big"), true)).await, ["C"]);

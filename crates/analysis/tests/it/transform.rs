@@ -185,6 +185,19 @@ async fn joins_keep_order_and_names() {
 }
 
 #[tokio::test]
+async fn joins_of_text_and_whole_numbers_are_exact() {
+    let ids =
+        json!([{"id": "9007199254740992"}, {"id": "9007199254740993"}, {"id": "3.0"}, {"id": "x"}]);
+    let numbers = json!([{"n": 9007199254740993_i64}, {"n": 3}]);
+    let join = json!({"with": "other", "left_on": "id", "right_on": "n"});
+    let found = joined(ids.clone(), numbers.clone(), join).await;
+    assert_eq!(found, Ok(json!([["9007199254740993", 9007199254740993_i64], ["3.0", 3]])));
+    let join = json!({"with": "other", "left_on": "n", "right_on": "id"});
+    let found = joined(numbers, ids, join).await;
+    assert_eq!(found, Ok(json!([[9007199254740993_i64, "9007199254740993"], [3, "3.0"]])));
+}
+
+#[tokio::test]
 async fn a_table_with_itself() {
     let join =
         json!({"join": {"with": "data", "left_on": "boss", "right_on": "id", "how": "left"}});

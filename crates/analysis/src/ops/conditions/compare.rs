@@ -7,7 +7,7 @@ use datafusion::{
     functions::expr_fn::{contains, ends_with, isnan, lower, starts_with},
     functions_aggregate::expr_fn::{count, sum},
     functions_nested::expr_fn::array_has,
-    logical_expr::{self, Expr, binary_expr, cast, in_list, lit},
+    logical_expr::{self, Expr, binary_expr, cast, in_list, lit, when},
     prelude::{DataFrame, ident},
     scalar::ScalarValue,
 };
@@ -23,7 +23,7 @@ use crate::{
     functions::{json_has, json_is_list},
     ops::{
         columns,
-        numbers::{is_text, note_text, plain_type, read_number},
+        numbers::{is_text, note_text, plain_type, read_number, read_whole},
         reading::{short, wrong},
     },
     work::Work,
@@ -184,13 +184,18 @@ impl Subject<'_> {
         })
     }
 
-    /// The column as what it is compared as.
-    fn side(&self, nature: Nature) -> Expr {
-        match nature {
-            Nature::NumberInText => read_number(self.column()),
-            Nature::Text if self.comparison.ignore_case => lower(self.column()),
-            _ => self.column(),
-        }
+    /// Compares the column as what it is compared as. A float has no room for all whole numbers, so
+    /// that those are compared for themselves.
+    fn compared(&self, nature: Nature, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
+        Ok(match nature {
+            Nature::NumberInText => {
+                let whole = read_whole(self.column());
+                let number = read_number(self.column());
+                when(whole.clone().is_not_null(), compare(whole)).otherwise(compare(number))?
+            }
+            Nature::Text if self.comparison.ignore_case => compare(lower(self.column())),
+            _ => compare(self.column()),
+        })
     }
 
     /// Whether a column of days is compared with a time of a day.
@@ -214,11 +219,10 @@ impl Subject<'_> {
         let nature = self.nature()?;
         let literal = self.literal(path, nature, value)?;
         // The query engine would count nanoseconds, which days after 2262 have too many of.
-        let side = match self.is_within_day(&literal) {
-            true => cast(self.column(), MOMENT),
-            false => self.side(nature),
-        };
-        Ok(binary_expr(side, operator, literal))
+        if self.is_within_day(&literal) {
+            return Ok(binary_expr(cast(self.column(), MOMENT), operator, literal));
+        }
+        self.compared(nature, |side| binary_expr(side, operator, literal.clone()))
     }
 
     fn equal(&self) -> Result<Expr> {
@@ -241,13 +245,12 @@ impl Subject<'_> {
             .map(|(index, value)| self.literal(&format!("{path}[{index}]"), nature, value))
             .collect::<Result<_>>()?;
         literals.retain(|literal| !self.is_within_day(literal));
+        let is_listed = match literals.is_empty() {
+            true => lit(false),
+            false => self.compared(nature, |side| in_list(side, literals.clone(), false))?,
+        };
         let has_null = values.iter().any(Value::is_null);
-        Ok(match (literals.is_empty(), has_null) {
-            (true, true) => self.is_missing(),
-            (true, false) => lit(false),
-            (false, true) => in_list(self.side(nature), literals, false).or(self.is_missing()),
-            (false, false) => in_list(self.side(nature), literals, false),
-        })
+        Ok(if has_null { is_listed.or(self.is_missing()) } else { is_listed })
     }
 
     fn between(&self) -> Result<Expr> {

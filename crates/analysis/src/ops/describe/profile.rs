@@ -58,6 +58,9 @@ pub(super) struct Numbers {
 
 const QUARTILES: [f64; 3] = [0.25, 0.5, 0.75];
 
+/// Whole numbers up to this are exact as floats.
+const EXACT: i128 = 1 << 53;
+
 /// One look at some columns.
 pub(super) struct Pass {
     pub(super) rows: usize,
@@ -136,9 +139,9 @@ impl Pass {
         column.value("top", cast(Tallied::Value.of(tallied.clone()), DataType::Utf8));
         column.value("top_count", Tallied::Count.of(tallied.clone()));
         if nature == Nature::Number {
-            let number = cast(value, DataType::Float64);
-            column.add("min", min(number.clone()));
-            column.add("max", max(number.clone()));
+            let number = cast(value.clone(), DataType::Float64);
+            column.add("min", min(value.clone()));
+            column.add("max", max(value));
             column.add("mean", avg(number.clone()));
             column.add("std", stddev(number));
             for place in 0..QUARTILES.len() {
@@ -167,14 +170,14 @@ impl Pass {
             nulls: self.rows as i64 - count,
             distinct: figures.whole("distinct"),
             numbers: Numbers {
-                min: figures.number("min"),
-                max: figures.number("max"),
+                min: figures.number("min").filter(|_| figures.inexact("min").is_none()),
+                max: figures.number("max").filter(|_| figures.inexact("max").is_none()),
                 mean: figures.number("mean"),
                 std: figures.number("std"),
                 quartiles: figures.quartiles(),
             },
-            min_text: figures.text("min_text"),
-            max_text: figures.text("max_text"),
+            min_text: figures.text("min_text").or_else(|| figures.inexact("min")),
+            max_text: figures.text("max_text").or_else(|| figures.inexact("max")),
             shortest: figures.whole("shortest"),
             longest: figures.whole("longest"),
             top: figures.text("top"),
@@ -316,6 +319,13 @@ impl Figures<'_> {
 
     fn number(&self, figure: &str) -> Option<f64> {
         Some(self.read(figure, &DataType::Float64)?.as_primitive::<Float64Type>().value(0))
+    }
+
+    /// A whole number for which a float has no room, as text.
+    fn inexact(&self, figure: &str) -> Option<String> {
+        let column = self.row?.column_by_name(&hidden(self.index, figure))?;
+        let whole = column.data_type().is_integer().then(|| self.text(figure)).flatten()?;
+        whole.parse::<i128>().is_ok_and(|whole| whole.abs() > EXACT).then_some(whole)
     }
 
     fn quartiles(&self) -> [Option<f64>; 3] {

@@ -12,7 +12,7 @@ use super::profile::Profile;
 use crate::error::{AnalysisError, Result};
 
 /// One row for each column. `min`, `max` and what follows are for numbers, `min_text` and
-/// `max_text` for everything else.
+/// `max_text` for everything else, and for whole numbers that are too large to be exact as floats.
 pub(super) fn of(profiles: &[Profile]) -> Result<RecordBatch> {
     let whole = |read: fn(&Profile) -> Option<i64>| {
         Arc::new(profiles.iter().map(read).collect::<Int64Array>()) as ArrayRef

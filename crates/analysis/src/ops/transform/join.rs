@@ -14,7 +14,7 @@ use crate::{
     error::{AnalysisError, Result},
     ops::{
         columns,
-        numbers::{is_text, numeric, plain_type},
+        numbers::{is_text, numeric, plain_type, read_any_whole},
         order::Rows,
         reading::{Given, Named},
     },
@@ -148,15 +148,29 @@ async fn alike(
     }
     Ok(match (is_text(left_type), is_text(right_type)) {
         (true, false) if right_type.is_numeric() => {
-            (numeric(work, left, &left_key.path, &left_key.name).await?, right_value)
+            (number_like(right_type, work, left, left_key).await?, right_value)
         }
         (false, true) if left_type.is_numeric() => {
-            (left_value, numeric(work, right, &right_key.path, &right_key.name).await?)
+            (left_value, number_like(left_type, work, right, right_key).await?)
         }
         (true, false) => (try_cast(left_value, right_type.clone()), right_value),
         (false, true) => (left_value, try_cast(right_value, left_type.clone())),
         _ => (left_value, right_value),
     })
+}
+
+/// A key that is text as a number, with all its digits if those of the other table are whole.
+async fn number_like(
+    data_type: &DataType,
+    work: &Work,
+    frame: &DataFrame,
+    key: &Named,
+) -> Result<Expr> {
+    let number = numeric(work, frame, &key.path, &key.name).await?;
+    match data_type.is_integer() {
+        true => read_any_whole(ident(&key.name), data_type),
+        false => Ok(number),
+    }
 }
 
 /// The columns of the result: those of this table, then those of the other. A key with the same
