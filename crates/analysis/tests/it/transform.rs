@@ -198,6 +198,24 @@ async fn joins_of_text_and_whole_numbers_are_exact() {
 }
 
 #[tokio::test]
+async fn no_join_loses_keys() {
+    let join = |how: &str| json!({"with": "other", "on": "id", "how": how});
+    let texts = json!([{"id": "a1", "l": 1}, {"id": "2", "l": 2}]);
+    let numbers = json!([{"id": 2, "r": 1}, {"id": 3, "r": 2}]);
+    let found = joined(texts.clone(), numbers.clone(), join("full")).await;
+    assert_eq!(found, Ok(json!([["a1", 1, null], ["2", 2, 1], ["3", null, 2]])));
+    let found = joined(texts.clone(), numbers.clone(), join("right")).await;
+    assert_eq!(found, Ok(json!([[2, 2, 1], [3, null, 2]])));
+    let found = joined(numbers.clone(), texts.clone(), join("full")).await;
+    assert_eq!(found, Ok(json!([["2", 1, 2], ["3", 2, null], ["a1", null, 1]])));
+    let found = joined(numbers.clone(), texts, join("right")).await;
+    assert_eq!(found, Ok(json!([["a1", null, 1], ["2", 1, 2]])));
+    // Numbers of both kinds are numbers.
+    let found = joined(json!([{"id": 2.5}]), numbers, join("full")).await;
+    assert_eq!(found, Ok(json!([[2.5, null], [2.0, 1], [3.0, 2]])));
+}
+
+#[tokio::test]
 async fn a_table_with_itself() {
     let join =
         json!({"join": {"with": "data", "left_on": "boss", "right_on": "id", "how": "left"}});

@@ -5,7 +5,7 @@
 use datafusion::{
     arrow::datatypes::DataType,
     functions::expr_fn::coalesce,
-    logical_expr::{Expr, JoinType, try_cast},
+    logical_expr::{Expr, JoinType, cast, try_cast},
     prelude::{DataFrame, ident},
 };
 use serde_json::Value;
@@ -60,14 +60,22 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
     let names = columns::names(&right);
     let mut other_values: Vec<Expr> = Vec::new();
     let mut conditions = Vec::new();
-    // Each key from the side where there is one.
+    // Each key as it is on the side where there is one.
     let mut either = Vec::new();
     for (index, (left_key, right_key)) in keys.iter().enumerate() {
         let (this, other) = alike(work, (&left, left_key), (&right, right_key)).await?;
         let key = hidden("key", index);
         other_values.push(other.alias(&key));
         conditions.push(this.clone().eq(ident(&key)));
-        either.push(coalesce(vec![this, ident(key)]));
+        let is_text = |frame, key: &Named| is_text(&columns::data_type(frame, &key.name));
+        let is_mixed = is_text(&left, left_key) != is_text(&right, right_key);
+        let place = names.iter().position(|name| *name == right_key.name).unwrap_or_default();
+        let original = ident(hidden("other", place));
+        either.push(match how {
+            _ if !is_mixed => coalesce(vec![this, ident(key)]),
+            How::Right => original,
+            _ => coalesce([ident(&left_key.name), original].map(as_text).to_vec()),
+        });
     }
     let hidden_row = hidden("other_row", 0);
     other_values.push(ident(&other_row).alias(&hidden_row));
@@ -99,6 +107,10 @@ impl How {
             Self::Anti => JoinType::LeftAnti,
         }
     }
+}
+
+fn as_text(value: Expr) -> Expr {
+    cast(value, DataType::Utf8)
 }
 
 type Keys = Vec<(Named, Named)>;
