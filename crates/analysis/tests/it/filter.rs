@@ -311,9 +311,15 @@ async fn values_are_not_bent_to_fit_the_column() {
         ("between", json!(["2023-12-31T12:00:00", "2024-01-01"]), 1),
     ];
     check(days, &cases).await;
-    let seconds = Arc::new(TimestampSecondArray::from(vec![0, 1]));
-    let cases =
-        [("==", json!("1970-01-01T00:00:00.5"), 0), (">", json!("1970-01-01T00:00:00.5"), 1)];
+    let seconds = Arc::new(TimestampSecondArray::from(vec![-1, 0, 1]));
+    let cases = [
+        ("==", json!("1970-01-01T00:00:00.5"), 0),
+        (">", json!("1970-01-01T00:00:00.5"), 1),
+        ("<", json!("1970-01-01T00:00:00.5"), 2),
+        (">=", json!("1969-12-31T23:59:59.5"), 2),
+        ("<=", json!("1969-12-31T23:59:59.5"), 1),
+        ("in", json!(["1970-01-01T00:00:00.5", "1970-01-01T00:00:01"]), 1),
+    ];
     check(seconds, &cases).await;
 
     let decimals = |values: Vec<i128>, precision: u8, scale: i8| -> ArrayRef {

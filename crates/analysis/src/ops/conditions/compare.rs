@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     Comparison, Operator,
-    literal::{MOMENT, Nature, fitting, literal, plain_text, scalar},
+    literal::{Nature, beside, fitting, plain_text, scalar},
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -198,13 +198,7 @@ impl Subject<'_> {
         })
     }
 
-    /// Whether a column of days is compared with a time of a day.
-    fn is_within_day(&self, literal: &Expr) -> bool {
-        matches!(plain_type(&self.data_type), DataType::Date32 | DataType::Date64)
-            && matches!(literal, Expr::Literal(ScalarValue::TimestampMicrosecond(..), _))
-    }
-
-    fn literal(&self, path: &str, nature: Nature, value: &Value) -> Result<Expr> {
+    fn scalar(&self, path: &str, nature: Nature, value: &Value) -> Result<ScalarValue> {
         let name = &self.comparison.field.name;
         let lowered = match value {
             Value::String(text) if nature == Nature::Text && self.comparison.ignore_case => {
@@ -212,17 +206,26 @@ impl Subject<'_> {
             }
             other => other,
         };
-        literal(path, name, nature, plain_type(&self.data_type), lowered)
+        scalar(path, name, nature, plain_type(&self.data_type), lowered)
     }
 
     fn compare(&self, operator: logical_expr::Operator, path: &str, value: &Value) -> Result<Expr> {
+        use logical_expr::Operator::{Eq, Gt, GtEq, Lt, LtEq};
         let nature = self.nature()?;
-        let literal = self.literal(path, nature, value)?;
-        // The query engine would count nanoseconds, which days after 2262 have too many of.
-        if self.is_within_day(&literal) {
-            return Ok(binary_expr(cast(self.column(), MOMENT), operator, literal));
+        let value = self.scalar(path, nature, value)?;
+        if nature == Nature::Time
+            && let Some((beside, is_before)) = beside(&value, plain_type(&self.data_type))
+        {
+            let operator = match (operator, is_before) {
+                (Eq, _) => return Ok(lit(false)),
+                (Gt | GtEq, true) => Gt,
+                (Gt | GtEq, false) => GtEq,
+                (_, true) => LtEq,
+                (_, false) => Lt,
+            };
+            return Ok(binary_expr(self.column(), operator, lit(beside)));
         }
-        self.compared(nature, |side| binary_expr(side, operator, literal.clone()))
+        self.compared(nature, |side| binary_expr(side, operator, lit(value.clone())))
     }
 
     fn equal(&self) -> Result<Expr> {
@@ -241,10 +244,12 @@ impl Subject<'_> {
         let Value::Array(values) = value else { return Err(wrong(path, "a list", value)) };
         let nature = self.nature()?;
         let literals = values.iter().enumerate().filter(|(_, value)| !value.is_null());
-        let mut literals: Vec<Expr> = literals
-            .map(|(index, value)| self.literal(&format!("{path}[{index}]"), nature, value))
+        let mut literals: Vec<ScalarValue> = literals
+            .map(|(index, value)| self.scalar(&format!("{path}[{index}]"), nature, value))
             .collect::<Result<_>>()?;
-        literals.retain(|literal| !self.is_within_day(literal));
+        let held = plain_type(&self.data_type);
+        literals.retain(|value| nature != Nature::Time || value.data_type() == *held);
+        let literals: Vec<Expr> = literals.into_iter().map(lit).collect();
         let is_listed = match literals.is_empty() {
             true => lit(false),
             false => self.compared(nature, |side| in_list(side, literals.clone(), false))?,

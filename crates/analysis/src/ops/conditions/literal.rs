@@ -42,7 +42,7 @@ impl Nature {
 }
 
 /// Days and times together.
-pub(super) const MOMENT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+const MOMENT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
 /// A value as one of a column's.
 pub(crate) fn literal(
@@ -86,6 +86,17 @@ pub(super) fn fitting(value: &ScalarValue, data_type: &DataType) -> Option<Scala
     let fitted = value.cast_to(data_type).ok()?;
     let back = fitted.cast_to(&value.data_type()).ok()?;
     (back == *value).then_some(fitted)
+}
+
+/// For a time between two of a type, as noon is for days, one of them, and whether it is the one
+/// before. The query engine would take the one for the other.
+pub(super) fn beside(time: &ScalarValue, data_type: &DataType) -> Option<(ScalarValue, bool)> {
+    if time.data_type() == *data_type {
+        return None;
+    }
+    let beside = time.cast_to(data_type).ok()?;
+    let is_before = beside.cast_to(&time.data_type()).ok()? < *time;
+    Some((beside, is_before))
 }
 
 fn number(data_type: &DataType, value: &Value) -> Option<ScalarValue> {
