@@ -240,9 +240,11 @@ queries! {
     }
 
     mod sessions {
+        /// Generations begin with the time, so that a session that was removed and made again has
+        /// none of those before.
         TAKE = "INSERT INTO sessions
                 (namespace, id, generation, author, updated_at, holder, lease_until, lost, state)
-                VALUES ($1, $2, 0, $3, $4, $5, $6, 'null', NULL)
+                VALUES ($1, $2, $4, $3, $4, $5, $6, 'null', NULL)
                 ON CONFLICT (namespace, id) DO UPDATE
                 SET holder = excluded.holder, lease_until = excluded.lease_until,
                     author = excluded.author, updated_at = excluded.updated_at

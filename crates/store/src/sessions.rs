@@ -36,7 +36,7 @@ pub enum Taken {
 
 #[derive(Clone, PartialEq)]
 pub struct SessionState {
-    /// How often it was saved.
+    /// One more each time that it is saved; no other session of this name had or will have it.
     pub generation: i64,
     /// None if it was never saved.
     pub state: Option<Vec<u8>>,

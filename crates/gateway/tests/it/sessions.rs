@@ -240,3 +240,15 @@ fn the_command_line_begins_lists_and_forgets_sessions() {
     let gone = client.answer("execute_code", json!({"code": "total", "session_id": "cli"}));
     assert_eq!(gone["structuredContent"]["error"]["type"], "NameError", "{gone}");
 }
+
+/// The gateway has the variables of the one before in memory, and both were saved as often.
+#[test]
+fn a_session_that_was_removed_does_not_come_back_in_the_place_of_a_new_one() {
+    let Some(site) = Site::new() else { return };
+    let client = Client::alone(&site);
+    client.go_on("s", "old = 1");
+    assert!(site.says(&["sessions", "rm", "s"]).status.success());
+    let run = |code: &str| site.json(&["run", "--session", "s", "--json", "-c", code]);
+    assert_eq!(run("new = 2")["success"], true);
+    assert_eq!(client.go_on("s", "['old' in globals(), new]"), json!([false, 2]));
+}

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_store::{Left, NewEntry, Place, Store, Taken};
+use narrows_store::{Left, NewEntry, Place, SessionState, Store, Taken};
 use serde_json::{Value, json};
 
 use crate::{home::open, shared::increment, skills::skill};
@@ -135,13 +135,13 @@ async fn write(store: Store, run: &str, turns: usize) {
         async {
             let (sessions, lease) = (store.sessions(), Duration::from_secs(60));
             let taken = sessions.take("team", run, run, lease, "ada").await.unwrap();
-            assert!(matches!(taken, Taken::Yours(_)));
-            for generation in 0..turns {
-                let generation = i64::try_from(generation).unwrap();
+            let Taken::Yours(SessionState { mut generation, .. }) = taken else { panic!() };
+            for _ in 0..turns {
                 let state = vec![7; 10_000];
                 let left = Left { state: Some(&state), lost: &Value::Null, flow: &Value::Null };
                 let saved = sessions.save("team", run, run, generation, &left).await;
-                tell(&json!(["session", run, saved.unwrap()]));
+                generation = saved.unwrap();
+                tell(&json!(["session", run, generation]));
             }
         },
     );

@@ -1,6 +1,6 @@
 //! Sessions and their leases.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use narrows_store::{Left, SessionState, Store, StoreError, Taken};
 use serde_json::{Value, json};
@@ -39,13 +39,14 @@ on_both! {
     async fn state_goes_from_one_process_to_another(home) {
         let (one, two) = (&home.store, home.another().await);
         let fresh = take_it(one, "one", LONG).await;
-        assert_eq!(fresh, SessionState { generation: 0, state: None, lost: Value::Null, flow: Value::Null });
-        assert_eq!(save(one, "one", 0).await.unwrap(), 1);
-        assert_eq!(save(one, "one", 1).await.unwrap(), 2);
+        let first = fresh.generation;
+        assert_eq!((fresh.state, fresh.lost, fresh.flow), (None, Value::Null, Value::Null));
+        assert_eq!(save(one, "one", first).await.unwrap(), first + 1);
+        assert_eq!(save(one, "one", first + 1).await.unwrap(), first + 2);
         one.sessions().give_back("team", "s", "one").await.unwrap();
 
         let found = take_it(&two, "two", LONG).await;
-        assert_eq!((found.generation, found.lost), (2, json!(["lock"])));
+        assert_eq!((found.generation, found.lost), (first + 2, json!(["lock"])));
         assert_eq!(found.flow, json!({ "kinds": ["EMAIL"] }));
         assert_eq!(found.state.unwrap(), b"state of one");
     }
@@ -67,11 +68,11 @@ on_both! {
     async fn a_lease_that_ran_out_may_be_taken_and_its_holder_cannot_save(home) {
         take_it(&home.store, "one", OVER).await;
         let sessions = home.store.sessions();
-        take_it(&home.store, "two", LONG).await;
-        let moved = save(&home.store, "one", 0).await.unwrap_err();
+        let first = take_it(&home.store, "two", LONG).await.generation;
+        let moved = save(&home.store, "one", first).await.unwrap_err();
         assert!(matches!(moved, StoreError::SessionMoved { .. }), "{moved}");
         assert!(!sessions.renew("team", "s", "one", LONG).await.unwrap());
-        assert_eq!(save(&home.store, "two", 0).await.unwrap(), 1);
+        assert_eq!(save(&home.store, "two", first).await.unwrap(), first + 1);
     }
 
     async fn a_lease_is_renewed_while_it_is_held(home) {
@@ -83,11 +84,22 @@ on_both! {
     }
 
     async fn an_older_generation_does_not_overwrite_a_newer_one(home) {
-        take_it(&home.store, "one", LONG).await;
-        save(&home.store, "one", 0).await.unwrap();
-        let moved = save(&home.store, "one", 0).await.unwrap_err();
+        let first = take_it(&home.store, "one", LONG).await.generation;
+        save(&home.store, "one", first).await.unwrap();
+        let moved = save(&home.store, "one", first).await.unwrap_err();
         assert!(matches!(moved, StoreError::SessionMoved { .. }), "{moved}");
-        assert_eq!(take_it(&home.store, "one", LONG).await.generation, 1);
+        assert_eq!(take_it(&home.store, "one", LONG).await.generation, first + 1);
+    }
+
+    async fn a_session_that_is_made_again_does_not_begin_where_the_one_before_did(home) {
+        let now = || UNIX_EPOCH.elapsed().unwrap().as_millis() as i64;
+        let before = now();
+        let first = take_it(&home.store, "one", LONG).await.generation;
+        assert!((before..=now()).contains(&first), "{first} is not the time");
+        home.store.sessions().remove("team", "s").await.unwrap();
+        let between = now();
+        let again = take_it(&home.store, "one", LONG).await.generation;
+        assert!(again >= between, "{again} is not the time, as {first} was");
     }
 
     async fn of_many_that_take_it_at_once_one_has_it(home) {
@@ -109,25 +121,26 @@ on_both! {
 
     async fn large_states_are_kept_and_too_large_ones_refused(home) {
         let sessions = home.store.sessions();
-        take_it(&home.store, "one", LONG).await;
+        let first = take_it(&home.store, "one", LONG).await.generation;
         let state: Vec<u8> = (0..8 << 20).map(|i| u8::try_from(i % 251).unwrap()).collect();
-        sessions.save("team", "s", "one", 0, &left(&state)).await.unwrap();
+        let saved = sessions.save("team", "s", "one", first, &left(&state)).await.unwrap();
         assert!(take_it(&home.store, "one", LONG).await.state.unwrap() == state);
         let large = vec![0; (64 << 20) + 1];
-        let refused = sessions.save("team", "s", "one", 1, &left(&large)).await.unwrap_err();
+        let refused = sessions.save("team", "s", "one", saved, &left(&large)).await.unwrap_err();
         assert!(matches!(refused, StoreError::TooLarge { .. }), "{refused}");
     }
 
     async fn a_list_has_sizes_and_holders_but_no_states(home) {
-        take_it(&home.store, "one", LONG).await;
-        save(&home.store, "one", 0).await.unwrap();
+        let first = take_it(&home.store, "one", LONG).await.generation;
+        let saved = save(&home.store, "one", first).await.unwrap();
         home.store.sessions().take("team", "free", "one", OVER, "bob").await.unwrap();
         let list = home.store.sessions().list("team").await.unwrap();
         let told: Vec<_> = list
             .iter()
-            .map(|s| (s.id.as_str(), s.generation, s.bytes, s.holder.as_deref(), s.author.as_str()))
+            .map(|s| (s.id.as_str(), s.bytes, s.holder.as_deref(), s.author.as_str()))
             .collect();
-        assert_eq!(told, [("free", 0, 0, None, "bob"), ("s", 1, 12, Some("one"), "ada")]);
+        assert_eq!(told, [("free", 0, None, "bob"), ("s", 12, Some("one"), "ada")]);
+        assert_eq!(list[1].generation, saved);
         assert!(home.store.sessions().list("other").await.unwrap().is_empty());
     }
 
