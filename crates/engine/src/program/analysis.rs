@@ -62,7 +62,7 @@ impl ProgramHost {
         let mut details =
             json!({ "run": watch.run(), "level": watch.level().name, "tables": names });
         if let Err(refused) = watch.begin() {
-            agent.write_down("analysis", kind, "refused", details);
+            agent.write_down(watch.trail(), "analysis", kind, "refused", details);
             return Err(refused.into());
         }
         let started = Instant::now();
@@ -76,9 +76,9 @@ impl ProgramHost {
             Err(error) if error.is_limit() => "limit",
             Err(_) => "failed",
         };
-        agent.write_down("analysis", kind, outcome, details);
+        agent.write_down(watch.trail(), "analysis", kind, outcome, details);
         if watch.level().audit_must_hold {
-            agent.written().await.map_err(StateError::AuditDown)?;
+            agent.written(watch.trail()).await.map_err(StateError::AuditDown)?;
         }
         answered
     }

@@ -14,7 +14,7 @@ use crate::{
     catalog::Tool,
     policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceUse},
     review::{Severity, review},
-    state::{Agent, StateError},
+    state::{Agent, StateError, Trail},
 };
 
 /// Enough to see what is the matter.
@@ -40,7 +40,7 @@ impl Agent {
             return Ok(level);
         }
         let details = serde_json::json!({ "asked": asked, "own": own.name });
-        self.write_down("run", "", "refused", details);
+        self.write_down(&Trail::default(), "run", "", "refused", details);
         Err(StateError::Level(format!(
             "the isolation level {asked:?} is looser than yours, {:?}, in: {}; ask for a stricter \
              one, or have the configuration changed",

@@ -19,7 +19,7 @@ use crate::{
     catalog::Tool,
     hex::random_name,
     policy::{Action, Ask, Decision, Flow, Hints, Level},
-    state::{Agent, StateError},
+    state::{Agent, StateError, Trail},
     upstream::Caller,
     value,
 };
@@ -37,6 +37,8 @@ pub struct Watch {
     is_closed: AtomicBool,
     /// Names the run in the audit.
     run: String,
+    /// Its entries there.
+    trail: Trail,
 }
 
 /// A call that may be made.
@@ -73,6 +75,7 @@ impl Watch {
             calls: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             run,
+            trail: Trail::default(),
         })
     }
 
@@ -91,6 +94,11 @@ impl Watch {
     /// The name of the run in the audit.
     pub fn run(&self) -> &str {
         &self.run
+    }
+
+    /// Its entries in the audit.
+    pub(crate) fn trail(&self) -> &Trail {
+        &self.trail
     }
 
     pub(crate) fn is_strict(&self) -> bool {
@@ -327,11 +335,11 @@ impl Watch {
         if let (Value::Object(all), Value::Object(more)) = (&mut all, details) {
             all.extend(more);
         }
-        self.agent.write_down(action, &record.tool, outcome, all);
+        self.agent.write_down(&self.trail, action, &record.tool, outcome, all);
         if !self.level.audit_must_hold {
             return Ok(());
         }
-        self.agent.written().await.map_err(|why| {
+        self.agent.written(&self.trail).await.map_err(|why| {
             self.is_closed.store(true, Ordering::SeqCst);
             refused(format!(
                 "the audit cannot be written ({why}), and the isolation level {:?} does nothing \

@@ -7,7 +7,7 @@ use narrows_sandbox::Workspace;
 use narrows_store::{NewEntry, Place, Store};
 use serde_json::{Value, json};
 
-use super::{State, StateError, namespace};
+use super::{State, StateError, Trail, namespace};
 use crate::{
     analysis::Analyst,
     safety::{Safety, Shield},
@@ -85,13 +85,20 @@ impl Agent {
     }
 
     /// Hands something over to the audit; it is written beside the work.
-    pub(crate) fn write_down(&self, action: &str, target: &str, outcome: &str, details: Value) {
+    pub(crate) fn write_down(
+        &self,
+        trail: &Trail,
+        action: &str,
+        target: &str,
+        outcome: &str,
+        details: Value,
+    ) {
         let entry = self.entry(&self.principal.home, action, target, outcome, details);
-        self.state.journal.add(&self.state, entry);
+        self.state.journal.add(&self.state, trail, entry);
     }
 
-    /// Waits until all that was handed over is written.
-    pub(crate) async fn written(&self) -> Result<(), String> {
+    /// Waits until all that was handed over on a trail is written.
+    pub(crate) async fn written(&self, trail: &Trail) -> Result<(), String> {
         // A file that was removed can still be written to, and is lost.
         if let Place::Sqlite(file) = &self.state.settings.store
             && !file.exists()
@@ -99,7 +106,7 @@ impl Agent {
         {
             return Err("the file of the store is gone".to_owned());
         }
-        let written = self.state.journal.written(&self.state);
+        let written = self.state.journal.written(&self.state, trail);
         match tokio::time::timeout(AUDIT_TIME, written).await {
             Ok(written) => written,
             Err(_) => Err("the store does not answer".to_owned()),
@@ -107,10 +114,10 @@ impl Agent {
     }
 
     /// As [`Self::written`], for those who go on in any case.
-    pub(crate) async fn written_soon(&self) -> Result<(), String> {
+    pub(crate) async fn written_soon(&self, trail: &Trail) -> Result<(), String> {
         let mut failed = Ok(());
         let written = async {
-            failed = self.state.journal.written(&self.state).await;
+            failed = self.state.journal.written(&self.state, trail).await;
             Ok(())
         };
         self.state.in_time(written).await?;

@@ -1,7 +1,7 @@
 //! Writes the audit beside the work: entries are handed over at once and written together, and
 //! whoever must be sure waits until they are.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use narrows_store::NewEntry;
 use tokio::sync::{mpsc, oneshot};
@@ -20,9 +20,27 @@ pub(super) struct Journal {
 }
 
 enum Line {
-    Entry(Box<NewEntry>),
-    /// Tell when all before this is written, or why it is not.
-    Mark(oneshot::Sender<Result<(), String>>),
+    Entry(Box<NewEntry>, Trail),
+    /// Tell when all before this is written, or is lost.
+    Mark(oneshot::Sender<()>),
+}
+
+/// The entries of one run. Whoever waits for them learns of any that is lost, and not of others'.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    /// Why the first that is lost is.
+    lost: Arc<OnceLock<String>>,
+}
+
+impl Trail {
+    fn lose(&self, why: &str) {
+        // The first reason stays.
+        let _ = self.lost.set(why.to_owned());
+    }
+
+    fn whole(&self) -> Result<(), String> {
+        self.lost.get().map_or(Ok(()), |why| Err(why.clone()))
+    }
 }
 
 impl Journal {
@@ -37,18 +55,22 @@ impl Journal {
     }
 
     /// Hands an entry over.
-    pub(super) fn add(&self, state: &Arc<State>, entry: NewEntry) {
-        if self.lines(state).try_send(Line::Entry(Box::new(entry))).is_err() {
-            tracing::error!("the audit is not written: too many entries wait for the store");
+    pub(super) fn add(&self, state: &Arc<State>, trail: &Trail, entry: NewEntry) {
+        let line = Line::Entry(Box::new(entry), trail.clone());
+        if self.lines(state).try_send(line).is_err() {
+            let why = "too many entries wait for the store";
+            tracing::error!("the audit is not written: {why}");
+            trail.lose(why);
         }
     }
 
-    /// Waits until everything is written that was handed over before.
-    pub(super) async fn written(&self, state: &Arc<State>) -> Result<(), String> {
+    /// Waits until everything is written that was handed over before on this trail.
+    pub(super) async fn written(&self, state: &Arc<State>, trail: &Trail) -> Result<(), String> {
         let (told, done) = oneshot::channel();
         let gone = || "the audit is closed".to_owned();
         self.lines(state).send(Line::Mark(told)).await.map_err(|_| gone())?;
-        done.await.map_err(|_| gone())?
+        done.await.map_err(|_| gone())?;
+        trail.whole()
     }
 
     /// Waits for what was handed over, if anything was.
@@ -65,15 +87,17 @@ impl Journal {
 
 /// Writes what comes, until nobody can hand over any more.
 async fn write(state: Weak<State>, mut lines: mpsc::Receiver<Line>) {
-    let mut failed = None;
     let mut batch = Vec::new();
     while lines.recv_many(&mut batch, MOST_AT_ONCE).await > 0 {
         let Some(state) = state.upgrade() else { return };
-        let mut entries = Vec::new();
+        let (mut entries, mut trails) = (Vec::new(), Vec::new());
         let mut marks = Vec::new();
         for line in batch.drain(..) {
             match line {
-                Line::Entry(entry) => entries.push(*entry),
+                Line::Entry(entry, trail) => {
+                    entries.push(*entry);
+                    trails.push(trail);
+                }
                 Line::Mark(told) => marks.push(told),
             }
         }
@@ -81,11 +105,10 @@ async fn write(state: Weak<State>, mut lines: mpsc::Receiver<Line>) {
             && let Err(error) = append(&state, &entries).await
         {
             tracing::warn!("the audit was not written: {error}");
-            failed = Some(error);
+            trails.iter().for_each(|trail| trail.lose(&error));
         }
         for mark in marks {
-            let _ = mark.send(failed.clone().map_or(Ok(()), Err));
-            failed = None;
+            let _ = mark.send(());
         }
     }
 }
@@ -94,4 +117,42 @@ async fn append(state: &State, entries: &[NewEntry]) -> Result<(), String> {
     let store = state.store().await.map_err(|error| error.to_string())?;
     store.audit().append_all(entries).await.map_err(|error| error.to_string())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::state;
+
+    /// Both are in one batch: nobody writes before the test waits.
+    #[tokio::test]
+    async fn all_who_wait_for_a_batch_that_failed_learn_of_it() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir(home.path().join("narrows.db")).unwrap();
+        let state = state(home.path());
+        let trails = [Trail::default(), Trail::default()];
+        for trail in &trails {
+            state.journal.add(&state, trail, NewEntry::default());
+        }
+        let written = trails.each_ref().map(|trail| state.journal.written(&state, trail));
+        for written in futures::future::join_all(written).await {
+            assert!(written.is_err(), "there is no store");
+        }
+        // And again, whoever waited before; but nobody else.
+        assert!(state.journal.written(&state, &trails[0]).await.is_err());
+        assert_eq!(state.journal.written(&state, &Trail::default()).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn an_entry_that_finds_no_room_is_lost_to_its_trail() {
+        let home = tempfile::tempdir().unwrap();
+        let state = state(home.path());
+        let (before, after) = (Trail::default(), Trail::default());
+        for _ in 0..MOST_WAITING {
+            state.journal.add(&state, &before, NewEntry::default());
+        }
+        state.journal.add(&state, &after, NewEntry::default());
+        assert_eq!(before.whole(), Ok(()));
+        assert!(after.whole().is_err());
+    }
 }

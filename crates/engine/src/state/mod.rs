@@ -38,6 +38,7 @@ pub use narrows_store::{
 pub use sessions::SessionRun;
 
 pub use files::now;
+pub(crate) use journal::Trail;
 
 use crate::{
     analysis::Analyst,
@@ -307,4 +308,27 @@ fn namespace<'a>(
             allowed.collect::<Vec<_>>().join(", ")
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::safety::SafetySettings;
+
+    /// What lasts in a directory, as nobody configured it.
+    pub(crate) fn state(home: &Path) -> Arc<State> {
+        State::new(StateSettings {
+            store: Place::Sqlite(home.join("narrows.db")),
+            workspaces: home.join("workspaces"),
+            place: "here".to_owned(),
+            limits: Limits::default(),
+            output_age: Duration::from_secs(60),
+            output_bytes: 1 << 20,
+            sessions: SessionSettings::default(),
+            safety: Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap(),
+            analysis: narrows_analysis::Settings::default(),
+        })
+    }
 }

@@ -156,12 +156,12 @@ impl Agent {
         let watch = run.watch;
         let told = Told::of(self, &run);
         if let Err(refused) = watch.begin() {
-            self.write_down("run", &told.hash, "refused", told.details(watch));
+            self.write_down(watch.trail(), "run", &told.hash, "refused", told.details(watch));
             return Err(refused);
         }
         if watch.level().audit_must_hold {
-            self.write_down("run.begin", &told.hash, "begun", told.details(watch));
-            self.written().await.map_err(StateError::AuditDown)?;
+            self.write_down(watch.trail(), "run.begin", &told.hash, "begun", told.details(watch));
+            self.written(watch.trail()).await.map_err(StateError::AuditDown)?;
         }
         let reviewed = watch.review(&run.request.program, &run.request.limits, run.broker);
         let mut outcome = match (reviewed.refusal, run.session) {
@@ -190,15 +190,15 @@ impl Agent {
             Ending::Limit(..) => "limit",
             Ending::Cancelled(_) => "cancelled",
         };
-        self.write_down("run", &told.hash, ending, details);
+        self.write_down(watch.trail(), "run", &told.hash, ending, details);
         if !watch.level().audit_must_hold {
-            if let Err(why) = self.written_soon().await {
+            if let Err(why) = self.written_soon(watch.trail()).await {
                 tracing::warn!("the audit was not written: {why}");
                 outcome.notes.push(format!("audit: this run is not in it: {why}"));
             }
             return;
         }
-        let closed = match self.written().await {
+        let closed = match self.written(watch.trail()).await {
             Err(why) => why,
             Ok(()) if watch.is_closed() => "a call is not in it".to_owned(),
             Ok(()) => return,
