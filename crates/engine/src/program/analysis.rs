@@ -3,7 +3,6 @@
 use std::{
     io::{self, Read, Write},
     sync::Arc,
-    time::Instant,
 };
 
 use narrows_analysis::{AnalysisError, Answer, FileFormat, Input, Keep, Request, Sink, Table};
@@ -19,6 +18,7 @@ use crate::{
     analysis::{AnalysisRequest, Origin, rows_of},
     overflow,
     policy::WorkspaceUse,
+    safety::Deed,
     state::StateError,
 };
 
@@ -56,29 +56,27 @@ impl ProgramHost {
         &self,
         request: AnalysisRequest,
     ) -> Result<Answer, AnalyzeError> {
-        let (watch, agent) = (self.watch(), self.agent());
+        let watch = self.watch();
         let kind = request.kind.name();
         let names: Vec<&str> = request.tables.iter().map(|(name, _)| name.as_str()).collect();
-        let mut details =
-            json!({ "run": watch.run(), "level": watch.level().name, "tables": names });
+        let details = json!({ "run": watch.run(), "level": watch.level().name, "tables": names });
+        let mut deed = Deed::new(watch, "analysis", kind.to_owned(), details);
         if let Err(refused) = watch.begin() {
-            agent.write_down(watch.trail(), "analysis", kind, "refused", details);
+            deed.end("refused");
             return Err(refused.into());
         }
-        let started = Instant::now();
         let answered = self.analyze(request).await;
-        details["milliseconds"] = json!(started.elapsed().as_millis() as u64);
         let outcome = match &answered {
             Ok(answer) => {
-                details["rows"] = json!(answer.table.as_ref().map(|table| table.total_rows));
+                deed.note("rows", json!(answer.table.as_ref().map(|table| table.total_rows)));
                 "success"
             }
             Err(error) if error.is_limit() => "limit",
             Err(_) => "failed",
         };
-        agent.write_down(watch.trail(), "analysis", kind, outcome, details);
+        deed.end(outcome);
         if watch.level().audit_must_hold {
-            agent.written(watch.trail()).await.map_err(StateError::AuditDown)?;
+            self.agent().written(watch.trail()).await.map_err(StateError::AuditDown)?;
         }
         answered
     }

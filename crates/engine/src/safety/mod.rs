@@ -13,6 +13,7 @@
 //! what is personal data in `narrows-pii`. None of those does anything by itself.
 
 mod confirm;
+mod deed;
 mod echoes;
 mod level;
 mod shield;
@@ -35,6 +36,7 @@ use crate::{
 };
 
 pub use confirm::ASKER;
+pub(crate) use deed::Deed;
 pub use shield::{MARGIN, Shield, Streams, Withheld};
 pub use vault::{KeySource, Vault, VaultError};
 pub use watch::{Admitted, Watch};

@@ -13,7 +13,7 @@ use std::{
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
-use super::{AuditContents, Mode, Safety, Shield, shield::into_object};
+use super::{AuditContents, Deed, Mode, Safety, Shield, shield::into_object};
 use crate::{
     broker::CallError,
     catalog::Tool,
@@ -43,22 +43,10 @@ pub struct Watch {
 
 /// A call that may be made.
 #[derive(Debug)]
-pub struct Admitted {
+pub struct Admitted<'a> {
     /// With values in the place of tokens.
     pub arguments: Map<String, Value>,
-    record: Record,
-}
-
-/// What is written down of a call.
-#[derive(Debug)]
-struct Record {
-    tool: String,
-    arguments: Value,
-    sent_bytes: usize,
-    revealed: BTreeSet<String>,
-    decision: &'static str,
-    rule: Option<String>,
-    started: Instant,
+    deed: Deed<'a>,
 }
 
 impl Watch {
@@ -121,29 +109,32 @@ impl Watch {
         tool: &Tool,
         arguments: Map<String, Value>,
         caller: &dyn Caller,
-    ) -> Result<Admitted, CallError> {
-        let name = tool_name(tool);
-        let sent_bytes = Value::Object(arguments.clone()).to_string().len();
-        let mut record = Record {
-            tool: name,
-            arguments: self.shown(&Value::Object(arguments.clone())),
-            sent_bytes,
-            revealed: BTreeSet::new(),
-            decision: "allow",
-            rule: None,
-            started: Instant::now(),
-        };
-        match self.decide(tool, arguments, &mut record, caller).await {
+    ) -> Result<Admitted<'_>, CallError> {
+        let sent = Value::Object(arguments.clone());
+        let details = json!({
+            "run": self.run,
+            "decision": "allow",
+            "rule": null,
+            "arguments": self.shown(&sent),
+            "sent_bytes": sent.to_string().len(),
+            "revealed": [],
+        });
+        let mut deed = Deed::new(self, "call", tool_name(tool), details);
+        match self.decide(tool, arguments, &mut deed, caller).await {
             Ok(arguments) => {
                 if self.level.audit_must_hold {
-                    self.write_down(&record, "call.begin", "begun", json!({})).await?;
+                    deed.begin();
+                    if let Err(error) = self.held().await {
+                        deed.end("refused");
+                        return Err(error);
+                    }
                 }
-                Ok(Admitted { arguments, record })
+                Ok(Admitted { arguments, deed })
             }
             Err(error) => {
-                let why = self.shield.for_record().sanitized(&error.to_string()).into_owned();
-                let details = json!({ "why": why });
-                self.write_down(&record, "call", "refused", details).await?;
+                deed.note("why", self.shield.for_record().sanitized(&error.to_string()));
+                deed.end("refused");
+                self.held().await?;
                 Err(error)
             }
         }
@@ -153,7 +144,7 @@ impl Watch {
         &self,
         tool: &Tool,
         arguments: Map<String, Value>,
-        record: &mut Record,
+        deed: &mut Deed<'_>,
         caller: &dyn Caller,
     ) -> Result<Map<String, Value>, CallError> {
         let principal = self.agent.name();
@@ -165,32 +156,34 @@ impl Watch {
         let policy = &self.safety.policy;
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(most) = policy.calls_per_run(principal).filter(|most| calls > *most) {
-            record.decision = "limit";
+            deed.note("decision", "limit");
             return Err(refused(format!("a run may make {most} calls, and this is one more")));
         }
         if let Err(exceeded) =
             self.safety.meter.call(policy, principal, server, name, Instant::now())
         {
-            (record.decision, record.rule) = ("limit", Some(exceeded.quota.clone()));
+            deed.note("decision", "limit");
+            deed.note("rule", exceeded.quota.clone());
             return Err(refused(exceeded.to_string()));
         }
         let mut value = Value::Object(arguments);
         let may_have = |kind: &str| policy.may_have(server, name, kind);
-        record.revealed = self
+        let revealed = self
             .shield
             .reveal(&self.agent, &mut value, &may_have)
             .await
             .map_err(|error| refused(format!("a token cannot be turned back: {error}")))?;
+        deed.note("revealed", json!(revealed));
         let sent_kinds = match policy.looks_at_kinds() {
-            true => &self.shield.kinds(&value) | &record.revealed,
-            false => record.revealed.clone(),
+            true => &self.shield.kinds(&value) | &revealed,
+            false => revealed,
         };
         let arguments = into_object(value);
         let ask = Ask { principal, server, tool: name, hints, arguments: &arguments };
         let Decision { action, rule, why, .. } =
             self.of_level(policy.decide(&ask), hints, server, name);
-        record.rule = rule;
-        record.decision = word(action);
+        deed.note("rule", rule);
+        deed.note("decision", word(action));
         if action == Action::Deny {
             return Err(refused(why));
         }
@@ -200,8 +193,8 @@ impl Watch {
         }
         let flow = self.flow();
         if let Some(found) = policy.flow(&flow, server, name, &sent_kinds) {
-            record.rule = Some(found.rule.clone());
-            record.decision = word(found.action);
+            deed.note("rule", found.rule.clone());
+            deed.note("decision", word(found.action));
             match found.action {
                 Action::Allow => {}
                 Action::Deny => return Err(refused(found.why)),
@@ -209,9 +202,9 @@ impl Watch {
             }
         }
         if !questions.is_empty() {
-            record.decision = "confirmed";
-            let asked = self.confirm(tool, &arguments, &questions.join("; "), caller).await;
-            asked.inspect_err(|_| record.decision = "not confirmed")?;
+            deed.note("decision", "not confirmed");
+            self.confirm(tool, &arguments, &questions.join("; "), caller).await?;
+            deed.note("decision", "confirmed");
         }
         Ok(arguments)
     }
@@ -236,11 +229,11 @@ impl Watch {
     /// A call has come back: notes what was read, and protects what must not enter the sandbox.
     pub async fn returned(
         &self,
-        admitted: Admitted,
+        admitted: Admitted<'_>,
         tool: &Tool,
         mut result: Result<CallToolResult, CallError>,
     ) -> Result<CallToolResult, CallError> {
-        let record = admitted.record;
+        let mut deed = admitted.deed;
         let text = match &result {
             Ok(result) => value::text(result).into_owned(),
             Err(error) => error.to_string(),
@@ -267,12 +260,10 @@ impl Watch {
             Ok(result) if result.is_error != Some(true) => "ok",
             _ => "error",
         };
-        let details = json!({
-            "result": self.shown(&Value::String(text.clone())),
-            "got_bytes": text.len(),
-            "milliseconds": record.started.elapsed().as_millis() as u64,
-        });
-        self.write_down(&record, "call", outcome, details).await?;
+        deed.note("got_bytes", text.len());
+        deed.note("result", self.shown(&Value::String(text)));
+        deed.end(outcome);
+        self.held().await?;
         if self.is_strict() {
             match &mut result {
                 Ok(result) => self.shield.answer(result),
@@ -317,25 +308,8 @@ impl Watch {
         }
     }
 
-    async fn write_down(
-        &self,
-        record: &Record,
-        action: &str,
-        outcome: &str,
-        details: Value,
-    ) -> Result<(), CallError> {
-        let mut all = json!({
-            "run": self.run,
-            "decision": record.decision,
-            "rule": record.rule,
-            "arguments": record.arguments,
-            "sent_bytes": record.sent_bytes,
-            "revealed": record.revealed,
-        });
-        if let (Value::Object(all), Value::Object(more)) = (&mut all, details) {
-            all.extend(more);
-        }
-        self.agent.write_down(&self.trail, action, &record.tool, outcome, all);
+    /// Waits until all is in the audit that was written down, at levels that do nothing else.
+    async fn held(&self) -> Result<(), CallError> {
         if !self.level.audit_must_hold {
             return Ok(());
         }

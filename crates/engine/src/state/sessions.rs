@@ -13,7 +13,7 @@ use std::{
 use narrows_model::{Ending, Failure, Outcome, is_plain_name};
 use narrows_sandbox::{Session, ToolHost};
 use narrows_store::{Left, SessionState, Taken};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,7 @@ use crate::{
     execute::{ExecuteRequest, Executor},
     hex::random_name,
     policy::Flow,
-    safety::{Mode, Watch},
+    safety::{Deed, Mode, Watch},
 };
 
 /// For how long a gateway may use a session without a sign of life.
@@ -153,14 +153,47 @@ impl Agent {
         run: SessionRun<'_>,
         host: &dyn ToolHost,
     ) -> Result<Outcome, StateError> {
+        let deed = self.deed(&run);
         let watch = run.watch;
-        let told = Told::of(self, &run);
-        if let Err(refused) = watch.begin() {
-            self.write_down(watch.trail(), "run", &told.hash, "refused", told.details(watch));
-            return Err(refused);
+        match self.run_watched(&deed, run, host).await {
+            Ok(mut outcome) => {
+                self.ran(deed, watch, &mut outcome).await;
+                Ok(outcome)
+            }
+            Err(not_run) => {
+                deed.end("refused");
+                if let Err(why) = self.written_soon(watch.trail()).await {
+                    tracing::warn!("the audit was not written: {why}");
+                }
+                Err(not_run)
+            }
         }
+    }
+
+    /// What the audit says of a run.
+    fn deed<'a>(&self, run: &SessionRun<'a>) -> Deed<'a> {
+        let (program, watch) = (&run.request.program, run.watch);
+        let details = json!({
+            "run": watch.run(),
+            "level": watch.level().name,
+            // Whatever a program says of people is protected here too.
+            "code": self.shield().sanitized(&program.source),
+            "context": program.context.keys().collect::<Vec<_>>(),
+            "session": run.session,
+        });
+        Deed::new(watch, "run", crate::skills::sha256(program.source.as_bytes()), details)
+    }
+
+    async fn run_watched(
+        &self,
+        deed: &Deed<'_>,
+        run: SessionRun<'_>,
+        host: &dyn ToolHost,
+    ) -> Result<Outcome, StateError> {
+        let watch = run.watch;
+        watch.begin()?;
         if watch.level().audit_must_hold {
-            self.write_down(watch.trail(), "run.begin", &told.hash, "begun", told.details(watch));
+            deed.begin();
             self.written(watch.trail()).await.map_err(StateError::AuditDown)?;
         }
         let reviewed = watch.review(&run.request.program, &run.request.limits, run.broker);
@@ -170,19 +203,17 @@ impl Agent {
             (None, Some(id)) => self.run_in_session(id, run, host).await?,
         };
         outcome.notes.extend(reviewed.notes);
-        self.ran(&told, watch, &mut outcome).await;
         Ok(outcome)
     }
 
     /// Writes down that a program was run. Whoever asked for it notes the files that it left, when
     /// the last of them is written.
-    async fn ran(&self, told: &Told, watch: &Watch, outcome: &mut Outcome) {
-        let mut details = told.details(watch);
-        details["milliseconds"] = json!(outcome.wall_time.as_millis() as u64);
-        details["tool_calls"] = json!(outcome.tool_calls);
-        details["output_bytes"] = json!(outcome.stdout.len() + outcome.stderr.len());
+    async fn ran(&self, mut deed: Deed<'_>, watch: &Watch, outcome: &mut Outcome) {
+        deed.note("milliseconds", outcome.wall_time.as_millis() as u64);
+        deed.note("tool_calls", outcome.tool_calls);
+        deed.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());
         let failure = outcome.failure();
-        details["error"] = json!(failure.map(|failure| failure.kind.clone()));
+        deed.note("error", failure.map(|failure| failure.kind.clone()));
         let ending = match &outcome.ending {
             _ if failure.is_some_and(|failure| failure.kind == "ReviewError") => "refused",
             Ending::Success => "success",
@@ -190,7 +221,7 @@ impl Agent {
             Ending::Limit(..) => "limit",
             Ending::Cancelled(_) => "cancelled",
         };
-        self.write_down(watch.trail(), "run", &told.hash, ending, details);
+        deed.end(ending);
         if !watch.level().audit_must_hold {
             if let Err(why) = self.written_soon(watch.trail()).await {
                 tracing::warn!("the audit was not written: {why}");
@@ -315,37 +346,6 @@ impl Agent {
     /// Forgets a session; tells whether there was one.
     pub async fn remove_session(&self, id: &str) -> Result<bool, StateError> {
         Ok(self.store().await?.sessions().remove(&self.principal().home, &self.kept_id(id)).await?)
-    }
-}
-
-/// What the audit says of a run.
-struct Told {
-    hash: String,
-    code: String,
-    context: Vec<String>,
-    session: Option<String>,
-}
-
-impl Told {
-    fn of(agent: &Agent, run: &SessionRun<'_>) -> Self {
-        let program = &run.request.program;
-        Self {
-            hash: crate::skills::sha256(program.source.as_bytes()),
-            // Whatever a program says of people is protected here too.
-            code: agent.shield().sanitized(&program.source).into_owned(),
-            context: program.context.keys().cloned().collect(),
-            session: run.session.map(str::to_owned),
-        }
-    }
-
-    fn details(&self, watch: &Watch) -> Value {
-        json!({
-            "run": watch.run(),
-            "level": watch.level().name,
-            "code": self.code,
-            "context": self.context,
-            "session": self.session,
-        })
     }
 }
 

@@ -112,8 +112,10 @@ async fn call(
     let mut answers = json!(params.input_responses);
     let policy = watch.agent().safety().policy();
     let may = |kind: &str| policy.may_have(&tool.id.server, &tool.id.tool, kind);
-    let turned_back = watch.shield().reveal(watch.agent(), &mut answers, &may).await;
-    turned_back.map_err(|error| CallError::Refused(error.to_string()))?;
+    if let Err(error) = watch.shield().reveal(watch.agent(), &mut answers, &may).await {
+        let refused = Err(CallError::Refused(error.to_string()));
+        return watch.returned(admitted, tool, refused).await.map(of_result);
+    }
     params.input_responses = serde_json::from_value(answers).unwrap_or_default();
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let sent = send(gateway, &tool.id.server, request, asks_itself, client).await;

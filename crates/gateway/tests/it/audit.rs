@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     office::{AGENTS, ANALYST, CARD, CUSTOMER, INTERN, Office, PHONE, holds, printed, token},
-    real::{self, HttpGateway, Site, document, report, says, text},
+    real::{self, HttpGateway, Site, Wire, document, report, repository, says, stdio, text},
     state::{Client, Clients},
 };
 
@@ -187,6 +187,41 @@ fn a_direct_call_is_written_whatever_it_gives() {
         ("crm.odd", "ok"),
     ];
     assert_eq!(written, expected.map(|(tool, outcome)| (json!(tool), json!(outcome))));
+}
+
+/// Nobody waits for it any more, but the server was asked and the program was run.
+#[test]
+fn calls_and_runs_that_are_given_up_are_written() {
+    let Some(site) = Site::new() else { return };
+    let script = repository().join("tests/servers/misbehave.py");
+    site.configure(&stdio("slow", "python3", &[script.to_str().unwrap(), "slow"]));
+    let mut wire = Wire::initialized(&site);
+    let run = |code: &str| json!({"name": "execute_code", "arguments": {"code": code}});
+    let entries = || {
+        let found = site.json(&["audit", "search", "--json"]);
+        let of = |entry: &Value| ["action", "target", "outcome"].map(|field| entry[field].clone());
+        found["entries"].as_array().unwrap().iter().map(of).collect::<Vec<_>>()
+    };
+    // The server is there before the time runs.
+    let code = "import asyncio\nfrom servers import slow\nawait slow.echo(text='x')\n\
+                try: await asyncio.wait_for(slow.slow(), 1)\nexcept TimeoutError: result = 'late'";
+    let answer = wire.ask("tools/call", run(code));
+    assert_eq!(answer["result"]["structuredContent"]["result"], "late", "{answer:#}");
+    let hash = sha256(&site, code);
+    let expected = [
+        [json!("run"), hash, json!("success")],
+        ["call", "slow.slow", "cancelled"].map(Value::from),
+        ["call", "slow.echo", "ok"].map(Value::from),
+    ];
+    assert_eq!(entries(), expected);
+
+    let code = "from servers import slow\nwrite_file('begun', '')\nawait slow.slow()";
+    let id = wire.request("tools/call", run(code));
+    let begun = site.path("data/workspaces/default/begun");
+    real::wait_for("the program", || begun.exists().then_some(()));
+    wire.notify("notifications/cancelled", json!({"requestId": id}));
+    let cancelled = [json!("run"), sha256(&site, code), json!("cancelled")];
+    real::wait_for("its entry", || entries().contains(&cancelled).then_some(()));
 }
 
 // What is not written.
