@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds};
 use crate::{
-    broker::Broker,
     execute::{ExecuteRequest, Executor},
+    guide::Guide,
     hex::random_name,
     policy::Flow,
     safety::{Deed, Mode, Watch},
@@ -38,7 +38,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct SessionRun<'a> {
     pub watch: &'a Watch,
-    pub broker: &'a Broker,
+    pub guide: &'a Guide,
     pub executor: &'a Executor,
     pub request: ExecuteRequest,
     pub session: Option<&'a str>,
@@ -156,8 +156,8 @@ impl Agent {
         let deed = self.deed(&run);
         let watch = run.watch;
         match self.run_watched(&deed, run, host).await {
-            Ok(mut outcome) => {
-                self.ran(deed, watch, &mut outcome).await;
+            Ok((mut outcome, was_run)) => {
+                self.ran(deed, watch, &mut outcome, was_run).await;
                 Ok(outcome)
             }
             Err(not_run) => {
@@ -184,38 +184,44 @@ impl Agent {
         Deed::new(watch, "run", crate::skills::sha256(program.source.as_bytes()), details)
     }
 
+    /// What a program comes to, and whether it was run: it may be refused when it is looked at.
     async fn run_watched(
         &self,
         deed: &Deed<'_>,
         run: SessionRun<'_>,
         host: &dyn ToolHost,
-    ) -> Result<Outcome, StateError> {
+    ) -> Result<(Outcome, bool), StateError> {
         let watch = run.watch;
+        // What cannot work is not counted.
+        if let Some(refusal) = run.guide.refuse(&run.request.program).await {
+            return Ok((refusal, false));
+        }
         watch.begin()?;
         if watch.level().audit_must_hold {
             deed.begin();
             self.written(watch.trail()).await.map_err(StateError::AuditDown)?;
         }
-        let reviewed = watch.review(&run.request.program, &run.request.limits, run.broker);
-        let mut outcome = match (reviewed.refusal, run.session) {
-            (Some(refusal), _) => refusal,
-            (None, None) => run.executor.execute(None, run.request, host, run.cancel).await?,
-            (None, Some(id)) => self.run_in_session(id, run, host).await?,
+        let reviewed = watch.review(&run.request.program, &run.request.limits, run.guide.broker());
+        if let Some(refusal) = reviewed.refusal {
+            return Ok((refusal, false));
+        }
+        let mut outcome = match run.session {
+            None => run.executor.execute(None, run.request, host, run.cancel).await?,
+            Some(id) => self.run_in_session(id, run, host).await?,
         };
         outcome.notes.extend(reviewed.notes);
-        Ok(outcome)
+        Ok((outcome, true))
     }
 
     /// Writes down that a program was run. Whoever asked for it notes the files that it left, when
     /// the last of them is written.
-    async fn ran(&self, mut deed: Deed<'_>, watch: &Watch, outcome: &mut Outcome) {
+    async fn ran(&self, mut deed: Deed<'_>, watch: &Watch, outcome: &mut Outcome, was_run: bool) {
         deed.note("milliseconds", outcome.wall_time.as_millis() as u64);
         deed.note("tool_calls", outcome.tool_calls);
         deed.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());
-        let failure = outcome.failure();
-        deed.note("error", failure.map(|failure| failure.kind.clone()));
+        deed.note("error", outcome.failure().map(|failure| failure.kind.clone()));
         let ending = match &outcome.ending {
-            _ if failure.is_some_and(|failure| failure.kind == "ReviewError") => "refused",
+            _ if !was_run => "refused",
             Ending::Success => "success",
             Ending::Failed(_) => "failed",
             Ending::Limit(..) => "limit",

@@ -153,25 +153,18 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     };
     let background = Background::default();
     let guide = setting.guide(broker.clone(), &background);
-    let executed = match guide.refuse(&request.program).await {
-        Some(outcome) => Ok(outcome),
-        None => {
-            let person = Arc::new(Person { printer, yes });
-            let watched = Arc::clone(&watch);
-            let host = ProgramHost::new(Arc::clone(&guide), watched, person, media, output);
-            let (watch, broker, executor) = (&*watch, &broker, &executor);
-            let session = session.as_deref();
-            let run = SessionRun { watch, broker, executor, request, session, cancel };
-            let mut ran = agent.run(run, &host).await;
-            if let Ok(outcome) = &mut ran {
-                outcome.notes.extend(host.take_notes());
-            }
-            if own_workspace {
-                agent.note_files().await;
-            }
-            ran
-        }
-    };
+    let person = Arc::new(Person { printer, yes });
+    let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), person, media, output);
+    let session = session.as_deref();
+    let run =
+        SessionRun { watch: &watch, guide: &guide, executor: &executor, request, session, cancel };
+    let mut executed = agent.run(run, &host).await;
+    if let Ok(outcome) = &mut executed {
+        outcome.notes.extend(host.take_notes());
+    }
+    if own_workspace {
+        agent.note_files().await;
+    }
     broker.fleet().shut_down().await;
     guide.flush(FLUSH_TIME);
     if let Some(streams) = held_back {

@@ -211,19 +211,16 @@ pub(super) async fn execute(
         read_only,
         shield: Some(watch.shield().clone()),
     };
-    let outcome = match gateway.guide.refuse(&run.program).await {
-        Some(outcome) => Ok(outcome),
-        None => {
-            let executor = gateway.executor().map_err(|error| internal(&error))?;
-            let session = request.session.as_deref();
-            let cancel = CancellationToken::new();
-            let (watch, broker) = (&*watch, &gateway.broker);
-            let executor = &executor;
-            let run = SessionRun { watch, broker, executor, request: run, session, cancel };
-            agent.run(run, &host).await
-        }
+    let executor = gateway.executor().map_err(|error| internal(&error))?;
+    let run = SessionRun {
+        watch: &watch,
+        guide: &gateway.guide,
+        executor: &executor,
+        request: run,
+        session: request.session.as_deref(),
+        cancel: CancellationToken::new(),
     };
-    let mut outcome = match outcome {
+    let mut outcome = match agent.run(run, &host).await {
         Ok(outcome) => outcome,
         // Busy, or asked for something impossible: the model can mend that.
         Err(error) => {

@@ -154,6 +154,16 @@ fn refusals_of_all_kinds_are_written() {
     assert_eq!((&quota["decision"], &quota["rule"]), (&json!("limit"), &json!("few")));
     assert_eq!(office.received("crm.get_customer"), [Value::Null; 0]);
 
+    // A program that cannot work, at the gateway and on the command line.
+    let wrong = "from servers import crm\nawait crm.get_customer(number=7)";
+    says(&analyst.error(wrong), &["nothing was run"]);
+    assert_eq!(details("analyst", "refused")["error"], "CheckError");
+    says(&office.error(wrong, &["--agent", "analyst"]), &["nothing was run"]);
+    assert_eq!(details("analyst", "refused")["code"], wrong);
+    // Who only says so was run.
+    analyst.error("class CheckError(Exception): pass\nraise CheckError");
+    assert_eq!(details("analyst", "failed")["error"], "CheckError");
+
     // Runs that were not even begun.
     intern.run("1");
     let before = newest("intern").0;
