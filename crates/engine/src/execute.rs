@@ -78,7 +78,9 @@ impl Executor {
     ) -> Result<Outcome, ExecuteError> {
         let ExecuteRequest { program, limits, output, workspace, read_only, shield } = request;
         check(&limits)?;
-        let overflow = Overflow::new(host, &limits, output, workspace.clone(), shield);
+        // Where the program writes nothing, nothing of it is written either.
+        let kept = workspace.clone().filter(|_| !read_only);
+        let overflow = Overflow::new(host, &limits, output, kept, shield);
         let options = RunOptions { limits, workspace, read_only };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         Ok(overflow.finish(outcome))

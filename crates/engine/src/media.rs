@@ -37,6 +37,8 @@ pub enum MediaError {
 #[derive(Debug, Default)]
 pub struct Media {
     workspace: Option<Arc<Workspace>>,
+    /// Nothing is kept there.
+    read_only: bool,
     shown: Mutex<Vec<Shown>>,
 }
 
@@ -55,12 +57,12 @@ impl Media {
         self.workspace.as_ref()
     }
 
-    pub fn new(workspace: Option<Arc<Workspace>>) -> Self {
-        Self { workspace, shown: Mutex::default() }
+    pub fn new(workspace: Option<Arc<Workspace>>, read_only: bool) -> Self {
+        Self { workspace, read_only, shown: Mutex::default() }
     }
 
     /// Keeps bytes from a tool, and gives what the program sees of them: a file if there is a
-    /// workspace, else the bytes themselves, in base64.
+    /// workspace to write to, else the bytes themselves, in base64.
     pub(crate) fn keep(&self, kind: &str, mime_type: &str, data: String) -> Value {
         let mut seen = Map::new();
         seen.insert("type".into(), kind.into());
@@ -69,7 +71,8 @@ impl Media {
         if let Some(bytes) = &bytes {
             seen.insert("bytes".into(), bytes.len().into());
         }
-        let file = self.workspace.as_ref().zip(bytes).and_then(|(workspace, bytes)| {
+        let written = self.workspace.as_ref().filter(|_| !self.read_only);
+        let file = written.zip(bytes).and_then(|(workspace, bytes)| {
             let (name, file) = overflow::create(workspace, kind, extension(mime_type)).ok()?;
             file.append(&bytes).ok()?;
             Some(format!("/workspace/{name}"))

@@ -99,7 +99,7 @@ pub(crate) async fn run(
     let broker = setting.broker()?;
     let background = Background::default();
     let guide = setting.guide(broker.clone(), &background);
-    let media = Arc::new(Media::new(None));
+    let media = Arc::new(Media::new(None, false));
     let caller = Arc::new(Nobody);
     let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), caller, media, |_, _| {});
     let answered = tokio::select! {

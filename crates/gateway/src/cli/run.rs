@@ -143,7 +143,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let open_line = Arc::new(AtomicBool::new(false));
     let terminal = Terminal { printer, streams: !json, open_line: Arc::clone(&open_line) };
     let broker = setting.broker()?;
-    let media = Arc::new(Media::new(request.workspace.clone()));
+    let media = Arc::new(Media::new(request.workspace.clone(), request.read_only));
     let streams = shield.as_ref().map(|shield| Arc::new(shield.streams()));
     let (terminal, held_back) = (Arc::new(terminal), streams.clone());
     let shown = Arc::clone(&terminal);

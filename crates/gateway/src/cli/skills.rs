@@ -185,7 +185,7 @@ impl Desk {
         let executor = app::single_executor()?;
         let background = Background::default();
         let guide = self.setting.guide(self.broker.clone(), &background);
-        let media = Arc::new(Media::new(None));
+        let media = Arc::new(Media::new(None, false));
         let watch = self.agent.watch(self.agent.level(None)?);
         let host = ProgramHost::new(guide, watch, Arc::new(Nobody), media, |_, _| ());
         let mode = if record { TrialMode::Record } else { TrialMode::Replay };

@@ -41,8 +41,8 @@ pub(super) async fn execute(
         Ok(prepared) => prepared,
         Err(error) => return Ok(failed(error.to_string())),
     };
-    let (workspace, _) = watch.workspace(Some(workspace));
-    let media = Arc::new(Media::new(workspace));
+    let (workspace, read_only) = watch.workspace(Some(workspace));
+    let media = Arc::new(Media::new(workspace, read_only));
     let guide = Arc::clone(&gateway.guide);
     let host = ProgramHost::new(guide, Arc::clone(&watch), client, media, |_, _| {}).counting(tab);
     let format = request.output.format;

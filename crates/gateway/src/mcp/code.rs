@@ -186,7 +186,7 @@ pub(super) async fn execute(
         Err(error) => return Ok(refused(&error)),
     };
     let (seen_workspace, read_only) = watch.workspace(Some(Arc::clone(&workspace)));
-    let media = Arc::new(Media::new(seen_workspace.clone()));
+    let media = Arc::new(Media::new(seen_workspace.clone(), read_only));
     let streams = Arc::new(watch.shield().streams());
     let (printer, printed) = (Arc::clone(&client), Arc::clone(&streams));
     let guide = Arc::clone(&gateway.guide);

@@ -216,6 +216,41 @@ fn the_workspace_is_not_there_or_only_read_or_written() {
     assert_eq!(at(&client, "none", "open('/tmp/t', 'w').write('x')")["result"], 1);
 }
 
+/// What is too long for an answer, and the bytes that tools give, the gateway writes by itself.
+#[test]
+fn nothing_is_kept_in_a_workspace_that_is_only_read() {
+    let levels = "[isolation.levels.write]\noutput_kb = 1\nresult_kb = 1\n\
+                  [isolation.levels.read]\ninherits = \"write\"\nworkspace = \"read\"\n";
+    let Some(site) = Site::new() else { return };
+    let script = real::repository().join("tests/servers/misbehave.py");
+    let server = real::stdio("good", "python3", &[script.to_str().unwrap(), "good"]);
+    site.configure(&format!("{levels}{server}"));
+    let gateway = real::HttpGateway::start(&site);
+    let clients = Clients::start(&site);
+    let client = clients.connect(&gateway.over_http());
+    client.call("write_workspace_file", json!({"path": "kept.txt", "content": "kept"}));
+    let names = || {
+        let files = std::fs::read_dir(site.path("data/workspaces/default")).unwrap();
+        let mut names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let print = "print('x' * 3000)";
+    let large = "size = 3000\nresult = 'x' * size";
+    let image = "from servers import good\nimage = await good.image()\ndisplay(image)\n\
+                 display('kept.txt')\nresult = 'path' in image";
+    let printed = at(&client, "read", print);
+    assert!(notes(&printed).contains("1977 more were dropped"), "{printed:#}");
+    assert_eq!(at(&client, "read", large)["error"]["limit"]["name"], "result");
+    assert_eq!(at(&client, "read", image)["result"], false);
+    assert_eq!(names(), ["kept.txt"]);
+    // Where it may be written, all of it is there.
+    at(&client, "write", print);
+    assert_eq!(at(&client, "write", large)["success"], true);
+    assert_eq!(at(&client, "write", image)["result"], true);
+    assert_eq!(names(), ["image-1.png", "kept.txt", "result-1.json", "stdout-1.txt"]);
+}
+
 /// The tools for files are no way around the level of the agent.
 #[test]
 fn an_agents_level_holds_for_the_tools_for_files_too() {
