@@ -27,7 +27,7 @@ use rmcp::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Map;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     answers,
@@ -62,7 +62,8 @@ struct State {
     level: Option<LoggingLevel>,
     /// Addresses of resources, and as what the client knows them.
     subscribed: BTreeMap<String, String>,
-    follows: bool,
+    /// Ends the task that tells of changes, together with the session.
+    follows: Option<DropGuard>,
 }
 
 impl Session {
@@ -238,22 +239,24 @@ impl Session {
 
     /// Tells a client of the older protocol what changes, as long as it is there.
     fn follow_changes(&self, peer: Peer<RoleServer>) {
-        if std::mem::replace(&mut self.state().follows, true) {
-            return;
+        let ended = CancellationToken::new();
+        match &mut self.state().follows {
+            Some(_) => return,
+            follows => *follows = Some(ended.clone().drop_guard()),
         }
         let mut changes = Changes::from_now(&self.gateway.broker);
-        let state = Arc::clone(&self.state);
-        tokio::spawn(async move {
+        let state = Arc::downgrade(&self.state);
+        tokio::spawn(ended.run_until_cancelled_owned(async move {
             while let Some(change) = changes.next().await {
                 let told = match change {
                     Change::Tools => peer.notify_tool_list_changed().await,
                     Change::Prompts => peer.notify_prompt_list_changed().await,
                     Change::Resources => peer.notify_resource_list_changed().await,
                     Change::Resource(uri) => {
-                        let known = {
+                        let known = state.upgrade().and_then(|state| {
                             let state = state.lock().unwrap_or_else(PoisonError::into_inner);
                             state.subscribed.get(&uri).cloned()
-                        };
+                        });
                         let Some(known) = known else { continue };
                         let param = ResourceUpdatedNotificationParam::new(known);
                         peer.notify_resource_updated(param).await
@@ -263,7 +266,7 @@ impl Session {
                     return;
                 }
             }
-        });
+        }));
     }
 }
 
@@ -496,4 +499,52 @@ impl ServerHandler for Session {
 
 fn unexpected() -> ErrorData {
     ErrorData::internal_error("the server answered something else than was asked", None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use narrows_engine::{Background, Guide, GuideSettings, ledger::Ledger};
+    use narrows_model::Principal;
+    use rmcp::ServiceExt;
+
+    use super::*;
+    use crate::{
+        app,
+        config::{Config, Places},
+        mcp::Surface,
+    };
+
+    /// Nothing has to change for it to end.
+    #[tokio::test]
+    async fn no_task_outlives_a_client_that_left() {
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::below(home.path());
+        let broker = app::broker(&places, Vec::new()).unwrap();
+        let background = Background::default();
+        let gateway = Gateway::new(
+            Arc::new(Guide::new(broker, GuideSettings::default(), background.clone())),
+            Ledger::new(None, background),
+            app::state(&places, &Config::default()).unwrap(),
+            Principal::local(),
+            Surface::Core,
+        );
+        let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let before = tasks();
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (client, served) = tokio::join!(().serve(near), Session::new(gateway).serve(far));
+        let (client, served) = (client.unwrap(), served.unwrap());
+        served.service().follow_changes(served.peer().clone());
+        assert!(tasks() > before);
+        client.cancel().await.unwrap();
+        served.waiting().await.unwrap();
+        let ended = async {
+            while tasks() > before {
+                tokio::task::yield_now().await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(20), ended).await;
+        ended.expect("a task is left");
+    }
 }
