@@ -6,7 +6,8 @@
 
 Some of their tools say that they only read, some that they destroy, and some say nothing. Where
 NARROWS_TEST_RECEIVED names a file, each call is appended to it as a line of JSON, exactly as it
-came. The people are invented.
+came, and each request for a resource, a prompt or a completion, though there are none. The people
+are invented.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ from misbehave import Call, Json, Server, text
 READS = {"annotations": {"readOnlyHint": True}}
 DESTROYS = {"annotations": {"readOnlyHint": False, "destructiveHint": True}}
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
+BESIDE_TOOLS = {
+    "resources/read": "resource",
+    "resources/subscribe": "resource",
+    "prompts/get": "prompt",
+    "completion/complete": "completion",
+}
 
 CUSTOMER = {
     "id": 7,
@@ -46,12 +53,19 @@ class Office(Server):
     def initialize(self, params: Json) -> Json:
         return super().initialize(params) | {"serverInfo": {"name": self.name, "version": "1.0.0"}}
 
+    def note(self, name: str, arguments: Json | None) -> None:
+        if path := os.environ.get("NARROWS_TEST_RECEIVED"):
+            with open(path, "a") as file:
+                file.write(json.dumps({"tool": f"{self.name}.{name}", "arguments": arguments}) + "\n")
+
+    def on_request(self, request: Json) -> None:
+        if kind := BESIDE_TOOLS.get(request["method"]):
+            self.note(kind, {name: value for name, value in request["params"].items() if name != "_meta"})
+        super().on_request(request)
+
     def start_call(self, request: Json) -> None:
         params = request["params"]
-        if path := os.environ.get("NARROWS_TEST_RECEIVED"):
-            line = {"tool": f"{self.name}.{params['name']}", "arguments": params.get("arguments")}
-            with open(path, "a") as file:
-                file.write(json.dumps(line) + "\n")
+        self.note(params["name"], params.get("arguments"))
         super().start_call(request)
 
 

@@ -85,10 +85,10 @@ impl Broker {
         arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
     ) -> Result<CallToolResult, CallError> {
-        let mut admitted = watch.admit(tool, arguments, caller.as_ref()).await?;
+        let mut admitted = watch.admit(tool.into(), arguments, caller.as_ref()).await?;
         let arguments = std::mem::take(&mut admitted.arguments);
         let result = self.call_admitted(tool, arguments, caller).await;
-        watch.returned(admitted, tool, result).await
+        watch.returned(admitted, tool.into(), result).await
     }
 
     async fn call_admitted(

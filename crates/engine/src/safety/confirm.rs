@@ -7,8 +7,8 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
-use super::watch::{Watch, refused, tool_name};
-use crate::{broker::CallError, catalog::Tool, hex::random_name, state::now, upstream::Caller};
+use super::watch::{Target, Watch, refused};
+use crate::{broker::CallError, hex::random_name, state::now, upstream::Caller};
 
 /// Whoever asks in the gateway's own name.
 pub const ASKER: &str = "narrows";
@@ -22,12 +22,12 @@ impl Watch {
     /// Goes on if a person agrees with the call.
     pub(super) async fn confirm(
         &self,
-        tool: &Tool,
+        target: Target<'_>,
         arguments: &Map<String, Value>,
         why: &str,
         caller: &dyn Caller,
     ) -> Result<(), CallError> {
-        let name = tool_name(tool);
+        let name = target.to_string();
         // It may still be called.
         let why = why.split_once(" was not called: ").map_or(why, |(_, reason)| reason);
         let all = Value::Object(arguments.clone());

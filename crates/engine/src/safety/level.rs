@@ -8,7 +8,7 @@ use std::{
 use narrows_model::{Failure, Limits, Outcome, Program};
 use narrows_sandbox::Workspace;
 
-use super::Watch;
+use super::{Target, Watch};
 use crate::{
     broker::Broker,
     catalog::Tool,
@@ -49,10 +49,11 @@ impl Agent {
         )))
     }
 
-    /// Whether a tool is not to be found: it would be denied in any case.
-    pub fn hides(&self, tool: &Tool) -> bool {
-        let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
-        self.safety().policy().hides(self.name(), server, name, Hints::of(&tool.raw))
+    /// Whether a tool, or something else of a server, is not to be found: it would be denied in
+    /// any case.
+    pub fn hides<'a>(&self, target: impl Into<Target<'a>>) -> bool {
+        let Target { server, name, hints } = target.into();
+        self.safety().policy().hides(self.name(), server, name, hints)
     }
 
     /// Watches over a run at a level.

@@ -39,7 +39,7 @@ pub use confirm::ASKER;
 pub(crate) use deed::Deed;
 pub use shield::{MARGIN, Shield, Streams, Withheld};
 pub use vault::{KeySource, Vault, VaultError};
-pub use watch::{Admitted, Watch};
+pub use watch::{Admitted, Target, Watch};
 
 /// Where personal data is replaced by tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

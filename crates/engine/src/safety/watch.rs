@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -39,6 +40,35 @@ pub struct Watch {
     run: String,
     /// Its entries there.
     trail: Trail,
+}
+
+/// What a server is asked for, as rules name it: one of its tools, or something beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    pub(super) server: &'a str,
+    pub(super) name: &'a str,
+    pub(super) hints: Hints,
+}
+
+impl<'a> Target<'a> {
+    /// What is only read: a resource, a prompt or a completion.
+    pub fn read(server: &'a str, name: &'a str) -> Self {
+        let hints = Hints { read_only: Some(true), destructive: None };
+        Self { server, name, hints }
+    }
+}
+
+impl<'a> From<&'a Tool> for Target<'a> {
+    fn from(tool: &'a Tool) -> Self {
+        Self { server: &tool.id.server, name: &tool.id.tool, hints: Hints::of(&tool.raw) }
+    }
+}
+
+/// `server.tool`, as rules name it.
+impl fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.server, self.name)
+    }
 }
 
 /// A call that may be made.
@@ -106,7 +136,7 @@ impl Watch {
     /// Decides on a call, asks whom it has to, and puts values in the place of tokens.
     pub async fn admit(
         &self,
-        tool: &Tool,
+        target: Target<'_>,
         arguments: Map<String, Value>,
         caller: &dyn Caller,
     ) -> Result<Admitted<'_>, CallError> {
@@ -119,8 +149,8 @@ impl Watch {
             "sent_bytes": sent.to_string().len(),
             "revealed": [],
         });
-        let mut deed = Deed::new(self, "call", tool_name(tool), details);
-        match self.decide(tool, arguments, &mut deed, caller).await {
+        let mut deed = Deed::new(self, "call", target.to_string(), details);
+        match self.decide(target, arguments, &mut deed, caller).await {
             Ok(arguments) => {
                 if self.level.audit_must_hold {
                     deed.begin();
@@ -142,14 +172,13 @@ impl Watch {
 
     async fn decide(
         &self,
-        tool: &Tool,
+        target: Target<'_>,
         arguments: Map<String, Value>,
         deed: &mut Deed<'_>,
         caller: &dyn Caller,
     ) -> Result<Map<String, Value>, CallError> {
         let principal = self.agent.name();
-        let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
-        let hints = Hints::of(&tool.raw);
+        let Target { server, name, hints } = target;
         if self.is_closed.load(Ordering::SeqCst) {
             return Err(refused("nothing more is called: the audit cannot be written"));
         }
@@ -203,7 +232,7 @@ impl Watch {
         }
         if !questions.is_empty() {
             deed.note("decision", "not confirmed");
-            self.confirm(tool, &arguments, &questions.join("; "), caller).await?;
+            self.confirm(target, &arguments, &questions.join("; "), caller).await?;
             deed.note("decision", "confirmed");
         }
         Ok(arguments)
@@ -230,7 +259,7 @@ impl Watch {
     pub async fn returned(
         &self,
         admitted: Admitted<'_>,
-        tool: &Tool,
+        target: Target<'_>,
         mut result: Result<CallToolResult, CallError>,
     ) -> Result<CallToolResult, CallError> {
         let mut deed = admitted.deed;
@@ -241,18 +270,18 @@ impl Watch {
         let policy = &self.safety.policy;
         if let Ok(result) = &mut result {
             let looks = policy.looks_at_kinds();
-            let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
+            let Target { server, name, .. } = target;
             let exempt = self.safety.mode != Mode::Off && policy.has_exemption(server, name);
             if looks || exempt {
                 let value = serde_json::to_value(&*result).unwrap_or_default();
                 let kinds = if looks { self.shield.kinds(&value) } else { BTreeSet::new() };
-                self.read(tool, &kinds);
+                self.read(target, &kinds);
                 if exempt {
                     let is_exempt = |kind: &str| policy.exempts(server, name, kind);
                     self.shield.exempt(&value, &is_exempt);
                 }
             } else {
-                self.read(tool, &BTreeSet::new());
+                self.read(target, &BTreeSet::new());
             }
         }
         self.safety.meter.bytes(policy, self.agent.name(), text.len() as u64, Instant::now());
@@ -273,9 +302,9 @@ impl Watch {
         result
     }
 
-    fn read(&self, tool: &Tool, kinds: &BTreeSet<String>) {
+    fn read(&self, target: Target<'_>, kinds: &BTreeSet<String>) {
         let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
-        flow.read(&tool.id.server, &tool.id.tool, kinds);
+        flow.read(target.server, target.name, kinds);
     }
 
     /// A value with what its tokens stand for, for the program: real values are what it sees
@@ -335,11 +364,6 @@ impl Watch {
 
 pub(super) fn refused(why: impl Into<String>) -> CallError {
     CallError::Refused(why.into())
-}
-
-/// `server.tool`, as rules name it.
-pub(super) fn tool_name(tool: &Tool) -> String {
-    format!("{}.{}", tool.id.server, tool.id.tool)
 }
 
 fn word(action: Action) -> &'static str {

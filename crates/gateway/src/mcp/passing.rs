@@ -6,9 +6,9 @@ use std::sync::Arc;
 use narrows_engine::{
     broker::CallError,
     catalog::Tool,
-    safety::{Shield, Watch},
+    safety::{Shield, Target, Watch},
     state::Agent,
-    upstream::{Caller, Era, UpstreamError},
+    upstream::{Caller, Era, Nobody, UpstreamError},
 };
 use rmcp::{
     ErrorData,
@@ -18,7 +18,7 @@ use rmcp::{
     },
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{
     answers,
@@ -26,6 +26,9 @@ use super::{
     gateway::Gateway,
     passthrough::{Item, of_upstream},
 };
+
+/// As what rules and the audit know any resource of a server, as if it were a tool.
+const RESOURCE: &str = "resource";
 
 /// Sends a request to a server. If both sides speak the newer protocol, questions and answers pass
 /// as they are.
@@ -61,7 +64,8 @@ pub(super) async fn tool(
     protected(watch.agent(), watch.shield(), called).await
 }
 
-/// Asks whoever has a prompt or a resource.
+/// Asks whoever has a prompt or a resource, under the same rules as calls of tools: each server is
+/// given what it may have.
 pub(super) async fn item(
     gateway: &Gateway,
     agent: &Agent,
@@ -70,16 +74,98 @@ pub(super) async fn item(
     asks_itself: bool,
     client: Arc<Client>,
 ) -> Result<ServerResult, ErrorData> {
-    let request = revealed(agent, request).await?;
+    let name = match (&request, item) {
+        (ClientRequest::CompleteRequest(_), _) => "completion",
+        (_, Item::Prompt(_)) => "prompt",
+        (_, Item::Resource(_)) => RESOURCE,
+    };
+    let (watch, shield) = (watch(agent)?, agent.shield());
     let mut refusal = ErrorData::invalid_params("no server has it", None);
-    for server in gateway.passthrough.owners(item) {
-        let client: Arc<dyn Caller> = Arc::clone(&client) as _;
-        match send(gateway, &server, request.clone(), asks_itself, client).await {
-            Ok(result) => return protected(agent, &agent.shield(), Ok(result)).await,
-            Err(error) => refusal = agent.shield().error(of_upstream(error)),
+    for server in owners(gateway, agent, item, name).await? {
+        let (request, client) = (request.clone(), Arc::clone(&client));
+        match ask(gateway, &watch, (&server, name), request, asks_itself, client).await {
+            Ok(result) => return protected(agent, &shield, Ok(result)).await,
+            Err(error) => refusal = shield.error(of_call(error)),
         }
     }
     Err(refusal)
+}
+
+/// Asks to be told when a resource changes, and gives its address as the server knows it.
+pub(super) async fn subscribe(
+    gateway: &Gateway,
+    agent: &Agent,
+    uri: &str,
+) -> Result<String, ErrorData> {
+    let (watch, shield) = (watch(agent)?, agent.shield());
+    let message = format!("there is no resource {uri:?}");
+    let mut refusal = ErrorData::resource_not_found(message, Some(json!({ "uri": uri })));
+    for server in owners(gateway, agent, &Item::Resource(uri.to_owned()), RESOURCE).await? {
+        match subscribe_at(gateway, &watch, &server, uri).await {
+            Ok(uri) => return Ok(uri),
+            Err(error) => refusal = shield.error(of_call(error)),
+        }
+    }
+    Err(refusal)
+}
+
+/// The servers that may have an item, but for those that rules hide.
+async fn owners(
+    gateway: &Gateway,
+    agent: &Agent,
+    item: &Item,
+    name: &str,
+) -> Result<Vec<String>, ErrorData> {
+    let mut owners = gateway.passthrough.owners(&listed_as(agent, item).await?);
+    owners.retain(|server| !agent.hides(Target::read(server, name)));
+    Ok(owners)
+}
+
+/// Asks one server for something that it has beside tools.
+async fn ask(
+    gateway: &Gateway,
+    watch: &Watch,
+    (server, name): (&str, &str),
+    request: ClientRequest,
+    asks_itself: bool,
+    client: Arc<Client>,
+) -> Result<ServerResult, CallError> {
+    let target = Target::read(server, name);
+    let mut whole = serde_json::to_value(&request).unwrap_or_default();
+    let params = whole["params"].as_object().cloned().unwrap_or_default();
+    let mut admitted = watch.admit(target, params, client.as_ref()).await?;
+    let given = Value::Object(std::mem::take(&mut admitted.arguments));
+    let request = if whole["params"] == given {
+        Ok(request)
+    } else {
+        whole["params"] = given;
+        serde_json::from_value(whole)
+    };
+    let sent = match request {
+        Ok(request) => {
+            send(gateway, server, request, asks_itself, client).await.map_err(CallError::from)
+        }
+        Err(error) => Err(CallError::Refused(error.to_string())),
+    };
+    let told = sent.as_ref().map(as_text).map_err(Clone::clone);
+    watch.returned(admitted, target, told).await?;
+    sent
+}
+
+async fn subscribe_at(
+    gateway: &Gateway,
+    watch: &Watch,
+    server: &str,
+    uri: &str,
+) -> Result<String, CallError> {
+    let target = Target::read(server, RESOURCE);
+    let params = Map::from_iter([("uri".to_owned(), uri.into())]);
+    let admitted = watch.admit(target, params, &Nobody).await?;
+    let uri = admitted.arguments.get("uri").and_then(Value::as_str).unwrap_or(uri).to_owned();
+    let subscribed = gateway.broker.fleet().subscribe(server, &uri).await;
+    let told = subscribed.map(|()| CallToolResult::success(Vec::new())).map_err(CallError::from);
+    watch.returned(admitted, target, told).await?;
+    Ok(uri)
 }
 
 /// What servers list, as a client's model may read it.
@@ -106,7 +192,7 @@ async fn call(
     client: Arc<Client>,
 ) -> Result<ServerResult, CallError> {
     let arguments = params.arguments.take().unwrap_or_default();
-    let mut admitted = watch.admit(tool, arguments, client.as_ref()).await?;
+    let mut admitted = watch.admit(tool.into(), arguments, client.as_ref()).await?;
     params.arguments = Some(std::mem::take(&mut admitted.arguments));
     // Answers to what the server asked before; what was shown as a token goes back as it is.
     let mut answers = json!(params.input_responses);
@@ -114,23 +200,21 @@ async fn call(
     let may = |kind: &str| policy.may_have(&tool.id.server, &tool.id.tool, kind);
     if let Err(error) = watch.shield().reveal(watch.agent(), &mut answers, &may).await {
         let refused = Err(CallError::Refused(error.to_string()));
-        return watch.returned(admitted, tool, refused).await.map(of_result);
+        return watch.returned(admitted, tool.into(), refused).await.map(of_result);
     }
     params.input_responses = serde_json::from_value(answers).unwrap_or_default();
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
     let sent = send(gateway, &tool.id.server, request, asks_itself, client).await;
     match sent {
         Ok(ServerResult::CallToolResult(result)) => {
-            watch.returned(admitted, tool, Ok(result)).await.map(of_result)
+            watch.returned(admitted, tool.into(), Ok(result)).await.map(of_result)
         }
         // It asks something first, or gives something that nobody knows.
         Ok(other) => {
-            let text = serde_json::to_string(&other).unwrap_or_default();
-            let told = CallToolResult::success(vec![ContentBlock::text(text)]);
-            watch.returned(admitted, tool, Ok(told)).await?;
+            watch.returned(admitted, tool.into(), Ok(as_text(&other))).await?;
             Ok(other)
         }
-        Err(error) => watch.returned(admitted, tool, Err(error.into())).await.map(of_result),
+        Err(error) => watch.returned(admitted, tool.into(), Err(error.into())).await.map(of_result),
     }
 }
 
@@ -162,18 +246,21 @@ async fn protected(
     passed
 }
 
-/// A request for a prompt, a resource or a completion, or an address, with values in the place of
-/// tokens: lists have tokens in them.
-pub(super) async fn revealed<T: Serialize + DeserializeOwned>(
-    agent: &Agent,
-    request: T,
-) -> Result<T, ErrorData> {
-    let Ok(mut value) = serde_json::to_value(&request) else { return Ok(request) };
-    let kinds = agent.shield().reveal(agent, &mut value, &|_| true).await;
-    match kinds.map_err(|error| invalid(&error))?.is_empty() {
-        true => Ok(request),
-        false => serde_json::from_value(value).map_err(|error| invalid(&error)),
-    }
+/// An item as its server lists it, for us to look up: what a client was shown has tokens in it.
+async fn listed_as(agent: &Agent, item: &Item) -> Result<Item, ErrorData> {
+    let (Item::Prompt(name) | Item::Resource(name)) = item;
+    let mut name = Value::from(name.as_str());
+    agent.shield().reveal(agent, &mut name, &|_| true).await.map_err(|error| invalid(&error))?;
+    let name = name.as_str().unwrap_or_default().to_owned();
+    Ok(match item {
+        Item::Prompt(_) => Item::Prompt(name),
+        Item::Resource(_) => Item::Resource(name),
+    })
+}
+
+/// Watches over one request of a client.
+fn watch(agent: &Agent) -> Result<Arc<Watch>, ErrorData> {
+    agent.level(None).map(|level| agent.watch(level)).map_err(|error| invalid(&error))
 }
 
 pub(super) fn invalid(error: &dyn std::error::Error) -> ErrorData {
@@ -185,6 +272,20 @@ async fn keep(agent: &Agent) {
     if let Err(error) = agent.keep_tokens().await {
         tracing::warn!("{error}");
     }
+}
+
+/// A server's own refusal is passed on as it is, ours is told.
+fn of_call(error: CallError) -> ErrorData {
+    match error {
+        CallError::Upstream(error) => of_upstream(error),
+        other => invalid(&other),
+    }
+}
+
+/// Any result, as the audit takes it.
+fn as_text(result: &ServerResult) -> CallToolResult {
+    let text = serde_json::to_string(result).unwrap_or_default();
+    CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
 fn of_result(result: CallToolResult) -> ServerResult {

@@ -22,7 +22,6 @@ use rmcp::{
         ServerResult,
     },
 };
-use serde_json::json;
 
 /// `auto` passes a server through while its tools, as JSON, are no longer than this: about a
 /// thousand tokens.
@@ -230,19 +229,6 @@ impl Passthrough {
     pub(super) fn owners(&self, item: &Item) -> Vec<String> {
         let owner = self.owners.lock().unwrap_or_else(PoisonError::into_inner).get(item).cloned();
         owner.map_or_else(|| self.servers.clone(), |owner| vec![owner])
-    }
-
-    /// Asks to be told when a resource changes.
-    pub(super) async fn subscribe(&self, uri: &str) -> Result<(), ErrorData> {
-        let message = format!("there is no resource {uri:?}");
-        let mut refusal = ErrorData::resource_not_found(message, Some(json!({ "uri": uri })));
-        for server in self.owners(&Item::Resource(uri.to_owned())) {
-            match self.broker.fleet().subscribe(&server, uri).await {
-                Ok(()) => return Ok(()),
-                Err(error) => refusal = of_upstream(error),
-            }
-        }
-        Err(refusal)
     }
 }
 

@@ -443,8 +443,7 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let agent = self.gateway.agent(http::principal(&context));
-        let uri = passing::revealed(&agent, request.uri.clone()).await?;
-        self.gateway.passthrough.subscribe(&uri).await?;
+        let uri = passing::subscribe(&self.gateway, &agent, &request.uri).await?;
         self.state().subscribed.insert(uri, request.uri);
         self.follow_changes(context.peer);
         Ok(())
@@ -471,9 +470,8 @@ impl ServerHandler for Session {
         let agent = self.gateway.agent(http::principal(context.request_context()));
         let mut subscribed = BTreeMap::new();
         for known in context.accepted().resource_subscriptions.iter().flatten() {
-            let uri = passing::revealed(&agent, known.clone()).await?;
-            let _ = self.gateway.passthrough.subscribe(&uri).await;
-            subscribed.insert(uri, known.clone());
+            let uri = passing::subscribe(&self.gateway, &agent, known).await;
+            subscribed.insert(uri.unwrap_or_else(|_| known.clone()), known.clone());
         }
         let sink = context.sink();
         loop {

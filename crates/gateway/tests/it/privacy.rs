@@ -16,7 +16,7 @@ use crate::support::{
         AGENTS, ANALYST, BADGE, CARD, CUSTOMER, INTERN, Office, PHONE, failing, holds, printed,
         token,
     },
-    real::{self, Site, says, text},
+    real::{self, Site, Wire, says, text},
     state::{self, Client, Clients, text_of},
 };
 
@@ -557,4 +557,47 @@ fn in_strict_mode_programs_may_not_restore() {
     says(&outcome["error"]["message"], &["in strict mode programs do not see"]);
     let seen = site.outcome(&format!("sanitize_pii('{CUSTOMER}')"))["result"].clone();
     assert_eq!(seen, hidden.as_str());
+}
+
+/// Resources, prompts and completions have no tool's name; rules know them as if they were one.
+/// Nobody has listed these, so all servers are asked.
+#[test]
+fn what_servers_have_beside_tools_is_asked_for_under_the_same_rules() {
+    let config = "[[pii.reveal]]\ntools = [\"mail.*\"]\nallow = false\n\
+                  [[policy.rules]]\nname = \"closed\"\ntools = [\"http.*\"]\naction = \"deny\"\n";
+    let Some(office) = Office::exposing("direct", config) else { return };
+    let hidden = office.said(&["pii", "sanitize", CUSTOMER]);
+    let hidden = hidden.trim();
+    let mut wire = Wire::initialized(&office.site);
+    let requests = |to: &str| {
+        let uri = json!({"uri": format!("notes://{to}")});
+        let argument = json!({"name": "to", "value": to});
+        let reference = json!({"type": "ref/prompt", "name": "greet"});
+        [
+            ("resources/read", "resource", uri.clone()),
+            ("resources/subscribe", "resource", uri),
+            ("prompts/get", "prompt", json!({"name": "greet", "arguments": {"to": to}})),
+            ("completion/complete", "completion", json!({"ref": reference, "argument": argument})),
+        ]
+    };
+    for (shown, real) in requests(hidden).into_iter().zip(requests(CUSTOMER)) {
+        let (method, name, params) = shown;
+        let answer = wire.ask(method, params.clone());
+        assert!(answer["error"].is_object(), "{method}: {answer:#}");
+        assert_eq!(office.received(&format!("mail.{name}")).last(), Some(&params), "{method}");
+        assert_eq!(office.received(&format!("crm.{name}")).last(), Some(&real.2), "{method}");
+        assert_eq!(office.received(&format!("http.{name}")), [Value::Null; 0], "{method}");
+        for (server, revealed) in [("mail", json!([])), ("crm", json!(["EMAIL"]))] {
+            let target = format!("{server}.{name}");
+            let entry = real::wait_for("its entry", || {
+                let entries = office.audit(&["--target", &target]);
+                // Both of a resource have the same name.
+                let all = if method == "resources/subscribe" { 2 } else { 1 };
+                (entries.len() == all).then(|| entries[0].clone())
+            });
+            assert_eq!((&entry["action"], &entry["outcome"]), (&json!("call"), &json!("error")));
+            assert_eq!(entry["details"]["revealed"], revealed, "{entry:#}");
+        }
+    }
+    assert!(!holds(&office.database(), CUSTOMER));
 }
