@@ -6,6 +6,8 @@ use narrows_model::OutputStream;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
+use crate::patience::Patience;
+
 /// The other side of the sandbox's wall. The sandbox knows nothing of what a tool is.
 ///
 /// All that comes from a program is untrusted: names may be anything, and arguments are any
@@ -24,6 +26,11 @@ pub trait ToolHost: Send + Sync {
     /// The source of a module that is imported for the first time.
     fn module(&self, _name: String) -> BoxFuture<'_, Option<ModuleSource>> {
         Box::pin(std::future::ready(None))
+    }
+
+    /// Where the host tells that the program waits for a person, whose time does not count.
+    fn patience(&self) -> Patience {
+        Patience::default()
     }
 
     /// The program printed something. Called as it happens, in order.

@@ -28,6 +28,7 @@ use crate::{
     host::ToolFailure,
     meter::{MemoryMeter, thread_cpu_time},
     output::Output,
+    patience::Patience,
     session::{self, Lost},
 };
 
@@ -101,6 +102,7 @@ pub(crate) struct Job {
     pub(crate) read_only: bool,
     pub(crate) session: Option<SessionJob>,
     pub(crate) cancel: CancellationToken,
+    pub(crate) patience: Patience,
     pub(crate) events: UnboundedSender<Event>,
     pub(crate) completions: UnboundedReceiver<Completion>,
 }
@@ -204,8 +206,17 @@ impl Isolate {
 
     /// Runs the one program of this isolate, or the next one of its session.
     pub(crate) async fn run(&mut self, job: Job) -> Report {
-        let Job { program, limits, workspace, read_only, session, cancel, events, completions } =
-            job;
+        let Job {
+            program,
+            limits,
+            workspace,
+            read_only,
+            session,
+            cancel,
+            patience,
+            events,
+            completions,
+        } = job;
         let started = Instant::now();
         let state = self.store.data_mut();
         let has_workspace = workspace.is_some();
@@ -243,7 +254,7 @@ impl Isolate {
                 .await?;
             Ok(Ended::Returned(outcome))
         };
-        let ended = within(call, &limits, started, cancel, &mut cpu_time).await;
+        let ended = within(call, &limits, started, &patience, cancel, &mut cpu_time).await;
         let wall_time = started.elapsed();
         let session = match (&ended, session) {
             (Ended::Returned(_), Some(_)) => Some(self.saved(lost).await),
@@ -275,9 +286,9 @@ impl Isolate {
             given = Some(self.guest.call_save(&mut self.store).await?);
             Ok(Ended::Returned(String::new()))
         };
-        let never = CancellationToken::new();
+        let (nobody, never) = (Patience::default(), CancellationToken::new());
         let mut cpu_time = Duration::ZERO;
-        let ended = within(saving, &limits, Instant::now(), never, &mut cpu_time).await;
+        let ended = within(saving, &limits, Instant::now(), &nobody, never, &mut cpu_time).await;
         match (given, ended) {
             (Some((state, names)), _) => {
                 SessionReport { state: Ok(state.into()), fleeting: session::names(&names), lost }
@@ -296,26 +307,36 @@ impl Isolate {
     }
 }
 
+/// How soon the time is looked at again while a person is asked.
+const NEXT_LOOK: Duration = Duration::from_millis(10);
+
 /// Drives the guest until it is done, out of time, or no longer wanted. The guest gives control
 /// back at every tick of the epoch and whenever it waits.
 async fn within(
     call: impl Future<Output = wasmtime::Result<Ended>>,
     limits: &Limits,
     started: Instant,
+    patience: &Patience,
     cancel: CancellationToken,
     cpu_time: &mut Duration,
 ) -> Ended {
     let deadline = started + limits.wall_time;
     let mut call = pin!(call);
     let mut cancelled = pin!(cancel.cancelled());
-    let mut out_of_time = pin!(tokio::time::sleep_until(deadline.into()));
+    let mut timer = pin!(tokio::time::sleep_until(deadline.into()));
     std::future::poll_fn(move |context| {
         if cancelled.as_mut().poll(context).is_ready() {
             return Poll::Ready(Ended::Cancelled);
         }
-        // The clock itself too: a busy guest leaves the timer little time to fire.
-        if out_of_time.as_mut().poll(context).is_ready() || Instant::now() >= deadline {
+        // The clock itself: a busy guest leaves the timer little time to fire.
+        let now = Instant::now();
+        let deadline = deadline + patience.so_far(now);
+        if now >= deadline {
             return Poll::Ready(Ended::Limit(LimitKind::WallTime));
+        }
+        while timer.as_mut().poll(context).is_ready() {
+            // It was set when nobody had been asked yet.
+            timer.as_mut().reset(deadline.max(now + NEXT_LOOK).into());
         }
         let before = thread_cpu_time();
         let polled = call.as_mut().poll(context);

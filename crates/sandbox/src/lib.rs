@@ -15,6 +15,7 @@ mod host;
 mod isolate;
 mod meter;
 mod output;
+mod patience;
 mod pool;
 mod report;
 mod runners;
@@ -25,5 +26,6 @@ mod ticker;
 
 pub use fs::{FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile};
 pub use host::{ModuleSource, NoTools, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
+pub use patience::{Patience, Waiting};
 pub use sandbox::{RunOptions, Sandbox, SandboxConfig, SandboxError};
 pub use session::{Lost, Session};

@@ -160,6 +160,7 @@ impl Sandbox {
             read_only,
             session: session_job,
             cancel: stop,
+            patience: host.patience(),
             events: events.clone(),
             completions,
         };

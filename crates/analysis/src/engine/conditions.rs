@@ -196,7 +196,8 @@ mod tests {
 
     async fn text(frame: &DataFrame) -> String {
         let plan = frame.clone().create_physical_plan().await.unwrap();
-        displayable(plan.as_ref()).indent(false).to_string()
+        let text = displayable(plan.as_ref()).indent(false).to_string();
+        text.replace("column1", "a").replace("column2", "b").replace("column3", "c")
     }
 
     #[tokio::test]

@@ -189,7 +189,12 @@ mod tests {
             (format!(r#"{GROUPS} few GROUP BY "group""#), 1),
             (format!(r#"{GROUPS} many GROUP BY "group""#), THREADS),
             (format!(r#"{GROUPS} unknown GROUP BY "group""#), THREADS),
-            (format!(r#"{GROUPS} (TABLE few UNION ALL TABLE few) GROUP BY "group""#), THREADS),
+            (
+                format!(
+                    r#"{GROUPS} (SELECT * FROM few UNION ALL SELECT * FROM few) GROUP BY "group""#
+                ),
+                THREADS,
+            ),
             (
                 format!(r#"{GROUPS} few JOIN few AS other USING ("group") GROUP BY "group""#),
                 THREADS,

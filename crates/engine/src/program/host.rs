@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use narrows_model::OutputStream;
-use narrows_sandbox::{ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
+use narrows_sandbox::{ModuleSource, Patience, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{analysis::ANALYZE, modules};
+use super::{analysis::ANALYZE, modules, patient::Patient};
 use crate::{
     broker::{Broker, CallError},
     guide::Guide,
@@ -32,7 +32,7 @@ pub struct ProgramHost {
     guide: Arc<Guide>,
     tab: Option<Arc<Tab>>,
     watch: Arc<Watch>,
-    caller: Arc<dyn Caller>,
+    caller: Arc<Patient>,
     media: Arc<Media>,
     output: Output,
     /// What was done to its data that the program's author should know of.
@@ -47,6 +47,7 @@ impl ProgramHost {
         media: Arc<Media>,
         output: impl Fn(OutputStream, &str) + Send + Sync + 'static,
     ) -> Self {
+        let caller = Arc::new(Patient { caller, patience: Patience::default() });
         let (output, notes) = (Box::new(output), Mutex::default());
         Self { guide, tab: None, watch, caller, media, output, notes }
     }
@@ -103,8 +104,7 @@ impl ProgramHost {
         let tool = self.broker().find(name, None).await.map_err(|error| failure(&error, None))?;
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
         let written = self.tab.as_ref().map(|_| Value::Object(arguments.clone()).to_string());
-        let called =
-            self.broker().call(&self.watch, &tool, arguments, Arc::clone(&self.caller)).await;
+        let called = self.broker().call(&self.watch, &tool, arguments, self.caller.clone()).await;
         let result = called.map_err(|error| failure(&error, at))?;
         if let Some((tab, written)) = self.tab.as_ref().zip(written) {
             tab.called(&format!("{}{written}", tool.id), &value::text(&result));
@@ -282,6 +282,10 @@ impl ToolHost for ProgramHost {
             }
             Some(module)
         })
+    }
+
+    fn patience(&self) -> Patience {
+        self.caller.patience.clone()
     }
 
     fn output(&self, stream: OutputStream, text: &str) {

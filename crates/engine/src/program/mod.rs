@@ -3,6 +3,7 @@
 mod analysis;
 mod host;
 mod modules;
+mod patient;
 mod state;
 
 pub(crate) use analysis::ANALYZE;

@@ -5,6 +5,7 @@
 use std::{
     fs,
     path::Path,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -275,6 +276,28 @@ fn printed_output_comes_while_the_program_runs() {
     assert_eq!(structured["stdout"], "first\nlast\n", "{answer}");
     // The server was told the address, and says it again: for the model it is a token.
     assert!(structured["result"].as_str().unwrap().contains("[EMAIL_"), "{answer}");
+}
+
+/// Who is asked answers when the program would have been out of time.
+#[test]
+fn the_time_of_a_person_is_not_the_programs() {
+    let Some(site) = Site::with(&["legacy"]) else { return };
+    let mut wire = Wire::initialized(&site);
+    let asks = "from servers.legacy import test_elicitation\n\
+                result = await test_elicitation(message='Go on?')";
+    // The first time the server is started.
+    for (seconds, person) in [(60, Duration::ZERO), (3, Duration::from_secs(4))] {
+        let mut call = call_code(asks);
+        call["arguments"]["timeout"] = json!(seconds);
+        let call = wire.request("tools/call", call);
+        let question = wire.next("question", |message| message["method"] == "elicitation/create");
+        thread::sleep(person);
+        wire.send(
+            &json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}}),
+        );
+        let answer = wire.answer(call);
+        assert_eq!(answer["result"]["structuredContent"]["success"], true, "{answer}");
+    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::{pin::pin, time::Duration};
 use futures::{future::BoxFuture, poll};
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::{
-    ModuleSource, NoTools, Query, RunOptions, Sandbox, SandboxConfig, SandboxError, ToolAnswer,
-    ToolCall, ToolFailure, ToolHost,
+    ModuleSource, NoTools, Patience, Query, RunOptions, Sandbox, SandboxConfig, SandboxError,
+    ToolAnswer, ToolCall, ToolFailure, ToolHost,
 };
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
@@ -485,6 +485,45 @@ async fn a_call_that_never_ends_meets_the_time_limit() {
     let message = &failure(&outcome).message;
     let expected = "the program was stopped at the wall time limit of 0.3 s; ";
     assert!(message.starts_with(expected), "{message}");
+}
+
+/// A host whose calls take longer than their program has, because somebody is asked, or because
+/// they are slow.
+#[derive(Default)]
+struct Asking(Patience);
+
+impl ToolHost for Asking {
+    fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
+        let waiting = (call.tool == "ask").then(|| self.0.wait());
+        Box::pin(async move {
+            tokio::time::sleep(2 * TIME).await;
+            drop(waiting);
+            Ok(RawValue::from_string("1".to_owned()).unwrap().into())
+        })
+    }
+
+    fn patience(&self) -> Patience {
+        self.0.clone()
+    }
+}
+
+const TIME: Duration = Duration::from_millis(500);
+
+#[tokio::test]
+async fn the_time_of_a_person_does_not_count() {
+    let limits = Limits { wall_time: TIME, ..Limits::default() };
+    let run = async |source: &str| {
+        let options = RunOptions { limits: limits.clone(), ..RunOptions::default() };
+        let (program, host) = (Program::new(format!("{IMPORT}{source}")), Asking::default());
+        SANDBOX.run(program, &host, options, CancellationToken::new()).await.unwrap()
+    };
+    let asked = run("result = await call('ask', {}) + await call('ask', {})").await;
+    assert_eq!(*value(&asked), 2);
+    assert!(asked.wall_time >= 4 * TIME, "{:?}", asked.wall_time);
+    assert_eq!(limit(&run("await call('be slow', {})").await), LimitKind::WallTime);
+    // Its own time goes on afterwards.
+    let after = run("await call('ask', {})\nprint('asked')\nawait asyncio.sleep(100)").await;
+    assert_eq!((limit(&after), after.stdout.as_str()), (LimitKind::WallTime, "asked\n"));
 }
 
 // Cancelling a run.

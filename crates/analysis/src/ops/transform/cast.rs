@@ -5,9 +5,9 @@ use datafusion::{
         datatypes::{DataType, TimeUnit},
         util::display::array_value_to_string,
     },
-    functions::expr_fn::{btrim, lower, trunc},
+    functions::expr_fn::{btrim, lower},
     functions_aggregate::expr_fn::count,
-    logical_expr::{Expr, cast, lit, try_cast, when},
+    logical_expr::{Expr, cast, lit, try_cast},
     prelude::{DataFrame, ident},
 };
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::{
     error::{AnalysisError, Result},
     ops::{
         columns,
-        numbers::{is_text, plain_type, read_number},
+        numbers::{is_text, plain_type, read_any_whole, read_number},
         order::Rows,
         reading::{self, Named, pairs},
         times::{self, Numbers, Time},
@@ -102,14 +102,7 @@ fn converted(value: Expr, data_type: &DataType, target: Target, numbers: Numbers
     let text = || btrim(vec![cast(value.clone(), DataType::Utf8)]);
     let converted = match target {
         Target::Text => cast(value, DataType::Utf8),
-        Target::Int if is_text(data_type) => {
-            // "3.0" is a whole number as well.
-            let number = read_number(value.clone());
-            let is_whole = number.clone().eq(trunc(vec![number.clone()]));
-            let whole = try_cast(number, DataType::Int64);
-            let whole = when(is_whole, whole).end().ok()?;
-            datafusion::functions::expr_fn::coalesce(vec![try_cast(text(), DataType::Int64), whole])
-        }
+        Target::Int if is_text(data_type) => read_any_whole(value, &DataType::Int64).ok()?,
         Target::Int if is_plain => try_cast(value, DataType::Int64),
         Target::Float if is_text(data_type) => read_number(value),
         Target::Float if is_plain => try_cast(value, DataType::Float64),

@@ -1,0 +1,62 @@
+//! The caller of a program: while it is asked something, the program's time stands still.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use narrows_sandbox::Patience;
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientCapabilities, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
+        ElicitResult, LoggingMessageNotificationParam,
+    },
+};
+
+use crate::upstream::{Caller, Progress};
+
+pub(super) struct Patient {
+    pub(super) caller: Arc<dyn Caller>,
+    pub(super) patience: Patience,
+}
+
+impl Caller for Patient {
+    fn client(&self) -> u64 {
+        self.caller.client()
+    }
+
+    fn capabilities(&self) -> ClientCapabilities {
+        self.caller.capabilities()
+    }
+
+    fn progress(&self, server: &str, progress: Progress) {
+        self.caller.progress(server, progress);
+    }
+
+    fn log(&self, server: &str, message: LoggingMessageNotificationParam) {
+        self.caller.log(server, message);
+    }
+
+    fn elicit(
+        &self,
+        server: &str,
+        question: ElicitRequestParams,
+    ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
+        let (waiting, answer) = (self.patience.wait(), self.caller.elicit(server, question));
+        Box::pin(async move {
+            let _waiting = waiting;
+            answer.await
+        })
+    }
+
+    fn sample(
+        &self,
+        server: &str,
+        request: CreateMessageRequestParams,
+    ) -> BoxFuture<'_, Result<CreateMessageResult, ErrorData>> {
+        let (waiting, answer) = (self.patience.wait(), self.caller.sample(server, request));
+        Box::pin(async move {
+            let _waiting = waiting;
+            answer.await
+        })
+    }
+}
