@@ -9,7 +9,8 @@ use crate::{
 use futures::future::BoxFuture;
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream};
 use narrows_sandbox::{
-    ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost, Workspace, WorkspaceFile,
+    ModuleSource, Patience, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost, Workspace,
+    WorkspaceFile,
 };
 use serde_json::{Value, value::RawValue};
 
@@ -188,6 +189,10 @@ impl ToolHost for Overflow<'_> {
 
     fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
         self.host.module(name)
+    }
+
+    fn patience(&self) -> Patience {
+        self.host.patience()
     }
 
     fn output(&self, stream: OutputStream, text: &str) {

@@ -48,6 +48,11 @@ impl<'a> Findings<'a> {
         self.code.get(range.start().to_usize()..range.end().to_usize()).unwrap_or_default()
     }
 
+    /// Whether the program has a text that is just this.
+    pub(super) fn is_text(&self, text: &str) -> bool {
+        ['"', '\''].iter().any(|quote| self.code.contains(&format!("{quote}{text}{quote}")))
+    }
+
     /// All of them in the order of the program, each once.
     pub(super) fn finish(mut self) -> Vec<Finding> {
         self.found.sort();

@@ -44,8 +44,7 @@ pub(super) fn of_import_from(
         if findings.are_enough() {
             return;
         }
-        let message = wrong(&tools.at(module), &alias.name, tools);
-        if let Some(message) = message {
+        if let Some(message) = wrong(&tools.at(module), &alias.name, tools, findings) {
             findings.add(alias.start(), message);
         }
     }
@@ -59,15 +58,17 @@ pub(super) fn of_attribute(
     findings: &mut Findings<'_>,
 ) {
     let name: &Identifier = &attribute.attr;
-    if let Some(message) = wrong(&tools.at(path), name, tools) {
+    if let Some(message) = wrong(&tools.at(path), name, tools, findings) {
         findings.add(name.start(), message);
     }
 }
 
 /// Why there is no such name in the package of servers or in the module of one.
-fn wrong(place: &Meant, name: &str, tools: &Tools<'_>) -> Option<String> {
+fn wrong(place: &Meant, name: &str, tools: &Tools<'_>, findings: &Findings<'_>) -> Option<String> {
     match place {
         Meant::Servers => no_server(name, tools),
+        // It may be made by the program, which says its name to another tool: `add_tool("it")`.
+        Meant::Server(_) if findings.is_text(name) => None,
         Meant::Server(module) => no_tool(module, name, tools),
         Meant::Tool(_) | Meant::Other => None,
     }

@@ -186,6 +186,7 @@ fn names_that_may_exist_are_left_alone() {
         "from servers.github import *\ncreat_issue()",
         "servers.github.__name__, servers.__path__, dir(servers.github)",
         "getattr(servers.github, 'creat_issue')",
+        "await n.add(text='fresh')\nfrom servers.notes import fresh\nawait fresh()",
         "try:\n    from servers.github import creat_issue\nexcept ImportError:\n    pass",
         "if flag:\n    from servers.github import creat_issue",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from servers.githb import x",

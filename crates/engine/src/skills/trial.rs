@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use narrows_model::Program;
-use narrows_sandbox::{ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
+use narrows_sandbox::{ModuleSource, Patience, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 use narrows_store::Skill;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
@@ -156,6 +156,10 @@ impl ToolHost for TrialHost<'_> {
             self.recording().0.push(Recorded { tool, arguments, reply });
             answered
         })
+    }
+
+    fn patience(&self) -> Patience {
+        self.host.patience()
     }
 
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
