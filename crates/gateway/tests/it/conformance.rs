@@ -59,7 +59,7 @@ impl Drop for Gateway {
 fn passed(revision: &str) -> Option<usize> {
     let tools = Tools::find()?;
     let gateway = Gateway::start(&tools);
-    let said = tools.conformance(&["server", "--url", &gateway.url, "--requirements", revision]);
+    let said = tools.conformance(revision, &["server", "--url", &gateway.url]);
     let total = said.lines().find_map(|line| line.strip_prefix("Total: ")).expect("a total");
     Some(total.split(' ').next().unwrap().parse().unwrap())
 }
