@@ -489,12 +489,11 @@ async fn a_call_that_never_ends_meets_the_time_limit() {
 
 /// A host whose calls take longer than their program has, because somebody is asked, or because
 /// they are slow.
-#[derive(Default)]
-struct Asking(Patience);
+struct Asking(TestHost, Patience);
 
 impl ToolHost for Asking {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
-        let waiting = (call.tool == "ask").then(|| self.0.wait());
+        let waiting = (call.tool == "ask").then(|| self.1.wait());
         Box::pin(async move {
             tokio::time::sleep(2 * TIME).await;
             drop(waiting);
@@ -502,8 +501,12 @@ impl ToolHost for Asking {
         })
     }
 
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
+        self.0.module(name)
+    }
+
     fn patience(&self) -> Patience {
-        self.0.clone()
+        self.1.clone()
     }
 }
 
@@ -514,7 +517,8 @@ async fn the_time_of_a_person_does_not_count() {
     let limits = Limits { wall_time: TIME, ..Limits::default() };
     let run = async |source: &str| {
         let options = RunOptions { limits: limits.clone(), ..RunOptions::default() };
-        let (program, host) = (Program::new(format!("{IMPORT}{source}")), Asking::default());
+        let program = Program::new(format!("{IMPORT}{source}"));
+        let host = Asking(TestHost::new(), Patience::default());
         SANDBOX.run(program, &host, options, CancellationToken::new()).await.unwrap()
     };
     let asked = run("result = await call('ask', {}) + await call('ask', {})").await;
