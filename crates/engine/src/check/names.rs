@@ -68,8 +68,7 @@ fn wrong(place: &Meant, name: &str, tools: &Tools<'_>, findings: &Findings<'_>) 
     match place {
         Meant::Servers => no_server(name, tools),
         // It may be made by the program, which says its name to another tool: `add_tool("it")`.
-        Meant::Server(_) if findings.is_text(name) => None,
-        Meant::Server(module) => no_tool(module, name, tools),
+        Meant::Server(module) => no_tool(module, name, tools).filter(|_| !findings.is_text(name)),
         Meant::Tool(_) | Meant::Other => None,
     }
 }

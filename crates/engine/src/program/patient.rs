@@ -19,6 +19,16 @@ pub(super) struct Patient {
     pub(super) patience: Patience,
 }
 
+impl Patient {
+    fn waiting<'a, T: 'a>(&self, answer: BoxFuture<'a, T>) -> BoxFuture<'a, T> {
+        let waiting = self.patience.wait();
+        Box::pin(async move {
+            let _waiting = waiting;
+            answer.await
+        })
+    }
+}
+
 impl Caller for Patient {
     fn client(&self) -> u64 {
         self.caller.client()
@@ -41,11 +51,7 @@ impl Caller for Patient {
         server: &str,
         question: ElicitRequestParams,
     ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
-        let (waiting, answer) = (self.patience.wait(), self.caller.elicit(server, question));
-        Box::pin(async move {
-            let _waiting = waiting;
-            answer.await
-        })
+        self.waiting(self.caller.elicit(server, question))
     }
 
     fn sample(
@@ -53,10 +59,6 @@ impl Caller for Patient {
         server: &str,
         request: CreateMessageRequestParams,
     ) -> BoxFuture<'_, Result<CreateMessageResult, ErrorData>> {
-        let (waiting, answer) = (self.patience.wait(), self.caller.sample(server, request));
-        Box::pin(async move {
-            let _waiting = waiting;
-            answer.await
-        })
+        self.waiting(self.caller.sample(server, request))
     }
 }

@@ -86,7 +86,9 @@ async fn in_session(
             Origin::Variable { session, variable, field } => {
                 let part = field.map_or(String::new(), |field| format!("[{}]", json!(field)));
                 variables.push_str(&format!("{}: {variable}{part}, ", json!(name)));
-                sessions.push(session);
+                if !sessions.contains(&session) {
+                    sessions.push(session);
+                }
                 Value::Null
             }
             Origin::Given(Input::Json(rows)) => rows,
@@ -97,7 +99,6 @@ async fn in_session(
         };
         tables.insert(name, table);
     }
-    sessions.dedup();
     let [session] = sessions.as_slice() else {
         let sessions = sessions.join(" and ");
         return Ok(failed(format!("the variables are of {sessions}; name those of one session")));
