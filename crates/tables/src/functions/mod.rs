@@ -1,6 +1,7 @@
 //! Functions of tables that the query engine lacks.
 
 mod bits;
+mod compare;
 mod distribution;
 mod json;
 mod part;
@@ -9,6 +10,7 @@ mod scatter;
 mod tally;
 
 pub use bits::bits;
+pub use compare::compare;
 pub use distribution::distribution;
 pub use json::{json_has, json_is_list};
 pub use part::part;
