@@ -5,7 +5,7 @@ mod store;
 
 use std::{
     fs::File,
-    panic::AssertUnwindSafe,
+    panic::{self, AssertUnwindSafe},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -45,10 +45,11 @@ pub(super) async fn load(
 ) -> Result<Arc<dyn TableProvider>> {
     let source = Source::new(file)?;
     let allowance = task.allowance.beside();
-    let checked = source.clone();
-    let check = move || footer::check(&checked, |bytes| allowance.take(bytes));
-    let known = tokio::task::spawn_blocking(check).await;
+    // The reader may panic on files that nobody would write.
+    let check = || footer::check(&source, |bytes| allowance.take(bytes));
+    let known = panic::catch_unwind(AssertUnwindSafe(check));
     let known = known.map_err(|_| unreadable("its footer cannot be read"))??;
+    drop(allowance);
 
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let path = format!("{number}.parquet");
@@ -59,7 +60,6 @@ pub(super) async fn load(
 
     let options = ListingOptions::new(Arc::new(format(context))).with_file_extension(".parquet");
     let state = context.state();
-    // The reader may panic on files that nobody would write.
     let schema = AssertUnwindSafe(options.infer_schema(&state, &url)).catch_unwind().await;
     let schema =
         schema.map_err(|_| unreadable("its schema cannot be read"))?.map_err(read_error)?;

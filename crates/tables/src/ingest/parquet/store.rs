@@ -1,7 +1,7 @@
 //! A store that has one open file in it and nothing else. What is read through it can only be that
 //! file: no path is ever opened.
 
-use std::{fmt, ops::Range, time::SystemTime};
+use std::{fmt, ops::Range, slice, time::SystemTime};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -50,21 +50,14 @@ impl FileStore {
         })
     }
 
-    /// Reads ranges away from the threads that must not wait.
-    async fn read(&self, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
+    /// Reads ranges, on the thread that wants them: it is one for analyses alone, and until another
+    /// one has been woken and has its turn on a busy machine, most are read.
+    fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         if let Some(range) = ranges.iter().find(|range| range.end > self.source.length) {
             return Err(failed(format!("{range:?} is beyond the end of the file")));
         }
-        let source = self.source.clone();
-        let read = tokio::task::spawn_blocking(move || {
-            let read = ranges.into_iter().map(|range| read_exactly(&source, range));
-            read.collect::<flaw::Result<Vec<Bytes>>>()
-        });
-        match read.await {
-            Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(flaw)) => Err(failed(format!("{flaw:?}"))),
-            Err(error) => Err(failed(error.to_string())),
-        }
+        let read = ranges.iter().map(|range| read_exactly(&self.source, range.clone()));
+        read.collect::<flaw::Result<_>>().map_err(|flaw| failed(format!("{flaw:?}")))
     }
 }
 
@@ -94,14 +87,14 @@ impl ObjectStore for FileStore {
             None => 0..meta.size,
             Some(range) => range.as_range(meta.size).map_err(|error| failed(error.to_string()))?,
         };
-        let bytes = if options.head { Vec::new() } else { self.read(vec![range.clone()]).await? };
+        let bytes = if options.head { Vec::new() } else { self.read(slice::from_ref(&range))? };
         let payload = GetResultPayload::Stream(stream::iter(bytes.into_iter().map(Ok)).boxed());
         Ok(GetResult { payload, meta, range, attributes: Attributes::new() })
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         self.meta(location)?;
-        self.read(ranges.to_vec()).await
+        self.read(ranges)
     }
 
     fn list(&self, _: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
