@@ -165,16 +165,14 @@ impl AnalysisRequest {
         request.tables.clear();
         for table in tables {
             let name = table["name"].as_str().unwrap_or(UNNAMED).to_owned();
-            let given =
-                table["data"].as_u64().and_then(|index| data.get(usize::try_from(index).ok()?));
-            let origin = match given {
-                Some(bytes) if table["form"] == "marshal" => {
-                    Origin::Given(Input::Marshal(bytes.clone()))
+            let origin = match given(&table["data"], data) {
+                Some(parts) if table["form"] == "marshal" => {
+                    Origin::Given(Input::Marshal(parts.to_vec()))
                 }
-                Some(bytes) => {
-                    Origin::Given(Input::Text(String::from_utf8_lossy(bytes).into_owned()))
+                Some([text]) => {
+                    Origin::Given(Input::Text(String::from_utf8_lossy(text).into_owned()))
                 }
-                None => Origin::read(&name, table["source"].clone(), None)?,
+                _ => Origin::read(&name, table["source"].clone(), None)?,
             };
             request.add(&name, origin);
         }
@@ -352,6 +350,13 @@ pub(crate) fn rows_of(value: Value, path: Option<&str>) -> Result<Value, String>
         value = found.take();
     }
     Ok(value)
+}
+
+/// The parts of a table among the data of a call, by the first one's place and their number.
+fn given<'a>(place: &Value, data: &'a [bytes::Bytes]) -> Option<&'a [bytes::Bytes]> {
+    let [start, count] = place.as_array()?.as_slice() else { return None };
+    let [start, count] = [start, count].map(|number| usize::try_from(number.as_u64()?).ok());
+    data.get(start?..)?.get(..count?)
 }
 
 /// Whether a value is a list of rows.

@@ -30,11 +30,18 @@ class AnalysisTest(unittest.TestCase):
     def tables(self):
         [(tool, arguments, data)] = self.asked
         self.assertEqual(tool, "narrows:analyze")
-        loads = {"marshal": marshal.loads, "json": json.loads}
         return {
-            table["name"]: loads[table["form"]](data[table["data"]]) if "form" in table else table["source"]
+            table["name"]: self.sent(table, data) if "form" in table else table["source"]
             for table in arguments["tables"]
         }
+
+    def sent(self, table, data):
+        loads = {"marshal": marshal.loads, "json": json.loads}[table["form"]]
+        start, count = table["data"]
+        first, *others = map(loads, data[start:start + count])
+        for part in others:
+            first += part
+        return first
 
     def test_sql_gives_rows_that_know_of_the_rest(self):
         rows = asyncio.run(analysis.sql("select 1 as n", t=ROWS, u="file.csv", v={"tool": "a.b", "arguments": {}}))
@@ -70,6 +77,19 @@ class AnalysisTest(unittest.TestCase):
             self.asked.clear()
             asyncio.run(analysis.sql("select 1", t=table))
             self.assertEqual(self.tables(), {"t": sent})
+
+    def test_long_lists_come_in_parts(self):
+        rows = [{"n": number, "text": "shared"} for number in range(20_000)]
+        asyncio.run(analysis.sql("select 1", a=ROWS, b=rows, c=iter(rows), d={"n": [1]}))
+        self.assertEqual(self.tables(), {"a": ROWS, "b": rows, "c": rows, "d": {"n": [1]}})
+        places = [table["data"] for table in self.asked[0][1]["tables"]]
+        self.assertEqual(places, [[0, 1], [1, 3], [4, 3], [7, 1]])
+        self.asked.clear()
+        # What marshal cannot write in one part is JSON in all.
+        rows[15_000]["n"] = datetime.date(2026, 1, 2)
+        asyncio.run(analysis.sql("select 1", t=rows))
+        self.assertEqual(self.asked[0][1]["tables"], [{"name": "t", "data": [0, 1], "form": "json"}])
+        self.assertEqual(self.tables()["t"][15_000]["n"], "2026-01-02")
 
     def test_what_is_changed_on_the_way_is_said(self):
         exact = decimal.Decimal("12345678901234567.89")

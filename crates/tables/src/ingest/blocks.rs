@@ -1,19 +1,10 @@
 //! A file in blocks that end where a record ends, worked on by several threads.
 
-use std::{
-    borrow::Cow,
-    fs::File,
-    ops::Range,
-    os::unix::fs::FileExt,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread,
-};
+use std::{borrow::Cow, fs::File, ops::Range, os::unix::fs::FileExt, sync::Arc};
 
 use super::{
     allowance::Allowance,
+    each::each,
     flaw::{Flaw, Result},
     task::Task,
 };
@@ -99,7 +90,7 @@ impl Blocks {
         Self { source, position: start, index: 0, last_end, size: task.block, allowance }
     }
 
-    pub(super) fn next(&mut self) -> Result<Option<Block>> {
+    fn read_next(&mut self) -> Result<Option<Block>> {
         self.allowance.take(0)?;
         let offset = self.position;
         if offset >= self.source.length {
@@ -136,43 +127,22 @@ impl Blocks {
     }
 }
 
-/// Works on all blocks with several threads. The results are in the order of the blocks; if the
-/// work fails, it is with what is wrong first.
+impl Iterator for Blocks {
+    type Item = Result<Block>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read_next().transpose()
+    }
+}
+
+/// Works on all blocks with several threads; see [`each`].
 pub(super) fn each_block<T: Send>(
     blocks: Blocks,
     threads: usize,
     work: impl Fn(&Block) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
     let threads = blocks.threads(threads);
-    let blocks = Mutex::new(blocks);
-    let failed = AtomicBool::new(false);
-    let run = || {
-        let mut done = Vec::new();
-        while !failed.load(Ordering::Relaxed) {
-            let next = blocks.lock().unwrap_or_else(PoisonError::into_inner).next();
-            let (index, result) = match next {
-                Ok(None) => break,
-                Ok(Some(block)) => (block.index, work(&block)),
-                Err(flaw) => (usize::MAX, Err(flaw)),
-            };
-            failed.fetch_or(result.is_err(), Ordering::Relaxed);
-            done.push((index, result));
-        }
-        done
-    };
-    let mut done = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
-        let mut done = run();
-        for other in others {
-            match other.join() {
-                Ok(part) => done.extend(part),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
-    });
-    done.sort_by_key(|(index, _)| *index);
-    done.into_iter().map(|(_, result)| result).collect()
+    each(blocks, threads, |block| work(&block))
 }
 
 /// The text of a block, and whether bytes had to be replaced for it.

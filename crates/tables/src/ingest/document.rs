@@ -128,14 +128,7 @@ pub(super) fn read<R: Reader>(
     mut budget: Budget,
 ) -> Result<Vec<Filled>> {
     match reader.form()? {
-        Form::List => {
-            let mut elements = Elements::new(kept, budget, None, true);
-            reader.value()?;
-            while reader.element()? {
-                elements.read(reader)?;
-            }
-            elements.finish()
-        }
+        Form::List => list(reader, Elements::new(kept, budget, None, true)),
         Form::Object => match length_of_lists(&mut again(), &mut budget)? {
             Some(length) => columns(reader, Rows::new(kept, budget), length),
             None => {
@@ -152,6 +145,17 @@ pub(super) fn read<R: Reader>(
             ))
         }
     }
+}
+
+/// Reads the rows of a list, or of a part of it.
+pub(super) fn list<R: Reader>(reader: &mut R, mut elements: Elements) -> Result<Vec<Filled>> {
+    if reader.value()? != Token::List {
+        return Err(Flaw::data("a part of a list is none"));
+    }
+    while reader.element()? {
+        elements.read(reader)?;
+    }
+    elements.finish()
 }
 
 /// How long the lists of an object are, if it has nothing else and they are equally long. A single

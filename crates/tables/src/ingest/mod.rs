@@ -10,6 +10,7 @@ mod blocks;
 mod column;
 mod csv;
 mod document;
+mod each;
 mod facts;
 pub(crate) mod flaw;
 mod json;
@@ -18,6 +19,7 @@ mod lines;
 mod names;
 mod number;
 mod parquet;
+mod python;
 pub(crate) mod reader;
 mod rows;
 mod stream;
@@ -48,7 +50,6 @@ use self::{
     flaw::Flaw,
     task::{Made, MadeRows, Task},
 };
-use crate::marshal::MarshalReader;
 
 /// Data as it comes.
 #[derive(Debug)]
@@ -58,8 +59,9 @@ pub enum Input {
     Json(Value),
     /// The same as JSON text.
     Text(String),
-    /// The same as Python's `marshal` writes it (version 4).
-    Marshal(Bytes),
+    /// The same as Python's `marshal` writes it (version 4). A list may come in several parts, each
+    /// of which is a list: several threads read them.
+    Marshal(Vec<Bytes>),
     /// An open file; it is never opened by its name.
     File { file: File, format: FileFormat },
     /// A table as it is.
@@ -154,10 +156,7 @@ fn read(task: &Task, input: &Input) -> Result<Made, Flaw> {
     match input {
         Input::Json(value) => lines::load_value(task, value),
         Input::Text(text) => lines::load_text(task, text),
-        Input::Marshal(bytes) => task.in_memory(|kept| {
-            let open = || MarshalReader::new(bytes);
-            document::read(&mut open(), open, kept, task.budget())
-        }),
+        Input::Marshal(parts) => python::load(task, parts),
         Input::File { file, format } => {
             let source = Source::new(file.try_clone()?)?;
             match format {

@@ -136,13 +136,13 @@ async fn rows_survive_the_way_there_and_back() {
     let numbers: Int64Array = (0..300_000).map(|n| (n % 3 > 0).then_some(n * 1_000_003)).collect();
     let table = table(vec![("text", Arc::new(texts)), ("number", Arc::new(numbers))]);
     let expected: Vec<_> = rows_of(&table).into_iter().collect();
-    let found = plain(Input::Marshal(written(&table).into())).await.expect("a table");
+    let found = plain(Input::Marshal(vec![written(&table).into()])).await.expect("a table");
     assert_eq!(found.columns, "text: Utf8, number: Int64");
     assert!(found.rows == expected);
 }
 
 async fn complaint(bytes: &[u8]) -> String {
-    match plain(Input::Marshal(Bytes::copy_from_slice(bytes))).await {
+    match plain(Input::Marshal(vec![Bytes::copy_from_slice(bytes)])).await {
         Err(LoadError::Data(reason)) => reason,
         other => panic!("{bytes:?}: {other:?}"),
     }
@@ -187,7 +187,7 @@ async fn endless_values_end_with_the_memory() {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
     }
-    let error = plain_in(&context(PLENTY >> 4), Input::Marshal(bytes.into())).await;
+    let error = plain_in(&context(PLENTY >> 4), Input::Marshal(vec![bytes.into()])).await;
     assert!(matches!(error, Err(LoadError::Memory(_))), "{error:?}");
 }
 
@@ -195,9 +195,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn any_bytes_are_a_table_or_an_error(bytes in prop::collection::vec(any_code(), 0..60)) {
+    fn any_bytes_are_a_table_or_an_error(
+        parts in prop::collection::vec(prop::collection::vec(any_code(), 0..60), 1..3),
+    ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
-        let result = runtime.block_on(plain_in(&context(1 << 22), Input::Marshal(bytes.into())));
+        let parts = Input::Marshal(parts.into_iter().map(Bytes::from).collect());
+        let result = runtime.block_on(plain_in(&context(1 << 22), parts));
         let expected = matches!(result, Ok(_) | Err(LoadError::Data(_) | LoadError::Memory(_)));
         prop_assert!(expected, "{result:?}");
     }

@@ -59,8 +59,7 @@ impl ToolHost for Host {
             let request: serde_json::Value = serde_json::from_str(call.arguments.get())
                 .map_err(|error| failed(error.to_string()))?;
             let parameters = request["parameters"].as_object().cloned().unwrap_or_default();
-            let data = call.data.into_iter().next().unwrap_or_default();
-            let tables = vec![("t".to_owned(), Input::Marshal(data))];
+            let tables = vec![("t".to_owned(), Input::Marshal(call.data))];
             let request = Request { kind: Kind::Sql, parameters, output: Output::default() };
             let answer = self.0.run(request, tables, None, CancellationToken::new()).await;
             let table = answer.map_err(|error| failed(error.to_string()))?.table;

@@ -11,6 +11,8 @@ _REFERENCES = {
     "file": {"file", "format", "path"}, "tool": {"tool", "arguments", "path"}, "result": {"result"},
     "session": {"session", "variable"},
 }
+# How many rows of a long list are written at once.
+_PART_ROWS = 1 << 13
 
 
 class Rows(list):
@@ -67,10 +69,10 @@ async def _ask(analysis_type: str, parameters: dict, tables: dict, output: dict 
         if isinstance(table, str) or _is_reference(table):
             told.append({"name": name, "source": table})
             continue
-        form, data, changed = _packed(table)
+        form, parts, changed = _packed(table)
         notes += [f"{name}: {change}" for change in changed]
-        told.append({"name": name, "data": len(packed), "form": form})
-        packed.append(data)
+        told.append({"name": name, "data": [len(packed), len(parts)], "form": form})
+        packed += parts
     request = {"analysis_type": analysis_type, "parameters": parameters, "tables": told, "output": output,
                "rendered": is_rendered}
     answer, rows = await calls.call(_ANALYZE, request, packed)
@@ -90,19 +92,26 @@ def _is_reference(table) -> bool:
     return any(isinstance(table.get(key), str) and table.keys() <= known for key, known in _REFERENCES.items())
 
 
-def _packed(table) -> tuple[str, bytes, list[str]]:
-    """How a table is written, its bytes, and what was changed for that."""
+def _packed(table) -> tuple[str, list[bytes], list[str]]:
+    """How a table is written, its bytes in parts, and what was changed for that."""
     if isinstance(table, (bytes, bytearray, int, float)) or not isinstance(table, Iterable):
         raise TypeError(f"a table is a list of dicts or the name of a file, not {type(table).__name__}")
     # Results of tools are lists of a kind of their own, and rows may come from a generator.
     if not isinstance(table, Mapping) and type(table) is not list:
         table = list(table)
     try:
-        return "marshal", marshal.dumps(table), []
+        return "marshal", _marshalled(table), []
     except ValueError:
         # Dates, decimals, objects: as they would be in a result.
         text, notes = encode.to_json(_with_numbers(table))
-        return "json", text.encode(), [note.removeprefix("result: ") for note in notes]
+        return "json", [text.encode()], [note.removeprefix("result: ") for note in notes]
+
+
+def _marshalled(table) -> list[bytes]:
+    """Long lists in parts: the host reads several beside each other, and none has to grow much while it is written."""
+    if not isinstance(table, list) or len(table) <= _PART_ROWS:
+        return [marshal.dumps(table)]
+    return [marshal.dumps(table[start:start + _PART_ROWS]) for start in range(0, len(table), _PART_ROWS)]
 
 
 def _with_numbers(value):

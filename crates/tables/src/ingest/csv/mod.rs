@@ -101,7 +101,7 @@ fn head(task: &Task, source: &Source, delimiter: Option<u8>) -> Result<Head> {
     });
     let start = start as u64;
     let mut blocks = Blocks::new(task, source, start, (last_record_end, delimiter));
-    let first = blocks.next()?.map(|block| block.bytes).unwrap_or_default();
+    let first = blocks.next().transpose()?.map(|block| block.bytes).unwrap_or_default();
     let (text, _) = text_of(&first);
     let names = header::read(&text, delimiter).map_err(|flaw| flaw.located(&text, 0))?;
     if names.len() > TOO_MANY_COLUMNS {

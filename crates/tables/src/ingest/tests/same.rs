@@ -110,6 +110,20 @@ proptest! {
     }
 }
 
+fn take_number(rest: &mut &[u8]) -> usize {
+    let (number, after) = rest.split_first_chunk::<4>().expect("a number");
+    *rest = after;
+    u32::from_le_bytes(*number) as usize
+}
+
+/// Bytes after their number.
+fn take_bytes(rest: &mut &[u8]) -> Bytes {
+    let length = take_number(rest);
+    let (bytes, after) = rest.split_at(length);
+    *rest = after;
+    Bytes::copy_from_slice(bytes)
+}
+
 /// Python is slow to start: many documents at once.
 #[test]
 fn as_python_writes_it() {
@@ -129,14 +143,49 @@ fn as_python_writes_it() {
         // Python keeps no order of first appearance other than ours, but knows larger numbers.
         let expected = outcome(Input::Json(document.clone()));
         for version in [0, 2, 3, 4] {
-            let (length, after) = rest.split_first_chunk::<4>().expect("length");
-            let (data, after) = after.split_at(u32::from_le_bytes(*length) as usize);
-            rest = after;
-            let found = outcome(Input::Marshal(Bytes::copy_from_slice(data)));
+            let found = outcome(Input::Marshal(vec![take_bytes(&mut rest)]));
             assert_eq!(found, expected, "version {version}: {document}");
         }
     }
     assert!(rest.is_empty());
+}
+
+/// However a list is divided.
+#[test]
+fn in_parts_as_python_writes_them() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let documents = (0..300).map(|_| document().new_tree(&mut runner).expect("document").current());
+    let lists: Vec<Value> = documents.filter(Value::is_array).collect();
+    let program = "import sys, json, marshal\n\
+         for line in sys.stdin:\n\
+         \x20 value = json.loads(line)\n\
+         \x20 for size in (1, 2, 5):\n\
+         \x20   parts = [marshal.dumps(value[at:at + size]) for at in range(0, len(value), size)]\n\
+         \x20   sys.stdout.buffer.write(len(parts).to_bytes(4, 'little'))\n\
+         \x20   for data in parts:\n\
+         \x20     sys.stdout.buffer.write(len(data).to_bytes(4, 'little') + data)\n";
+    let lines: Vec<String> = lists.iter().map(Value::to_string).collect();
+    let written = python(program, (lines.join("\n") + "\n").as_bytes());
+    let mut rest = &written[..];
+    for list in &lists {
+        let expected = outcome(Input::Json(list.clone()));
+        for size in [1, 2, 5] {
+            let count = take_number(&mut rest);
+            let parts = (0..count).map(|_| take_bytes(&mut rest)).collect();
+            assert_eq!(outcome(Input::Marshal(parts)), expected, "{size}: {list}");
+        }
+    }
+    assert!(rest.is_empty());
+}
+
+#[tokio::test]
+async fn parts_that_are_no_lists_are_refused() {
+    let program = "import sys, marshal; sys.stdout.buffer.write(marshal.dumps({'a': 1}))";
+    let object: Bytes = python(program, b"").into();
+    let error = plain(Input::Marshal(vec![object.clone(), object])).await.expect_err("no list");
+    assert_eq!(error.to_string(), "a part of a list is none");
+    let nothing = plain(Input::Marshal(Vec::new())).await.expect("a table");
+    assert_eq!(nothing, plain(Input::Json(json!([]))).await.expect("a table"));
 }
 
 /// Reads a value with all that is in it.
@@ -188,7 +237,7 @@ async fn python_values_that_json_has_not() {
                 {'a': -float('inf'), 'b': -5}]\n\
         sys.stdout.buffer.write(marshal.dumps(rows, 4))";
     let bytes = python(program, b"").into();
-    let plain = plain(Input::Marshal(bytes)).await.expect("a table");
+    let plain = plain(Input::Marshal(vec![bytes])).await.expect("a table");
     // True is 1 in Python: the same key.
     let expected = json!({
         "a": "float NaN", "b": "1180591620717411303424", "c": "[1,2]", "d": "[3]",
@@ -205,7 +254,7 @@ async fn shared_python_values_are_read_again() {
         row = {'id': 1, 'inner': inner, 'again': inner, 'list': [inner, inner]}\n\
         sys.stdout.buffer.write(marshal.dumps([row, row, dict(row, id=2)], 4))";
     let bytes = python(program, b"").into();
-    let plain = plain(Input::Marshal(bytes)).await.expect("a table");
+    let plain = plain(Input::Marshal(vec![bytes])).await.expect("a table");
     assert_eq!(
         plain.columns,
         "id: Int64, inner.x: Utf8, inner.y: Utf8, again.x: Utf8, again.y: Utf8, list: Utf8"
