@@ -116,8 +116,16 @@ mod tests {
 
     fn text() -> impl Strategy<Value = String> + Clone {
         prop_oneof![
-            prop::sample::select(vec!["", "north", "twelve bytes", "twelve bytes!", "a\0", "a"])
-                .prop_map(str::to_owned),
+            prop::sample::select(vec![
+                "",
+                "a",
+                "a\0",
+                "north east",
+                "north west",
+                "twelve bytes",
+                "twelve bytes!",
+            ])
+            .prop_map(str::to_owned),
             ".{0,20}",
         ]
     }
