@@ -38,12 +38,12 @@ pub fn compare(
 
 fn integers(values: &[i64], operator: Operator, constant: i64) -> Option<BooleanBuffer> {
     Some(match operator {
-        Operator::Eq => bits(values, |value| value == constant),
-        Operator::NotEq => bits(values, |value| value != constant),
-        Operator::Lt => bits(values, |value| value < constant),
-        Operator::LtEq => bits(values, |value| value <= constant),
-        Operator::Gt => bits(values, |value| value > constant),
-        Operator::GtEq => bits(values, |value| value >= constant),
+        Operator::Eq => packed(values, |value| value == constant),
+        Operator::NotEq => packed(values, |value| value != constant),
+        Operator::Lt => packed(values, |value| value < constant),
+        Operator::LtEq => packed(values, |value| value <= constant),
+        Operator::Gt => packed(values, |value| value > constant),
+        Operator::GtEq => packed(values, |value| value >= constant),
         _ => return None,
     })
 }
@@ -54,25 +54,26 @@ fn floats(values: &[f64], operator: Operator, constant: f64) -> Option<BooleanBu
     let is_less = |value: f64| (value < constant) | (value.is_nan() & value.is_sign_negative());
     let is_more = |value: f64| (value > constant) | (value.is_nan() & value.is_sign_positive());
     Some(match operator {
-        Operator::Eq => bits(values, |value| value == constant),
-        Operator::NotEq => bits(values, |value| value != constant),
-        Operator::Lt => bits(values, is_less),
-        Operator::LtEq => bits(values, |value| !is_more(value)),
-        Operator::Gt => bits(values, is_more),
-        Operator::GtEq => bits(values, |value| !is_less(value)),
+        Operator::Eq => packed(values, |value| value == constant),
+        Operator::NotEq => packed(values, |value| value != constant),
+        Operator::Lt => packed(values, is_less),
+        Operator::LtEq => packed(values, |value| !is_more(value)),
+        Operator::Gt => packed(values, is_more),
+        Operator::GtEq => packed(values, |value| !is_less(value)),
         _ => return None,
     })
 }
 
 fn views(views: &[u128], operator: Operator, constant: u128) -> Option<BooleanBuffer> {
     Some(match operator {
-        Operator::Eq => bits(views, |view| view == constant),
-        Operator::NotEq => bits(views, |view| view != constant),
+        Operator::Eq => packed(views, |view| view == constant),
+        Operator::NotEq => packed(views, |view| view != constant),
         _ => return None,
     })
 }
 
-fn bits<T: Copy>(values: &[T], holds: impl Fn(T) -> bool) -> BooleanBuffer {
+/// A bit for each value.
+fn packed<T: Copy>(values: &[T], holds: impl Fn(T) -> bool) -> BooleanBuffer {
     let word = |values: &[T]| {
         let bits = values.iter().enumerate();
         bits.fold(0_u64, |word, (bit, value)| word | (u64::from(holds(*value)) << bit))

@@ -1,4 +1,4 @@
-//! Functions of tables that the query engine lacks.
+//! Functions of tables that the query engine lacks or takes long for.
 
 mod bits;
 mod compare;

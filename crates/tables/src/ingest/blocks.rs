@@ -63,8 +63,8 @@ impl Source {
 /// Goes through a file block by block.
 pub(super) struct Blocks {
     source: Source,
+    start: u64,
     position: u64,
-    index: usize,
     /// What tells records apart, and which byte that depends on.
     last_end: (LastEnd, u8),
     size: u64,
@@ -73,7 +73,7 @@ pub(super) struct Blocks {
 
 /// A part of a file that has only whole records.
 pub(super) struct Block {
-    pub(super) index: usize,
+    pub(super) is_first: bool,
     pub(super) offset: u64,
     pub(super) bytes: Vec<u8>,
 }
@@ -87,7 +87,7 @@ impl Block {
 impl Blocks {
     pub(super) fn new(task: &Task, source: &Source, start: u64, last_end: (LastEnd, u8)) -> Self {
         let (source, allowance) = (source.clone(), Arc::clone(&task.allowance));
-        Self { source, position: start, index: 0, last_end, size: task.block, allowance }
+        Self { source, start, position: start, last_end, size: task.block, allowance }
     }
 
     fn read_next(&mut self) -> Result<Option<Block>> {
@@ -116,14 +116,13 @@ impl Blocks {
             return Ok(None);
         }
         self.position = offset + bytes.len() as u64;
-        self.index += 1;
-        Ok(Some(Block { index: self.index - 1, offset, bytes }))
+        Ok(Some(Block { is_first: offset == self.start, offset, bytes }))
     }
 
     /// How many threads have something to do.
     fn threads(&self, most: usize) -> usize {
         let blocks = self.source.length.saturating_sub(self.position) / self.size + 1;
-        most.clamp(1, 64).min(usize::try_from(blocks).unwrap_or(usize::MAX))
+        most.min(usize::try_from(blocks).unwrap_or(usize::MAX))
     }
 }
 

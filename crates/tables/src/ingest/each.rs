@@ -10,6 +10,9 @@ use std::{
 
 use super::flaw::Result;
 
+/// More would wait for each other to be given items.
+const MOST_THREADS: usize = 64;
+
 /// Works on all items with several threads. The results are in the order of the items; if the work
 /// fails, it is with what is wrong first.
 pub(super) fn each<I, T: Send>(
@@ -31,7 +34,7 @@ pub(super) fn each<I, T: Send>(
         done
     };
     let mut done = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+        let others: Vec<_> = (1..threads.min(MOST_THREADS)).map(|_| scope.spawn(run)).collect();
         let mut done = run();
         for other in others {
             match other.join() {

@@ -90,7 +90,7 @@ pub(super) fn load_lines(task: &Task, source: &Source) -> Result<Made> {
         let read = |block: &Block| {
             let (text, replaced) = text_of(&block.bytes);
             let budget = if in_memory { task.budget() } else { task.brief_budget() };
-            let filled = read_lines(&text, kept, budget, shape, block.index == 0)
+            let filled = read_lines(&text, kept, budget, shape, block.is_first)
                 .map_err(|flaw| located(flaw, &text, source, block.offset))?;
             let mut pieces: Vec<Piece> = filled.into_iter().map(Piece::new).collect();
             if !in_memory {

@@ -57,7 +57,7 @@ pub(super) fn load(task: &Task, source: &Source, delimiter: Option<u8>) -> Resul
     let blocks = || Blocks::new(task, source, head.start, (last_record_end, delimiter));
     let look = |block: &Block| {
         let (text, replaced) = text_of(&block.bytes);
-        let learned = learn(&text, delimiter, width, block.index == 0)
+        let learned = learn(&text, delimiter, width, block.is_first)
             .map_err(|flaw| located(flaw, &text, source, block.offset))?;
         Ok((block.range(), Learned { replaced, ..learned }))
     };
@@ -67,9 +67,8 @@ pub(super) fn load(task: &Task, source: &Source, delimiter: Option<u8>) -> Resul
     let format = settle(&head, &learned, &mut notes);
     let (schema, notes) = (Arc::clone(&format.schema), notes.finish());
     let rows = if source.length <= task.most_in_memory {
-        let read = |block: &Block| {
-            read(&text_of(&block.bytes).0, &format, block.index == 0, task.budget())
-        };
+        let read =
+            |block: &Block| read(&text_of(&block.bytes).0, &format, block.is_first, task.budget());
         MadeRows::Memory(each_block(blocks(), task.threads, read)?)
     } else {
         let start = head.start;

@@ -124,20 +124,29 @@ fn take_bytes(rest: &mut &[u8]) -> Bytes {
     Bytes::copy_from_slice(bytes)
 }
 
-/// Python is slow to start: many documents at once.
+/// The same each time.
+fn documents() -> impl Iterator<Item = Value> {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    (0..300).map(move |_| document().new_tree(&mut runner).expect("document").current())
+}
+
+/// What Python writes of documents, each of which it reads from a line. It is slow to start: many
+/// at once.
+fn written(program: &str, documents: &[Value]) -> Vec<u8> {
+    let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
+    python(program, (lines.join("\n") + "\n").as_bytes())
+}
+
 #[test]
 fn as_python_writes_it() {
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let documents: Vec<Value> =
-        (0..300).map(|_| document().new_tree(&mut runner).expect("document").current()).collect();
+    let documents: Vec<Value> = documents().collect();
     let program = "import sys, json, marshal\n\
          for line in sys.stdin:\n\
          \x20 value = json.loads(line)\n\
          \x20 for version in (0, 2, 3, 4):\n\
          \x20   data = marshal.dumps(value, version)\n\
          \x20   sys.stdout.buffer.write(len(data).to_bytes(4, 'little') + data)\n";
-    let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
-    let written = python(program, (lines.join("\n") + "\n").as_bytes());
+    let written = written(program, &documents);
     let mut rest = &written[..];
     for document in &documents {
         // Python keeps no order of first appearance other than ours, but knows larger numbers.
@@ -153,9 +162,7 @@ fn as_python_writes_it() {
 /// However a list is divided.
 #[test]
 fn in_parts_as_python_writes_them() {
-    let mut runner = proptest::test_runner::TestRunner::deterministic();
-    let documents = (0..300).map(|_| document().new_tree(&mut runner).expect("document").current());
-    let lists: Vec<Value> = documents.filter(Value::is_array).collect();
+    let lists: Vec<Value> = documents().filter(Value::is_array).collect();
     let program = "import sys, json, marshal\n\
          for line in sys.stdin:\n\
          \x20 value = json.loads(line)\n\
@@ -164,8 +171,7 @@ fn in_parts_as_python_writes_them() {
          \x20   sys.stdout.buffer.write(len(parts).to_bytes(4, 'little'))\n\
          \x20   for data in parts:\n\
          \x20     sys.stdout.buffer.write(len(data).to_bytes(4, 'little') + data)\n";
-    let lines: Vec<String> = lists.iter().map(Value::to_string).collect();
-    let written = python(program, (lines.join("\n") + "\n").as_bytes());
+    let written = written(program, &lists);
     let mut rest = &written[..];
     for list in &lists {
         let expected = outcome(Input::Json(list.clone()));
