@@ -49,6 +49,21 @@ impl Home {
         }
     }
 
+    /// Asks past the store. What asked is gone when the answer is there: the one that closes a
+    /// file last removes the files beside it.
+    pub(crate) async fn ask(&self, sql: &'static str) -> Vec<String> {
+        if self.url.starts_with("sqlite:") {
+            let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
+            let answer = sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
+            connection.close().await.unwrap();
+            return answer;
+        }
+        let mut connection = PgConnection::connect(&self.url).await.unwrap();
+        let answer = sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        answer
+    }
+
     /// Runs SQL past the store, as somebody does who tampers with it. Gives how many rows changed.
     pub(crate) async fn tamper(&self, sql: &str) -> u64 {
         tamper(&self.url, sql).await.unwrap()

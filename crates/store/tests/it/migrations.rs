@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use narrows_store::{ApprovalState, SCHEMA_VERSION, Store, Taken, Verification};
 use serde_json::json;
-use sqlx::{Connection, PgConnection, SqliteConnection};
 
 use crate::home::{Home, on_both, place};
 
@@ -23,8 +22,7 @@ fn fixture(home: &Home, version: i64) -> String {
 async fn schema(home: &Home) -> Vec<String> {
     if home.url.starts_with("sqlite:") {
         let sql = "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY type, name";
-        let mut connection = SqliteConnection::connect(&home.url).await.unwrap();
-        return sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
+        return home.ask(sql).await;
     }
     let sql = "SELECT format('%s.%s %s %s %s', table_name, column_name, data_type, is_nullable,
                              collation_name) AS line
@@ -33,8 +31,7 @@ async fn schema(home: &Home) -> Vec<String> {
                UNION ALL SELECT conrelid::regclass || ' ' || pg_get_constraintdef(oid)
                FROM pg_constraint WHERE connamespace = 'public'::regnamespace
                ORDER BY line";
-    let mut connection = PgConnection::connect(&home.url).await.unwrap();
-    sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap()
+    home.ask(sql).await
 }
 
 /// What the fixtures hold, since the version in which it came.

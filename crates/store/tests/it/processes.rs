@@ -9,7 +9,6 @@ use std::{
 use narrows_store::{Store, Verification};
 use narrows_testkit::Chance;
 use serde_json::Value;
-use sqlx::{Connection, SqliteConnection};
 
 use crate::{
     child::{self, first_told, told},
@@ -52,10 +51,7 @@ pub(crate) async fn assert_all_is_there(store: &Store, acknowledged: &[Value]) {
 
 pub(crate) async fn assert_sound(home: &Home) {
     if home.url.starts_with("sqlite:") {
-        let mut connection = SqliteConnection::connect(&home.url).await.unwrap();
-        let said: String =
-            sqlx::query_scalar("PRAGMA integrity_check").fetch_one(&mut connection).await.unwrap();
-        assert_eq!(said, "ok");
+        assert_eq!(home.ask("PRAGMA integrity_check").await, ["ok"]);
     }
 }
 
