@@ -205,6 +205,9 @@ impl Neighbours {
             return Self::Nothing;
         }
         match at.checked_sub(2).map(|place| bytes[place]) {
+            Some(b) if b.is_ascii_digit() && previous == b',' && !is_grouping(bytes, at - 1) => {
+                Self::Nothing
+            }
             Some(b) if b.is_ascii_digit() => Self::Digit,
             Some(b) if (b.is_ascii_alphanumeric() || b == b'_') && previous != b',' => Self::Letter,
             _ if previous == b'$' => Self::Digit,
@@ -213,12 +216,24 @@ impl Neighbours {
     }
 }
 
+/// Whether the comma between two digits is within a number: `12,345`. Otherwise two numbers are
+/// beside each other, as in a line of CSV or a list.
+pub(super) fn is_grouping(bytes: &[u8], comma: usize) -> bool {
+    let before = bytes[..comma].iter().rev().take(4).take_while(|b| b.is_ascii_digit()).count();
+    let rest = &bytes[comma + 1..];
+    let after = rest.iter().take(4).take_while(|b| b.is_ascii_digit()).count();
+    before <= 3 && after == 3 && rest.get(3) != Some(&b'-')
+}
+
 /// Whether a number may end here: not in the middle of a word or a decimal.
 fn ends_well(bytes: &[u8], end: usize) -> bool {
     match bytes.get(end) {
         None => true,
         Some(b) if b.is_ascii_alphanumeric() || *b == b'_' => false,
-        Some(b'.' | b',' | b'-') => !bytes.get(end + 1).is_some_and(u8::is_ascii_digit),
+        Some(b',') => {
+            !bytes.get(end + 1).is_some_and(u8::is_ascii_digit) || !is_grouping(bytes, end)
+        }
+        Some(b'.' | b'-') => !bytes.get(end + 1).is_some_and(u8::is_ascii_digit),
         Some(_) => true,
     }
 }

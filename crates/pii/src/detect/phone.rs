@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use phonenumber::country;
 
-use super::cluster::{Cluster, Gap};
+use super::{
+    cluster::{Cluster, Gap},
+    numbers::is_grouping,
+};
 use crate::{
     context::{Around, Text, starts_word},
     lexicon::Cues,
@@ -56,10 +59,14 @@ impl<'a> Candidate<'a> {
         let end = cluster.end(count);
         let in_word = bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
             && candidate.extension() == 0;
-        let in_list = bytes.get(end).is_some_and(|b| b":,.".contains(b))
-            && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
+        let is_before_digit = bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
+        let goes_on = match bytes.get(end) {
+            Some(b':' | b'.') => is_before_digit,
+            Some(b',') => is_before_digit && is_grouping(bytes, end),
+            _ => false,
+        };
         let after_word = !starts_word(bytes, cluster.start());
-        (!in_word && !in_list && !after_word && bytes.get(end) != Some(&b'%')).then_some(candidate)
+        (!in_word && !goes_on && !after_word && bytes.get(end) != Some(&b'%')).then_some(candidate)
     }
 
     fn digits(&self) -> &[u8] {

@@ -54,6 +54,21 @@ fn phone_numbers_of_a_place() {
     assert_eq!(found_under("2125550147", Some("order_id")), Vec::<String>::new());
 }
 
+/// In lines of CSV and in lists a comma is between numbers, otherwise it is within one.
+#[test]
+fn numbers_beside_others() {
+    all(&[
+        ("1,4111111111111111,3", &["CREDIT_CARD 4111111111111111"]),
+        ("[200,4111111111111111,300]", &["CREDIT_CARD 4111111111111111"]),
+        ("1,078-05-1120,345", &["US_SSN 078-05-1120"]),
+        ("4,+49 151 23456789,12", &["PHONE +49 151 23456789"]),
+        ("3,212-555-0147,9", &["PHONE 212-555-0147"]),
+        ("4,111,111,111,111,111", &[]),
+        ("about 1,234,567,890 rows", &[]),
+        ("0,078,051,120", &[]),
+    ]);
+}
+
 #[test]
 fn social_security_numbers() {
     all(&[
