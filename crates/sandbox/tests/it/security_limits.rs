@@ -602,12 +602,20 @@ async fn what_runs_at_the_end_is_within_the_limits_too() {
         "import sys\nclass S:\n    def write(self, t): return 0\n    def flush(self):\n        while True: pass\nsys.stdout = S()",
         "class D(dict):\n    def items(self):\n        while True: yield ('k', 1)\n    def keys(self): return iter(int, 1)\nimport collections\nclass M(collections.abc.Mapping):\n    def __getitem__(s, k): return 1\n    def __iter__(s):\n        n = 0\n        while True: yield 1\n    def __len__(s): return 1\nresult = M()",
         "import asyncio\nasync def g():\n    try: yield 1\n    finally:\n        while True: await asyncio.sleep(0)\nx = g(); await anext(x)",
-        "import asyncio\nasync def f():\n    while True:\n        try: await asyncio.sleep(0)\n        except BaseException: pass\nt = asyncio.create_task(f()); await asyncio.sleep(0)",
     ] {
         let outcome = run_within(source, little_cpu()).await;
         assert_stopped(&outcome, LimitKind::CpuTime);
         assert_unharmed().await;
     }
+    // Not for ever is such a task waited for; on a busy machine that is over first.
+    let source = "import asyncio\nasync def f():\n    while True:\n        try: await asyncio.sleep(0)\n        except BaseException: pass\nt = asyncio.create_task(f()); await asyncio.sleep(0)";
+    let outcome = run_within(source, little_cpu()).await;
+    if outcome.is_success() {
+        assert!(outcome.notes[0].starts_with("1 task was still running"), "{:?}", outcome.notes);
+    } else {
+        assert_stopped(&outcome, LimitKind::CpuTime);
+    }
+    assert_unharmed().await;
     let source = "import atexit\natexit.register(print, 'at the end')\nresult = 1";
     let outcome = run_within(source, little_cpu()).await;
     assert_eq!((value(&outcome), outcome.stdout.as_str()), (&json!(1), "at the end\n"));
