@@ -24,11 +24,8 @@ use super::{
     answers,
     client::Client,
     gateway::Gateway,
-    passthrough::{Item, of_upstream},
+    passthrough::{Item, PROMPT, RESOURCE, of_upstream},
 };
-
-/// As what rules and the audit know any resource of a server, as if it were a tool.
-const RESOURCE: &str = "resource";
 
 /// Sends a request to a server. If both sides speak the newer protocol, questions and answers pass
 /// as they are.
@@ -76,7 +73,7 @@ pub(super) async fn item(
 ) -> Result<ServerResult, ErrorData> {
     let name = match (&request, item) {
         (ClientRequest::CompleteRequest(_), _) => "completion",
-        (_, Item::Prompt(_)) => "prompt",
+        (_, Item::Prompt(_)) => PROMPT,
         (_, Item::Resource(_)) => RESOURCE,
     };
     let (watch, shield) = (watch(agent)?, agent.shield());

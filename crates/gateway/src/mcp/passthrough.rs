@@ -11,6 +11,8 @@ use futures::future::join_all;
 use narrows_engine::{
     broker::Broker,
     catalog::Tool,
+    safety::Target,
+    state::Agent,
     upstream::{Nobody, UpstreamError},
 };
 use narrows_model::{Expose, ServerSpec};
@@ -30,6 +32,11 @@ const AUTO_BYTES: usize = 4_000;
 const LIST_PATIENCE: Duration = Duration::from_secs(5);
 /// A list of more pages than this has no end.
 const MOST_PAGES: usize = 100;
+
+/// As what rules and the audit know any prompt of a server, as if it were a tool.
+pub(super) const PROMPT: &str = "prompt";
+/// As what they know any resource.
+pub(super) const RESOURCE: &str = "resource";
 
 /// The servers that are passed through.
 pub(super) struct Passthrough {
@@ -131,63 +138,67 @@ impl Passthrough {
         all
     }
 
-    pub(super) async fn prompts(&self) -> Vec<Prompt> {
-        let lists = self.servers.iter().map(|server| async move {
-            let pages = self.pages(server, |params| {
-                ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(params))
-            });
-            let prompts: Vec<Prompt> = pages
-                .await
-                .into_iter()
-                .flat_map(|page| match page {
-                    ServerResult::ListPromptsResult(list) => list.prompts,
-                    _ => Vec::new(),
-                })
-                .collect();
-            self.own(server, prompts.iter().map(|prompt| Item::Prompt(prompt.name.clone())));
-            prompts
-        });
-        join_all(lists).await.into_iter().flatten().collect()
+    pub(super) async fn prompts(&self, agent: &Agent) -> Vec<Prompt> {
+        self.all(
+            agent,
+            PROMPT,
+            |page| ClientRequest::ListPromptsRequest(ListPromptsRequest::with_param(page)),
+            |page| match page {
+                ServerResult::ListPromptsResult(list) => list.prompts,
+                _ => Vec::new(),
+            },
+            |prompt| Item::Prompt(prompt.name.clone()),
+        )
+        .await
     }
 
-    pub(super) async fn resources(&self) -> Vec<Resource> {
-        let lists = self.servers.iter().map(|server| async move {
-            let pages = self.pages(server, |params| {
-                ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(params))
-            });
-            let resources: Vec<Resource> = pages
-                .await
-                .into_iter()
-                .flat_map(|page| match page {
-                    ServerResult::ListResourcesResult(list) => list.resources,
-                    _ => Vec::new(),
-                })
-                .collect();
-            self.own(server, resources.iter().map(|item| Item::Resource(item.uri.clone())));
-            resources
-        });
-        join_all(lists).await.into_iter().flatten().collect()
+    pub(super) async fn resources(&self, agent: &Agent) -> Vec<Resource> {
+        self.all(
+            agent,
+            RESOURCE,
+            |page| ClientRequest::ListResourcesRequest(ListResourcesRequest::with_param(page)),
+            |page| match page {
+                ServerResult::ListResourcesResult(list) => list.resources,
+                _ => Vec::new(),
+            },
+            |resource| Item::Resource(resource.uri.clone()),
+        )
+        .await
     }
 
-    pub(super) async fn resource_templates(&self) -> Vec<ResourceTemplate> {
-        let lists = self.servers.iter().map(|server| async move {
-            let pages = self.pages(server, |params| {
-                let request = ListResourceTemplatesRequest::with_param(params);
+    pub(super) async fn resource_templates(&self, agent: &Agent) -> Vec<ResourceTemplate> {
+        self.all(
+            agent,
+            RESOURCE,
+            |page| {
+                let request = ListResourceTemplatesRequest::with_param(page);
                 ClientRequest::ListResourceTemplatesRequest(request)
-            });
-            let templates: Vec<ResourceTemplate> = pages
-                .await
-                .into_iter()
-                .flat_map(|page| match page {
-                    ServerResult::ListResourceTemplatesResult(list) => list.resource_templates,
-                    _ => Vec::new(),
-                })
-                .collect();
-            self.own(
-                server,
-                templates.iter().map(|item| Item::Resource(item.uri_template.clone())),
-            );
-            templates
+            },
+            |page| match page {
+                ServerResult::ListResourceTemplatesResult(list) => list.resource_templates,
+                _ => Vec::new(),
+            },
+            |template| Item::Resource(template.uri_template.clone()),
+        )
+        .await
+    }
+
+    /// One list of all servers, but for those from which rules let this agent have nothing of the
+    /// kind.
+    async fn all<T>(
+        &self,
+        agent: &Agent,
+        kind: &str,
+        request: impl Fn(PaginatedRequestParams) -> ClientRequest,
+        listed: impl Fn(ServerResult) -> Vec<T>,
+        item: impl Fn(&T) -> Item,
+    ) -> Vec<T> {
+        let shown = self.servers.iter().filter(|server| !agent.hides(Target::read(server, kind)));
+        let lists = shown.map(async |server| {
+            let pages = self.pages(server, &request).await;
+            let list: Vec<T> = pages.into_iter().flat_map(&listed).collect();
+            self.own(server, list.iter().map(&item));
+            list
         });
         join_all(lists).await.into_iter().flatten().collect()
     }

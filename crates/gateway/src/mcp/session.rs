@@ -341,7 +341,8 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.gateway.passthrough.prompts().await;
+        let agent = self.gateway.agent(http::principal(&context));
+        let prompts = self.gateway.passthrough.prompts(&agent).await;
         Ok(ListPromptsResult::with_all_items(self.listed(prompts, &context).await))
     }
 
@@ -377,7 +378,8 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let resources = self.gateway.passthrough.resources().await;
+        let agent = self.gateway.agent(http::principal(&context));
+        let resources = self.gateway.passthrough.resources(&agent).await;
         Ok(ListResourcesResult::with_all_items(self.listed(resources, &context).await))
     }
 
@@ -386,7 +388,8 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.gateway.passthrough.resource_templates().await;
+        let agent = self.gateway.agent(http::principal(&context));
+        let templates = self.gateway.passthrough.resource_templates(&agent).await;
         let templates = self.listed(templates, &context).await;
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }

@@ -63,6 +63,36 @@ fn a_direct_server_shows_its_tools_prompts_and_resources_under_their_own_names()
     assert!(missing.contains("did you mean test_simple_text"), "{missing}");
 }
 
+/// Rules know them as if they were tools.
+#[test]
+fn prompts_and_resources_that_would_be_denied_are_not_listed() {
+    let Some(site) = Site::new() else { return };
+    let counts = |denied: &str| {
+        let server = format!("{}expose = \"direct\"\n", site.server("modern"));
+        let rule = "[[policy.rules]]\nname = \"closed\"\naction = \"deny\"\n";
+        site.configure(&format!("{server}{rule}tools = {denied}\n"));
+        let mut wire = Wire::initialized(&site);
+        let lists = [
+            ("prompts/list", "prompts"),
+            ("resources/list", "resources"),
+            ("resources/templates/list", "resourceTemplates"),
+        ];
+        lists.map(|(method, list)| {
+            let answer = wire.ask(method, json!({}));
+            answer["result"][list].as_array().unwrap_or_else(|| panic!("{answer}")).len()
+        })
+    };
+    let is_there = |all: &[usize; 3]| !all.contains(&0);
+    let open = wait_for("all lists", || Some(counts(r#"["*.other"]"#)).filter(is_there));
+    for (denied, expected) in [
+        (r#"["*.prompt"]"#, [0, open[1], open[2]]),
+        (r#"["*.resource"]"#, [open[0], 0, 0]),
+        (r#"["*.*"]"#, [0, 0, 0]),
+    ] {
+        wait_for(denied, || (counts(denied) == expected).then_some(()));
+    }
+}
+
 #[test]
 fn servers_with_the_same_tools_get_their_names_in_front_and_are_in_programs_too() {
     let Some(site) = Site::new() else { return };
