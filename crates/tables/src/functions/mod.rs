@@ -13,7 +13,7 @@ pub use bits::bits;
 pub use compare::compare;
 pub use distribution::distribution;
 pub use json::{json_has, json_is_list};
-pub use part::part;
+pub use part::{fields_of, part};
 pub use quantiles::{quantile, quantiles};
 pub use scatter::scatter;
 pub use tally::{Tallied, tally};

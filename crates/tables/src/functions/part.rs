@@ -1,4 +1,4 @@
-//! One of several results that a function gives together.
+//! One of several results that a function gives together, and the fields of objects in files.
 //!
 //! The query engine has `get_field` for it, which it moves towards the sources of rows; there it
 //! gives the same name to different expressions and fails.
@@ -19,6 +19,18 @@ use datafusion::{
 pub fn part(object: Expr, field: &str) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
     ScalarUDF::from(Part { signature, field: field.to_owned() }).call(vec![object])
+}
+
+/// The fields of an object with dotted names; anything else as it is.
+pub fn fields_of(value: Expr, data_type: &DataType, name: &str, into: &mut Vec<(String, Expr)>) {
+    let DataType::Struct(fields) = data_type else {
+        into.push((name.to_owned(), value));
+        return;
+    };
+    for field in fields {
+        let inner = part(value.clone(), field.name());
+        fields_of(inner, field.data_type(), &format!("{name}.{}", field.name()), into);
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

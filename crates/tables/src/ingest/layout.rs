@@ -83,16 +83,16 @@ pub(super) fn settle(pieces: &[Summary], kept: &Kept, notes: &mut Notes) -> Resu
     if pieces.iter().any(|piece| piece.deep) {
         notes.general("objects nested more than 16 levels deep: kept as JSON text");
     }
-    let mut taken = HashSet::new();
+    let header_names = header.as_deref().unwrap_or_default();
+    let shown = columns.iter().map(|(name, _)| names::in_header(name, header_names)).collect();
+    let shown = names::apart(shown, notes);
     let mut fields = Vec::with_capacity(columns.len());
     let mut types = Vec::with_capacity(columns.len());
-    for (name, facts) in columns {
+    for ((name, facts), shown) in columns.into_iter().zip(shown) {
         let (kind, mut note) = facts.decide();
         if kept.wide.contains(&name) && kind == Type::Json && !kept.all {
             note = Some("objects with too many different keys: kept as JSON text".to_owned());
         }
-        let shown = names::in_header(&name, header.as_deref().unwrap_or_default());
-        let shown = names::distinct(shown, &mut taken);
         if let Some(note) = note {
             notes.column(&shown, note);
         }

@@ -18,6 +18,7 @@ mod layout;
 mod lines;
 mod names;
 mod number;
+mod objects;
 mod parquet;
 mod python;
 pub(crate) mod reader;
@@ -64,7 +65,7 @@ pub enum Input {
     Marshal(Vec<Bytes>),
     /// An open file; it is never opened by its name.
     File { file: File, format: FileFormat },
-    /// A table as it is.
+    /// A table as it is, but for objects, whose fields become columns.
     Batches { schema: SchemaRef, batches: Vec<RecordBatch> },
 }
 
@@ -130,7 +131,10 @@ pub fn load<'a>(
             }
             input => read_elsewhere(task, input).await,
         };
-        loaded.map_err(|flaw| failure(context, flaw))
+        let spread = loaded.and_then(|loaded| {
+            Ok(Loaded { provider: objects::spread(loaded.provider)?, ..loaded })
+        });
+        spread.map_err(|flaw| failure(context, flaw))
     })
 }
 

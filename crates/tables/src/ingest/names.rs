@@ -71,8 +71,31 @@ pub(super) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
     named
 }
 
+/// Makes the names of columns differ that are shown alike, as those of a key `x.y` and of the key
+/// `y` of an object `x`.
+pub(super) fn apart(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
+    let mut taken: HashSet<String> = names.iter().cloned().collect();
+    let mut seen = HashSet::new();
+    let mut repeated = 0;
+    let named = names.into_iter().map(|name| {
+        if seen.insert(name.clone()) {
+            return name;
+        }
+        repeated += 1;
+        distinct(name, &mut taken)
+    });
+    let named = named.collect();
+    if repeated > 0 {
+        notes.general(format!(
+            "{} with the dotted name of another one: numbered (_2, _3, …)",
+            columns(repeated)
+        ));
+    }
+    named
+}
+
 /// A name that is not taken yet: the wanted one, or else one with a number.
-pub(super) fn distinct(wanted: String, taken: &mut HashSet<String>) -> String {
+fn distinct(wanted: String, taken: &mut HashSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{wanted}_{number}"));
     let mut names = std::iter::once(wanted.clone()).chain(numbered);
     names.find(|name| taken.insert(name.clone())).unwrap_or(wanted)
@@ -82,7 +105,25 @@ fn columns(number: usize) -> String {
     super::facts::count(number, "column")
 }
 
-/// The name of a column of a list of lists (`c0`, or `c0.x` for objects in it), as a header has it.
+/// Begins what stands for a character of a key that means something in the name of a column.
+const ESCAPE: char = '\u{1}';
+const ESCAPED_DOT: &str = "\u{1}d";
+const ESCAPED_ESCAPE: &str = "\u{1}e";
+
+/// A key as a part of the name of a column, in which dots are between the keys of objects.
+pub(super) fn of_key(key: String) -> String {
+    if !key.contains(['.', ESCAPE]) {
+        return key;
+    }
+    key.replace(ESCAPE, ESCAPED_ESCAPE).replace('.', ESCAPED_DOT)
+}
+
+fn shown(name: &str) -> String {
+    name.replace(ESCAPED_DOT, ".").replace(ESCAPED_ESCAPE, "\u{1}")
+}
+
+/// The name of a column as it is shown. A column of a list of lists (`c0`, or `c0.x` for objects in
+/// it) has the name that is in the header.
 pub(super) fn in_header(name: &str, header: &[String]) -> String {
     let (place, rest) = match name.find('.') {
         Some(dot) => name.split_at(dot),
@@ -90,8 +131,8 @@ pub(super) fn in_header(name: &str, header: &[String]) -> String {
     };
     let place = place.strip_prefix('c').and_then(|place| place.parse::<usize>().ok());
     match place.and_then(|place| header.get(place)) {
-        Some(named) => format!("{named}{rest}"),
-        None => name.to_owned(),
+        Some(named) => format!("{named}{}", shown(rest)),
+        None => shown(name),
     }
 }
 
@@ -130,5 +171,26 @@ mod tests {
         assert_eq!(in_header("c1.city", &header), "address.city");
         assert_eq!(in_header("c2", &header), "c2");
         assert_eq!(in_header("cost", &header), "cost");
+        let dotted = of_key("c1.city".to_owned());
+        assert_eq!(in_header(&dotted, &header), "c1.city");
+        assert_eq!(in_header(&format!("c1.{dotted}"), &header), "address.c1.city");
+    }
+
+    #[test]
+    fn keys_are_shown_as_they_are() {
+        for key in ["", "x", "x.y", ".", "\u{1}", "\u{1}d", "\u{1}e.", "\u{1}\u{1}ed"] {
+            let name = of_key(key.to_owned());
+            assert!(!name.contains('.'), "{name:?}");
+            assert_eq!(in_header(&name, &[]), key);
+        }
+    }
+
+    #[test]
+    fn names_that_are_shown_alike_are_numbered() {
+        let mut notes = Notes::default();
+        let names = ["x.y", "x.y", "x.y_2", "", "x.y"].map(str::to_owned).to_vec();
+        assert_eq!(apart(names, &mut notes), ["x.y", "x.y_3", "x.y_2", "", "x.y_4"]);
+        let note = "2 columns with the dotted name of another one: numbered (_2, _3, …)";
+        assert_eq!(notes.finish(), [note]);
     }
 }

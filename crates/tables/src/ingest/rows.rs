@@ -10,6 +10,7 @@ use super::{
     allowance::Budget,
     column::{Cell, Column},
     flaw::{Flaw, Result},
+    names,
     reader::{Mark, Reader, Token, key_text, list_json, object_json},
 };
 
@@ -347,7 +348,7 @@ impl Object {
         if let Some(field) = self.by_key.get(key) {
             return *field;
         }
-        let text = key_text(key);
+        let text = names::of_key(key_text(key));
         let name = if self.level == 0 { text } else { format!("{}.{text}", self.name) };
         let field = self.fields.len();
         self.fields.push(Field { key: key.into(), mark: None, name, column: None, object: None });

@@ -123,7 +123,7 @@ async fn names_of_a_header_stay_apart() {
         json!([["x", "x.y"], [{"y": 1}, 2]]),
         "x.y: Int64, x.y_2: Int64",
         json!([{"x.y": 2, "x.y_2": 1}]),
-        &[],
+        &["1 column with the dotted name of another one: numbered (_2, _3, …)"],
     )
     .await;
 }
@@ -260,11 +260,37 @@ async fn deep_objects_end_in_json() {
 async fn names_may_be_anything() {
     assert_json(
         json!([{"": 1, "a.b": 2, "a": {"b": 3}, "ü \"x\"": 4, "A": 5}]),
-        ": Int64, a.b: Int64, ü \"x\": Int64, A: Int64",
-        json!([{"": 1, "a.b": 3, "ü \"x\"": 4, "A": 5}]),
-        &[],
+        ": Int64, a.b: Int64, a.b_2: Int64, ü \"x\": Int64, A: Int64",
+        json!([{"": 1, "a.b": 2, "a.b_2": 3, "ü \"x\"": 4, "A": 5}]),
+        &["1 column with the dotted name of another one: numbered (_2, _3, …)"],
     )
     .await;
+}
+
+#[tokio::test]
+async fn keys_with_dots_are_told_from_objects() {
+    let note = "1 column with the dotted name of another one: numbered (_2, _3, …)";
+    assert_json(
+        json!([{"x": {"y": 1}, "x.y": 2}, {"x.y": 3}, {"x": {"y": 4}}]),
+        "x.y: Int64, x.y_2: Int64",
+        json!([{"x.y": 1, "x.y_2": 2}, {"x.y": null, "x.y_2": 3}, {"x.y": 4, "x.y_2": null}]),
+        &[note],
+    )
+    .await;
+    assert_json(
+        json!([{"x.y": "a", "x": {"y": {"z": 1}, "y.z": 2}}]),
+        "x.y: Utf8, x.y.z: Int64, x.y.z_2: Int64",
+        json!([{"x.y": "a", "x.y.z": 1, "x.y.z_2": 2}]),
+        &[note],
+    )
+    .await;
+    // Which comes first differs between the pieces that the rows are read in.
+    let mut rows = vec![json!({"x.y": 1}); 70_000];
+    rows.push(json!({"x": {"y": 2}, "x.y": 3}));
+    let plain = plain(Input::Json(Value::Array(rows))).await.expect("a table");
+    assert_eq!(plain.rows[0], json!({"x.y": 1, "x.y_2": null}));
+    assert_eq!(plain.rows[70_000], json!({"x.y": 3, "x.y_2": 2}));
+    assert_eq!(plain.notes, [note]);
 }
 
 #[tokio::test]
