@@ -106,7 +106,7 @@ def figure(values: pd.Series, function: str):
         case "mode":
             return present.mode().iloc[0] if len(present) else None
         case "collect":
-            return list(values)
+            return list(present)
     percent = float(function.removeprefix("p"))
     return present.astype(float).quantile(percent / 100) if len(present) else None
 
@@ -359,7 +359,7 @@ def cast_case(rng: random.Random, table: pd.DataFrame) -> Case:
         text=numbers.where(numbers == numbers.round()).astype("Int64") if to == "int" else numbers,
         flag=booleans.astype("boolean"),
         day=times.dt.strftime("%Y-%m-%d").astype(object),
-        number=table["number"].astype(float).map(lambda n: None if np.isnan(n) else int(n)).astype("Int64"),
+        number=table["number"].astype(float).map(lambda n: None if np.isnan(n) or n != int(n) else int(n)).astype("Int64"),
     )
     cast = {"text": to, "flag": "bool", "day": "date", "number": "int"}
     return Case("transform", {"cast": cast}, result, tables={"data": as_rows(table)})

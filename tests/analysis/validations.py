@@ -49,7 +49,8 @@ def rules(frame):
     yield {"field": "id", "required": True}, "required", ~there["id"]
     yield {"field": "word", "nullable": False}, "required", ~there["word"]
     yield {"field": "amount", "type": "integer"}, "type", there["amount"] & (number["amount"] % 1 != 0)
-    yield {"field": "word", "type": "numeric"}, "type", there["word"]
+    yield {"field": "word", "type": "numeric", "coerce": False}, "type", there["word"]
+    yield {"field": "word", "type": "numeric"}, "type", text(is_number)
     yield {"field": "word", "type": "numeric", "coerce": True}, "type", text(is_number)
     yield {"field": "word", "type": "email"}, "type", text(lambda word: EMAIL.fullmatch(word))
     yield {"field": "word", "type": "date"}, "type", text(is_date)

@@ -63,13 +63,16 @@ fn values(column: &dyn Array) -> Vec<Value> {
         DataType::UInt64 => numbers::<UInt64Type>(column),
         DataType::Float16 => {
             let floats = column.as_primitive::<Float16Type>().iter();
-            floats.map(|value| value.map(|value| widened(value.to_f32())).into()).collect()
+            floats.map(|value| value.map(|value| float(widened(value.to_f32()))).into()).collect()
         }
         DataType::Float32 => {
             let floats = column.as_primitive::<Float32Type>().iter();
-            floats.map(|value| value.map(widened).into()).collect()
+            floats.map(|value| value.map(|value| float(widened(value))).into()).collect()
         }
-        DataType::Float64 => numbers::<Float64Type>(column),
+        DataType::Float64 => {
+            let floats = column.as_primitive::<Float64Type>().iter();
+            floats.map(|value| value.map(float).into()).collect()
+        }
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
@@ -107,6 +110,30 @@ where
     Value: From<Option<T::Native>>,
 {
     column.as_primitive::<T>().iter().map(Value::from).collect()
+}
+
+/// Whether there are infinite numbers in a column.
+pub(super) fn has_infinite(column: &dyn Array) -> bool {
+    match column.data_type() {
+        DataType::Float16 => {
+            column.as_primitive::<Float16Type>().iter().flatten().any(|value| value.is_infinite())
+        }
+        DataType::Float32 => {
+            column.as_primitive::<Float32Type>().iter().flatten().any(|value| value.is_infinite())
+        }
+        DataType::Float64 => {
+            column.as_primitive::<Float64Type>().iter().flatten().any(|value| value.is_infinite())
+        }
+        _ => false,
+    }
+}
+
+/// JSON has no infinite numbers, so they are text. What is no number is missing.
+fn float(value: f64) -> Value {
+    match value.is_infinite() {
+        true => value.to_string().into(),
+        false => value.into(),
+    }
 }
 
 /// 0.1 of a short float as 0.1, not as 0.10000000149011612.

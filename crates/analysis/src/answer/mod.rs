@@ -3,14 +3,15 @@
 mod cells;
 mod number;
 mod render;
+mod shown;
 mod tokens;
 
 use datafusion::arrow::{array::RecordBatch, datatypes::SchemaRef};
-use narrows_model::grouped;
 use narrows_tables::Input;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use shown::Shown;
 pub(crate) use tokens::cost;
 
 use crate::request::Kind;
@@ -76,48 +77,15 @@ impl From<Table> for Input {
 }
 
 impl Answer {
-    /// For a model: facts, the table, and what else there is to know of it.
-    pub fn text(&self, format: Option<Format>) -> String {
-        let mut lines: Vec<String> =
-            self.facts.iter().map(|(name, value)| render::fact(name, value)).collect();
-        if let Some(table) = &self.table {
-            if table.shown_rows() > 0 {
-                let (_, mut rows) = table.text(format);
-                if rows.ends_with('\n') {
-                    rows.pop();
-                }
-                lines.push(rows);
-            }
-            lines.extend(table.remark());
-        }
-        lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
-        lines.join("\n")
+    /// The answer for a reader who is not to see all values: what is replaced in one of them is
+    /// replaced in every form of the answer.
+    pub fn shown(&self, mut replace: impl FnMut(&mut Value)) -> Shown {
+        Shown::new(self, &mut replace)
     }
 
-    /// For a program: nothing is rounded.
-    pub fn structured(&self) -> Value {
-        let mut all = Map::new();
-        all.insert("analysis_type".into(), self.kind.name().into());
-        all.extend(self.facts.clone());
-        if let Some(table) = &self.table {
-            all.insert("data".into(), table.rows().into());
-            all.insert("total_rows".into(), table.total_rows.into());
-            if let Some(kept) = &table.kept {
-                all.insert("path".into(), kept.path.clone().into());
-            }
-        }
-        if !self.notes.is_empty() {
-            all.insert("notes".into(), self.notes.clone().into());
-        }
-        if let Some(Cost { rows, data_tokens }) = self.cost {
-            all.insert("tokens".into(), serde_json::json!({ "rows": rows, "data": data_tokens }));
-        }
-        all.into()
-    }
-
-    /// What a text of this answer costs, beside what the data would have cost.
-    pub fn cost_line(&self, text: &str) -> Option<String> {
-        self.cost.map(|cost| cost.beside(tokens::tokens(text)))
+    /// For whoever may see everything.
+    pub fn plain(&self) -> Shown {
+        self.shown(|_| ())
     }
 }
 
@@ -128,44 +96,9 @@ impl Table {
         self.batches.iter().flat_map(|batch| cells::rows(&names, batch)).collect()
     }
 
-    /// The rows for a model, where fractions have six digits; in the form with the fewest tokens
-    /// if none is given.
-    pub fn text(&self, format: Option<Format>) -> (Format, String) {
-        let grid = render::Grid { names: cells::names(self.schema.fields()), rows: self.rows() };
-        match format {
-            Some(format) => (format, grid.write(format)),
-            None => grid.write_shortest(),
-        }
-    }
-
     /// How many rows came back.
     pub fn shown_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
-    }
-
-    /// What the rows that are shown do not tell.
-    fn remark(&self) -> Option<String> {
-        let (shown, total) = (self.shown_rows(), self.total_rows);
-        if total == 0 {
-            return Some("no rows".to_owned());
-        }
-        if shown >= total {
-            return None;
-        }
-        let (shown, total) = (grouped(shown as u64), grouped(total as u64));
-        Some(match &self.kept {
-            Some(Kept { path, bytes }) => {
-                let bytes = grouped(*bytes);
-                let form = if path.ends_with(".csv") { "CSV" } else { "Parquet" };
-                format!(
-                    "shown are {shown} of {total} rows; all of them are in {path} ({form}, \
-                     {bytes} bytes)"
-                )
-            }
-            None => {
-                format!("shown are {shown} of {total} rows; ask for fewer with a filter or a limit")
-            }
-        })
     }
 }
 

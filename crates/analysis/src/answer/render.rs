@@ -11,6 +11,7 @@ use super::{Format, number::short, tokens::tokens};
 const SAMPLE: usize = 50;
 
 /// A table with the names of its columns; each row is an object with all of them, in order.
+#[derive(Debug)]
 pub(super) struct Grid {
     pub(super) names: Vec<String>,
     pub(super) rows: Vec<Value>,

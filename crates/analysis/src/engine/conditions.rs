@@ -3,6 +3,9 @@
 //! Where few rows are left by one condition, the engine copies them out for the next one and puts
 //! its results back bit by bit. That pays for what is hard to compute; to compare a column with a
 //! constant is less work than that, and of the most usual types [`compare`] does it faster.
+//!
+//! What may fail, such as a division, is only looked at for rows for which all else holds: whoever
+//! writes `b <> 0 AND a / b > 1` relies on it, and the engine does not promise it.
 
 use std::{
     fmt,
@@ -19,13 +22,13 @@ use datafusion::{
     common::{
         cast::as_boolean_array,
         config::ConfigOptions,
-        tree_node::{Transformed, TreeNode},
+        tree_node::{Transformed, TreeNode, TreeNodeRecursion},
     },
     error::Result,
     logical_expr::{ColumnarValue, Operator},
     physical_expr::{
-        PhysicalExpr, conjunction,
-        expressions::{BinaryExpr, Column, IsNotNullExpr, IsNullExpr, Literal},
+        PhysicalExpr, ScalarFunctionExpr, conjunction, conjunction_opt,
+        expressions::{BinaryExpr, CastExpr, Column, IsNotNullExpr, IsNullExpr, Literal},
         split_conjunction,
     },
     physical_optimizer::PhysicalOptimizerRule,
@@ -36,7 +39,10 @@ use datafusion::{
 };
 use narrows_tables::functions::compare;
 
-/// Has filters look at easy conditions first, and at all of those for every row.
+use super::guard::is_window;
+
+/// Has filters look at easy conditions first, and at all of those for every row; and at what may
+/// fail last.
 #[derive(Debug)]
 pub(super) struct EasyFirst;
 
@@ -50,8 +56,12 @@ impl PhysicalOptimizerRule for EasyFirst {
         plan: Arc<dyn ExecutionPlan>,
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let changed = plan.transform_up(|node| {
-            Ok(match node.downcast_ref::<FilterExec>().map(easy_first).transpose()?.flatten() {
+        let changed = plan.transform_down(|node| {
+            // Windows rely on what filters below them say of the order of rows, as in `g = 1`.
+            if is_window(&node) {
+                return Ok(Transformed::new(node, false, TreeNodeRecursion::Jump));
+            }
+            Ok(match node.downcast_ref::<FilterExec>().map(rearranged).transpose()?.flatten() {
                 Some(filter) => Transformed::yes(Arc::new(filter) as Arc<dyn ExecutionPlan>),
                 None => Transformed::no(node),
             })
@@ -64,16 +74,46 @@ impl PhysicalOptimizerRule for EasyFirst {
     }
 }
 
-fn easy_first(filter: &FilterExec) -> Result<Option<FilterExec>> {
+fn rearranged(filter: &FilterExec) -> Result<Option<FilterExec>> {
+    let schema = filter.input().schema();
     let conditions = split_conjunction(filter.predicate()).into_iter().cloned();
-    let (easy, hard): (Vec<_>, Vec<_>) = conditions.partition(is_easy);
-    if easy.is_empty() {
+    let (risky, safe): (Vec<_>, Vec<_>) = conditions.partition(|it| may_fail(it, &schema));
+    let (easy, hard): (Vec<_>, Vec<_>) = safe.into_iter().partition(is_easy);
+    let must_wait = risky.len() > 1 || !risky.is_empty() && !hard.is_empty();
+    if easy.is_empty() && !must_wait {
         return Ok(None);
     }
-    let all = Arc::new(AllHold { conditions: easy }) as Arc<dyn PhysicalExpr>;
-    let predicate = conjunction([all].into_iter().chain(hard));
+    let easy = (!easy.is_empty()).then(|| AllHold::expression(easy, false));
+    let safe = conjunction_opt(easy.into_iter().chain(hard));
+    let predicate = match risky.is_empty() {
+        true => conjunction(safe),
+        false => AllHold::expression(safe.into_iter().chain(risky).collect(), true),
+    };
     FilterExecBuilder::from(filter).with_predicate(predicate).build().map(Some)
 }
+
+/// Whether there are values for which it has no result: no number in a text, a division by zero, a
+/// sum that has no room.
+fn may_fail(condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> bool {
+    let is_risky = |part: &Arc<dyn PhysicalExpr>| {
+        if let Some(cast) = part.downcast_ref::<CastExpr>() {
+            let is_number = cast.expr().data_type(schema).is_ok_and(|given| given.is_numeric());
+            return !(is_number && cast.cast_type().is_floating());
+        }
+        if let Some(call) = part.downcast_ref::<ScalarFunctionExpr>() {
+            let name = call.fun().name();
+            return name.starts_with("to_") || RISKY.contains(&name);
+        }
+        part.downcast_ref::<BinaryExpr>().is_some_and(|binary| {
+            binary.op().is_numerical_operators()
+                && !part.data_type(schema).is_ok_and(|result| result.is_floating())
+        })
+    };
+    condition.exists(|part| Ok(is_risky(part))).unwrap_or(true)
+}
+
+/// Functions that fail for some values.
+const RISKY: [&str; 6] = ["+", "-", "*", "arrow_cast", "make_date", "power"];
 
 /// Whether it is quick for any row, and never fails.
 fn is_easy(condition: &Arc<dyn PhysicalExpr>) -> bool {
@@ -99,17 +139,29 @@ fn is_easy(condition: &Arc<dyn PhysicalExpr>) -> bool {
 #[derive(Debug)]
 struct AllHold {
     conditions: Vec<Arc<dyn PhysicalExpr>>,
+    /// Each is looked at only for rows for which those before it hold.
+    in_turn: bool,
 }
 
 impl AllHold {
+    fn expression(conditions: Vec<Arc<dyn PhysicalExpr>>, in_turn: bool) -> Arc<dyn PhysicalExpr> {
+        Arc::new(Self { conditions, in_turn })
+    }
+
     fn rows(&self, batch: &RecordBatch) -> Result<BooleanBuffer> {
         let mut all = BooleanBuffer::new_set(batch.num_rows());
         for condition in &self.conditions {
             let holds = match compared(condition, batch) {
                 Some(holds) => holds,
                 None => {
-                    let holds = condition.evaluate(batch)?.into_array(batch.num_rows())?;
-                    as_boolean_array(&holds)?.clone()
+                    let holds = match self.in_turn {
+                        true => {
+                            let left = BooleanArray::new(all.clone(), None);
+                            condition.evaluate_selection(batch, &left)?
+                        }
+                        false => condition.evaluate(batch)?,
+                    };
+                    as_boolean_array(&holds.into_array(batch.num_rows())?)?.clone()
                 }
             };
             all = &all & holds.values();
@@ -134,7 +186,7 @@ fn compared(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<Bo
 
 impl PartialEq for AllHold {
     fn eq(&self, other: &Self) -> bool {
-        self.conditions == other.conditions
+        (&self.conditions, self.in_turn) == (&other.conditions, other.in_turn)
     }
 }
 
@@ -142,14 +194,15 @@ impl Eq for AllHold {}
 
 impl Hash for AllHold {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.conditions.hash(state);
+        (&self.conditions, self.in_turn).hash(state);
     }
 }
 
 impl fmt::Display for AllHold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let conditions: Vec<String> = self.conditions.iter().map(ToString::to_string).collect();
-        write!(f, "all({})", conditions.join(", "))
+        let name = if self.in_turn { "in_turn" } else { "all" };
+        write!(f, "{name}({})", conditions.join(", "))
     }
 }
 
@@ -175,7 +228,7 @@ impl PhysicalExpr for AllHold {
         self: Arc<Self>,
         conditions: Vec<Arc<dyn PhysicalExpr>>,
     ) -> Result<Arc<dyn PhysicalExpr>> {
-        Ok(Arc::new(Self { conditions }))
+        Ok(Arc::new(Self { conditions, in_turn: self.in_turn }))
     }
 
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -224,8 +277,10 @@ mod tests {
             ("c > 0.0 AND a > 100", "all(c@2 > 0, a@0 > 100)"),
             ("b LIKE 'n%' AND a > 1", "FilterExec: all(a@0 > 1) AND b@1 LIKE n%"),
             ("c < 3.0", "FilterExec: all(c@2 < 3)"),
-            // Nothing to change: none is easy.
-            ("a + 1 > 2 AND upper(b) = 'NORTH'", "AND upper(b@1) = NORTH"),
+            ("a + 1 > 2 AND upper(b) = 'NORTH'", "in_turn(upper(b@1) = NORTH, a@0 + 1 > 2)"),
+            ("c * 2.0 > 3.0 AND c > 1.0", "all(c@2 > 1) AND c@2 * 2 > 3"),
+            // Nothing to change: none is easy, and none has to wait for another.
+            ("upper(b) = 'NORTH' AND lower(b) = 'north'", "upper(b@1) = NORTH AND lower(b@1) ="),
         ] {
             let (plain, changed) = (plan(None, holds).await, plan(Some(EasyFirst), holds).await);
             let found = text(&changed).await;
@@ -234,6 +289,44 @@ mod tests {
                 pretty_format_batches(&frame.collect().await.unwrap()).unwrap().to_string()
             };
             assert_eq!(rows(changed).await, rows(plain).await, "{holds}");
+        }
+    }
+
+    async fn rows_of(query: &str) -> Result<String> {
+        let state = SessionStateBuilder::new().with_default_features();
+        let state = state.with_physical_optimizer_rule(Arc::new(EasyFirst)).build();
+        let frame = SessionContext::new_with_state(state).sql(query).await?;
+        Ok(pretty_format_batches(&frame.collect().await?)?.to_string())
+    }
+
+    /// Most rows are left by the first condition: the engine alone looks at the others for all.
+    #[tokio::test]
+    async fn what_may_fail_is_only_looked_at_where_all_else_holds() {
+        const TEXTS: &str = "(VALUES ('1'), ('2'), ('x'), ('4'), ('5'), ('6'), (NULL)) AS t (s)";
+        for query in [
+            format!("SELECT count(*) AS n FROM {ROWS} WHERE a <> 2 AND 12 / (a - 2) > 0"),
+            format!("SELECT count(*) AS n FROM {ROWS} WHERE 12 / (a - 2) > 0 AND a <> 2"),
+            format!("SELECT count(*) AS n FROM {TEXTS} WHERE s ~ '^[0-9]+$' AND s::int > 3"),
+            format!(
+                "SELECT count(*) AS n FROM {TEXTS} WHERE s LIKE '_' AND s <> 'x' AND s::int > 3"
+            ),
+        ] {
+            let rows = rows_of(&query).await.unwrap_or_else(|error| panic!("{query}: {error}"));
+            assert!(rows.contains("| 3 |"), "{query}: {rows}");
+        }
+        let query = format!("SELECT count(*) AS n FROM {TEXTS} WHERE s <> '1' AND s::int > 3");
+        rows_of(&query).await.unwrap_err();
+    }
+
+    #[tokio::test]
+    async fn windows_know_what_filters_say_of_the_order() {
+        for holds in ["b = 'north'", "b IN ('north')", "b BETWEEN 'north' AND 'north'"] {
+            for window in ["PARTITION BY b", "PARTITION BY b ORDER BY a"] {
+                let query =
+                    format!("SELECT a, sum(a) OVER ({window}) AS s FROM {ROWS} WHERE {holds}");
+                let rows = rows_of(&query).await.unwrap_or_else(|error| panic!("{query}: {error}"));
+                assert!(rows.contains("| 5 | 6 |"), "{query}: {rows}");
+            }
         }
     }
 }

@@ -23,8 +23,18 @@ pub(crate) fn explain(
         AnalysisError::Memory(0)
     } else if chain(error).any(is_disk) {
         AnalysisError::Disk(0)
+    } else if let Some((parameter, reason)) = chain(error).find_map(of_parameter) {
+        AnalysisError::parameter(parameter, reason)
     } else {
         other(words(error))
+    }
+}
+
+/// What a function of ours says of the parameter that it was called for.
+fn of_parameter<'a>(error: &'a (dyn Error + 'static)) -> Option<(&'a str, &'a str)> {
+    match error.downcast_ref()? {
+        AnalysisError::Parameter { parameter, reason } => Some((parameter, reason)),
+        _ => None,
     }
 }
 

@@ -1,9 +1,13 @@
 //! The file with all rows of an answer.
 
-use std::{fmt, fs::File, io};
+use std::{fmt, fs::File, io, sync::Arc};
 
 use datafusion::{
-    arrow::{array::RecordBatch, csv, datatypes::SchemaRef},
+    arrow::{
+        array::{ArrayRef, RecordBatch, StringArray},
+        csv,
+        datatypes::SchemaRef,
+    },
     parquet::{
         arrow::ArrowWriter,
         basic::{Compression, ZstdLevel},
@@ -11,8 +15,9 @@ use datafusion::{
     },
 };
 use narrows_tables::FileFormat;
+use serde_json::Value;
 
-use crate::answer::Kept;
+use crate::answer::{Kept, Table};
 
 /// A row group is in memory until it is written.
 const GROUP_BYTES: usize = 16 << 20;
@@ -96,7 +101,7 @@ impl Writer {
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), String> {
         match &mut self.rows {
             Rows::Parquet(writer) => writer.write(batch).map_err(failed),
-            Rows::Csv(writer) => writer.write(batch).map_err(failed),
+            Rows::Csv(writer) => writer.write(&flat(batch)?).map_err(failed),
         }
     }
 
@@ -123,8 +128,39 @@ fn parquet(file: Counted, schema: &SchemaRef) -> Result<ArrowWriter<Counted>, St
 /// A file without rows has a header too.
 fn csv(file: Counted, schema: &SchemaRef) -> Result<csv::Writer<Counted>, String> {
     let mut writer = csv::WriterBuilder::new().with_header(true).build(file);
-    writer.write(&RecordBatch::new_empty(schema.clone())).map_err(failed)?;
+    writer.write(&flat(&RecordBatch::new_empty(schema.clone()))?).map_err(failed)?;
     Ok(writer)
+}
+
+/// Rows whose lists and objects are JSON text: CSV has no other form for them.
+fn flat(batch: &RecordBatch) -> Result<RecordBatch, String> {
+    let schema = batch.schema();
+    if !schema.fields().iter().any(|field| field.data_type().is_nested()) {
+        return Ok(batch.clone());
+    }
+    let mut columns: Vec<(&str, ArrayRef, bool)> = Vec::new();
+    for (field, column) in schema.fields().iter().zip(batch.columns()) {
+        let column = match field.data_type().is_nested() {
+            true => json(column)?,
+            false => column.clone(),
+        };
+        columns.push((field.name().as_str(), column, true));
+    }
+    RecordBatch::try_from_iter_with_nullable(columns).map_err(failed)
+}
+
+/// The values of a column as an answer has them.
+fn json(column: &ArrayRef) -> Result<ArrayRef, String> {
+    const NAME: &str = "value";
+    let batch = RecordBatch::try_from_iter_with_nullable([(NAME, column.clone(), true)]);
+    let batch = batch.map_err(failed)?;
+    let (schema, total_rows) = (batch.schema(), batch.num_rows());
+    let rows = Table { schema, batches: vec![batch], total_rows, kept: None }.rows();
+    let text = |row: &Value| match &row[NAME] {
+        Value::Null => None,
+        value => Some(value.to_string()),
+    };
+    Ok(Arc::new(rows.iter().map(text).collect::<StringArray>()))
 }
 
 fn failed(reason: impl fmt::Display) -> String {

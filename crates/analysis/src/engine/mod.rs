@@ -172,7 +172,7 @@ impl Job {
         let session = Session::new(&self.settings, self.stop)?;
         let work = Arc::new(load(&session, self.tables).await?);
         let Request { kind, parameters, output } = self.request;
-        let cost = match output.cost {
+        let cost = match output.cost && !work.tables().is_empty() {
             true => answer::cost(work.main().await?, None).await,
             false => None,
         };

@@ -8,7 +8,7 @@ use super::{
     conditions::{Logic, predicate},
     order::Rows,
     reading::Given,
-    sorting,
+    sorting::{Sorted, page, sort_keys},
 };
 use crate::{
     engine::counting::{self, Counter},
@@ -41,8 +41,9 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     let frame = work.main().await?;
     let holds = predicate(work, &frame, &path, conditions, Logic::of(&given)?).await?;
     let frame = frame.filter(holds)?;
-    let keys = sorting::sort_keys(work, &frame, &given).await?;
-    let page = sorting::page(&given)?;
+    let sorted = Sorted { frame: &frame, groups: None };
+    let keys = sort_keys(work, &sorted, &given).await?;
+    let page = page(&given)?;
     let selected = given.names(&["select", "fields", "output_fields"])?;
     columns::check(work, &frame, selected.as_deref().unwrap_or_default())?;
 

@@ -1,7 +1,7 @@
 //! Columns as numbers.
 
 use datafusion::{
-    arrow::datatypes::DataType,
+    arrow::{datatypes::DataType, util::display::array_value_to_string},
     functions::expr_fn::{btrim, coalesce, left, ltrim, nullif, trunc},
     functions_aggregate::expr_fn::count,
     logical_expr::{Expr, cast, lit, try_cast, when},
@@ -47,9 +47,25 @@ pub(crate) async fn numeric(
 /// What a column is put in order by: its values, or numbers if it is text and all of it is numbers,
 /// of which a note is made. What begins with needless zeros or a plus is a code and stays text.
 pub(crate) async fn ordered(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
+    Ok(match order(work, frame, name).await? {
+        Order::Plain(_) => columns::value(frame, name),
+        Order::Number(number) => number,
+    })
+}
+
+/// What the values of a column are put in order by.
+pub(crate) enum Order {
+    /// Themselves; if they are text, this is one that is no number.
+    Plain(Option<String>),
+    /// The numbers that all of its texts are.
+    Number(Expr),
+}
+
+/// The same as [`ordered`], for those who do more with text that is not all numbers.
+pub(crate) async fn order(work: &Work, frame: &DataFrame, name: &str) -> Result<Order> {
     let plain = columns::value(frame, name);
     if !plain_type(&columns::data_type(frame, name)).is_string() {
-        return Ok(plain);
+        return Ok(Order::Plain(None));
     }
     let (number, whole) = (read_number(ident(name)), read_whole(ident(name)));
     let start = left(ltrim(vec![trimmed(ident(name)), lit("-")]), lit(2_i64));
@@ -58,15 +74,16 @@ pub(crate) async fn ordered(work: &Work, frame: &DataFrame, name: &str) -> Resul
     let is_other = plain.clone().is_not_null().and(number.clone().is_null().or(is_code));
     // Of most columns of text the first row is one.
     let other = frame.clone().filter(is_other)?.select(vec![plain.clone()])?.limit(0, Some(1))?;
-    if work.collect(other).await?.iter().any(|batch| batch.num_rows() > 0) {
-        return Ok(plain);
+    let others = work.collect(other).await?;
+    if let Some(other) = others.iter().find(|batch| batch.num_rows() > 0) {
+        return Ok(Order::Plain(array_value_to_string(other.column(0), 0).ok()));
     }
     let (given, read) = counts(work, frame, &plain, &whole).await?;
     if given == 0 {
-        return Ok(plain);
+        return Ok(Order::Plain(None));
     }
     note_text(work, name, given, 0);
-    Ok(if read == given { whole } else { number })
+    Ok(Order::Number(if read == given { whole } else { number }))
 }
 
 /// What a dictionary holds; any other type as it is.

@@ -15,7 +15,7 @@ use super::{
     columns,
     numbers::numeric,
     order::Rows,
-    reading::{self, Given, Named, one_or_more},
+    reading::{self, Given, Named, list_of_names, one_or_more},
     sorting::by_keys,
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     let frame = work.main().await?;
     let keys = given.names(&["group_by"])?.unwrap_or_default();
     columns::check(work, &frame, &keys)?;
-    let fields = match given.names(&["fields", "field"])? {
+    let fields = match given.read(&["fields", "field"], read_fields)? {
         Some(fields) => fields,
         None => all_numbers(&frame, &keys)?,
     };
@@ -49,6 +49,14 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     let methods = [("exact", Method::Exact), ("approximate", Method::Approximate)];
     let method = given.choice(&["method"], &methods)?.unwrap_or(Method::Exact);
     table(work, frame, &keys, &fields, &fractions, method).await.map(Outcome::from)
+}
+
+fn read_fields(path: &str, value: &Value) -> Result<Vec<Named>> {
+    let fields = list_of_names(path, value)?;
+    match fields.is_empty() {
+        true => Err(AnalysisError::parameter(path, "is empty")),
+        false => Ok(fields),
+    }
 }
 
 fn all_numbers(frame: &DataFrame, keys: &[Named]) -> Result<Vec<Named>> {
@@ -104,60 +112,69 @@ async fn table(
     columns::check_unique("group_by", all.chain(names.iter().map(String::as_str)))?;
 
     let mut aggregates = Vec::new();
+    let mut figures = Vec::new();
     for (index, field) in fields.iter().enumerate() {
         let number = numeric(work, &frame, &field.path, &field.name).await?;
         let number = cast(number, DataType::Float64);
-        aggregates.push(count(number.clone()).alias(format!("__count_{index}")));
-        match method {
+        let mut add = |name: String, aggregate: Expr| {
+            let hidden = columns::unused(&frame, &name);
+            aggregates.push(aggregate.alias(&hidden));
+            ident(hidden)
+        };
+        let count = add(format!("count_{index}"), count(number.clone()));
+        let percentiles = match method {
             Method::Exact => {
-                aggregates.push(quantiles(number, fractions).alias(format!("__all_{index}")));
+                let all = add(format!("all_{index}"), quantiles(number, fractions));
+                (0..fractions.len()).map(|place| quantile(all.clone(), place)).collect()
             }
             Method::Approximate => {
-                aggregates.extend(fractions.iter().enumerate().map(|(place, fraction)| {
+                let estimate = |(place, fraction): (usize, &f64)| {
                     let sorted = number.clone().sort(true, false);
                     let percentile = approx_percentile_cont(sorted, lit(*fraction), None);
-                    percentile.alias(format!("__{index}_{place}"))
-                }));
+                    add(format!("{index}_{place}"), percentile)
+                };
+                fractions.iter().enumerate().map(estimate).collect()
             }
-        }
+        };
+        figures.push(Figures { field: field.name.clone(), count, percentiles });
     }
     let groups = keys.iter().map(|key| columns::value(&frame, &key.name).alias(&key.name));
     let groups: Vec<Expr> = groups.collect();
-    let frame = frame.aggregate(groups, aggregates)?;
-    let percentile = |index: usize, place: usize| match method {
-        Method::Exact => quantile(ident(format!("__all_{index}")), place),
-        Method::Approximate => ident(format!("__{index}_{place}")),
-    };
-    one_row_each(frame, keys, fields, &names, percentile)
+    one_row_each(frame.aggregate(groups, aggregates)?, keys, &figures, &names)
+}
+
+/// What is told of a field, as values of the columns that a group has for it.
+struct Figures {
+    field: String,
+    count: Expr,
+    percentiles: Vec<Expr>,
 }
 
 /// From columns for each field to rows.
 fn one_row_each(
     frame: DataFrame,
     keys: &[Named],
-    fields: &[Named],
+    figures: &[Figures],
     names: &[String],
-    percentile: impl Fn(usize, usize) -> Expr,
 ) -> Result<DataFrame> {
-    let indices = || 0..fields.len();
-    let list = |name: &str, values: Vec<Expr>| (name.to_owned(), make_array(values));
+    let list = |hidden: &str, of: &dyn Fn(&Figures) -> Expr| {
+        let values = figures.iter().map(of).collect();
+        (columns::unused(&frame, hidden), make_array(values))
+    };
     let mut lists = vec![
-        list("__field", fields.iter().map(|field| lit(&field.name)).collect()),
-        list("__count", indices().map(|index| ident(format!("__count_{index}"))).collect()),
+        ("field", list("field", &|figures: &Figures| lit(&figures.field))),
+        ("count", list("count", &|figures: &Figures| figures.count.clone())),
     ];
-    for place in 0..names.len() {
-        let values = indices().map(|index| percentile(index, place)).collect();
-        lists.push(list(&format!("__p{place}"), values));
+    for (place, name) in names.iter().enumerate() {
+        let percentile = |figures: &Figures| figures.percentiles[place].clone();
+        lists.push((name.as_str(), list(&format!("p{place}"), &percentile)));
     }
-    let places = make_array(indices().map(|index| lit(index as u64)).collect());
-    let key_values = || keys.iter().map(|key| ident(&key.name));
+    let places = make_array((0..figures.len()).map(|index| lit(index as u64)).collect());
+    let mut values: Vec<Expr> = keys.iter().map(|key| ident(&key.name)).collect();
+    let kept = values.clone();
+    values.extend(lists.iter().map(|(name, (hidden, _))| ident(hidden).alias(*name)));
+    let lists = lists.into_iter().map(|(_, list)| list).collect();
     let sort = by_keys(&frame, keys);
     let rows = Rows::sorted(frame, sort)?;
-    let rows = rows.unnested(key_values().collect(), lists, places, NullHandling::Preserve)?;
-    let mut values: Vec<Expr> = key_values().collect();
-    values.push(ident("__field").alias("field"));
-    values.push(ident("__count").alias("count"));
-    let renamed = |(place, name): (usize, &String)| ident(format!("__p{place}")).alias(name);
-    values.extend(names.iter().enumerate().map(renamed));
-    rows.select(values)?.finish()
+    rows.unnested(kept, lists, places, NullHandling::Preserve)?.select(values)?.finish()
 }

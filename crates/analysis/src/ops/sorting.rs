@@ -1,23 +1,44 @@
 //! How rows are sorted and which of them are wanted, as parameters.
 
-use datafusion::{logical_expr::SortExpr, prelude::DataFrame};
+use datafusion::{
+    logical_expr::{Expr, SortExpr},
+    prelude::DataFrame,
+};
 use serde_json::Value;
 
 use super::{
     columns,
-    numbers::ordered,
     reading::{self, Given, Named},
+    times::sort_value,
 };
 use crate::{
     error::{AnalysisError, Result},
     work::Work,
 };
 
+/// What is sorted.
+pub(crate) struct Sorted<'f> {
+    pub(crate) frame: &'f DataFrame,
+    /// What the rows are groups of, and by which columns: whether those hold numbers as text is
+    /// seen there, without making the groups for it.
+    pub(crate) groups: Option<(&'f DataFrame, &'f [Named])>,
+}
+
+impl Sorted<'_> {
+    async fn value(&self, work: &Work, name: &str) -> Result<Expr> {
+        let is_key = |keys: &[Named]| keys.iter().any(|key| key.name == name);
+        match self.groups {
+            Some((rows, keys)) if is_key(keys) => sort_value(work, rows, name).await,
+            _ => sort_value(work, self.frame, name).await,
+        }
+    }
+}
+
 /// What rows are sorted by, if anything is given: a name, `-name` for the largest first, an
 /// object, or a list of those.
 pub(crate) async fn sort_keys(
     work: &Work,
-    frame: &DataFrame,
+    sorted: &Sorted<'_>,
     given: &Given<'_>,
 ) -> Result<Option<Vec<SortExpr>>> {
     let Some((path, value)) = given.value(&["sort", "sort_by", "order_by"]) else {
@@ -26,7 +47,7 @@ pub(crate) async fn sort_keys(
     let descending = is_descending(given)?.unwrap_or(false);
     let mut keys = Vec::new();
     for (path, key) in reading::one_or_more(&path, value) {
-        keys.push(sort_key(work, frame, &path, key, descending).await?);
+        keys.push(sort_key(work, sorted, &path, key, descending).await?);
     }
     Ok(Some(keys))
 }
@@ -39,7 +60,7 @@ fn is_descending(given: &Given<'_>) -> Result<Option<bool>> {
 /// Missing values come last in both directions unless it is said otherwise, as in pandas.
 async fn sort_key(
     work: &Work,
-    frame: &DataFrame,
+    sorted: &Sorted<'_>,
     path: &str,
     key: &Value,
     descending: bool,
@@ -47,23 +68,23 @@ async fn sort_key(
     if let Value::String(text) = key {
         // A column may really be called "-amount".
         let (name, is_minus) = match text.strip_prefix('-') {
-            Some(name) if !columns::has(frame, text) => (name, true),
+            Some(name) if !columns::has(sorted.frame, text) => (name, true),
             _ => (text.as_str(), false),
         };
-        work.column(frame, path, name)?;
-        return Ok(ordered(work, frame, name).await?.sort(is_minus == descending, false));
+        work.column(sorted.frame, path, name)?;
+        return Ok(sorted.value(work, name).await?.sort(is_minus == descending, false));
     }
     let known = ["field", "column", "by", "descending", "ascending", "order", "direction", "nulls"];
     let given = Given::object(path, key, &known)?;
     let field = given.required_name(&["field", "column", "by"])?;
-    work.column(frame, &field.path, &field.name)?;
+    work.column(sorted.frame, &field.path, &field.name)?;
     let order = [("desc", true), ("asc", false), ("descending", true), ("ascending", false)];
     let own = match given.choice(&["order", "direction"], &order)? {
         Some(descending) => Some(descending),
         None => is_descending(&given)?,
     };
     let nulls_first = given.choice(&["nulls"], &[("first", true), ("last", false)])?;
-    let value = ordered(work, frame, &field.name).await?;
+    let value = sorted.value(work, &field.name).await?;
     Ok(value.sort(!own.unwrap_or(descending), nulls_first.unwrap_or(false)))
 }
 

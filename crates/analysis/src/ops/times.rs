@@ -1,5 +1,8 @@
 //! Points in time, as microseconds since 1970.
 
+mod clock;
+mod texts;
+
 use std::sync::Arc;
 
 use datafusion::{
@@ -14,6 +17,9 @@ use datafusion::{
     logical_expr::{self as expr, ColumnarValue, Expr, Volatility, create_udf, lit},
     prelude::{DataFrame, ident},
 };
+
+pub(crate) use clock::of_clock;
+pub(crate) use texts::{Form, Texts, comparable, meant, note_texts, sort_value};
 
 use super::{columns, numbers::plain_type};
 use crate::{

@@ -1,14 +1,23 @@
 //! The analyses `aggregate` and `percentiles`.
 
-use std::sync::Arc;
-
-use datafusion::arrow::array::{
-    ArrayRef, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
+use std::{
+    io::{Read, Seek},
+    sync::Arc,
 };
-use narrows_analysis::{Input, Kind};
-use serde_json::{Value, json};
 
-use crate::support::{refusal, rows, run, run_with, table};
+use datafusion::arrow::{
+    array::{
+        Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+        StringArray, UInt64Array,
+    },
+    datatypes::Float64Type,
+    util::display::array_value_to_string,
+};
+use narrows_analysis::{FileFormat, Input, Keep, Kind, Output, Request, Sink, Table};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::{analysis, refusal, rows, run, run_with, table};
 
 fn sales() -> Value {
     json!([
@@ -108,6 +117,7 @@ async fn mistakes_are_told_with_their_place() {
         ),
         (json!({"limit": -1}), "limit: must be a whole number from 0, not -1"),
         (json!({"aggregations": []}), "aggregations: there is none, and nothing to group by"),
+        (json!({"aggregations": {}}), "aggregations: there is none, and nothing to group by"),
         (json!({"aggregations": {"amount": []}}), "aggregations: there is none"),
     ] {
         let refused = refusal(Kind::Aggregate, sales(), parameters).await;
@@ -133,7 +143,119 @@ async fn a_sum_that_does_not_fit_is_no_other_number() {
     assert_eq!(table(&answer.expect("an answer")).1[0][0], json!(i64::MAX));
     let too_large = vec![i64::MAX, i64::MAX];
     let answer = run_with(2, Kind::Aggregate, numbers(too_large), &parameters).await;
-    assert!(answer.is_err(), "{:?}", table(&answer.expect("an answer")));
+    let refused = answer.expect_err("no room").to_string();
+    let said = "aggregations.n: the sum of column \"n\" is too large for a whole number";
+    assert!(refused.contains(said), "{refused}");
+}
+
+#[tokio::test]
+async fn a_sum_of_numbers_without_a_sign_has_room() {
+    let numbers = UInt64Array::from(vec![Some(u64::MAX), None, Some(u64::MAX), Some(3)]);
+    let groups = StringArray::from(vec!["a", "a", "a", "b"]);
+    let columns: Vec<(&str, ArrayRef)> = vec![("g", Arc::new(groups)), ("n", Arc::new(numbers))];
+    let parameters = json!({"group_by": "g"});
+    let answer = run_with(2, Kind::Aggregate, of_columns(columns, 1), &parameters).await;
+    let answer = answer.expect("an answer").table.expect("a table");
+    let sums = answer.batches.iter().filter_map(|batch| batch.column_by_name("n_sum"));
+    let texts = |column: &ArrayRef| -> Vec<String> {
+        let text = |row| array_value_to_string(column, row).expect("a text");
+        (0..column.len()).map(text).collect()
+    };
+    assert_eq!(sums.flat_map(texts).collect::<Vec<_>>(), ["36893488147419103230", "3"]);
+}
+
+/// The numbers of a column, which JSON has no form for if they are infinite.
+fn floats(table: &Table, name: &str) -> Vec<Option<f64>> {
+    let columns = table.batches.iter().filter_map(|batch| batch.column_by_name(name));
+    columns.flat_map(|column| column.as_primitive::<Float64Type>().iter()).collect()
+}
+
+#[tokio::test]
+async fn infinity_can_be_the_smallest_and_the_largest() {
+    let (most, infinite) = (f64::MAX, f64::INFINITY);
+    let groups = StringArray::from(vec!["a", "a", "b", "b", "c", "c", "d", "e"]);
+    let numbers = Float64Array::from(vec![
+        Some(infinite),
+        Some(infinite),
+        Some(-infinite),
+        None,
+        Some(most),
+        Some(infinite),
+        None,
+        Some(-0.5),
+    ]);
+    let columns: Vec<(&str, ArrayRef)> = vec![("g", Arc::new(groups)), ("n", Arc::new(numbers))];
+    let parameters = json!({"group_by": "g", "aggregations": {"n": ["min", "max"]}});
+    let answer = run_with(4, Kind::Aggregate, of_columns(columns, 1), &parameters).await;
+    let found = answer.expect("an answer").table.expect("a table");
+    let (least, largest) = (Some(-infinite), Some(infinite));
+    assert_eq!(floats(&found, "n_min"), [largest, least, Some(most), None, Some(-0.5)]);
+    assert_eq!(floats(&found, "n_max"), [largest, least, largest, None, Some(-0.5)]);
+}
+
+#[tokio::test]
+async fn what_is_missing_is_not_collected() {
+    let data = json!([
+        {"g": "a", "n": 1}, {"g": "a", "n": null}, {"g": "b", "n": null}, {"g": "a", "n": 3},
+    ]);
+    let parameters = json!({"group_by": "g", "aggregations": {"n": "collect"}});
+    let found = rows(Kind::Aggregate, data, parameters).await;
+    assert_eq!(found, json!([{"g": "a", "n_collect": [1, 3]}, {"g": "b", "n_collect": []}]));
+}
+
+#[tokio::test]
+async fn lists_are_json_in_a_file_of_csv() {
+    let mut file = tempfile::tempfile().expect("a file");
+    let kept = file.try_clone().expect("the same file");
+    let keep = Keep {
+        format: FileFormat::Csv,
+        always: true,
+        make: Box::new(move || Ok(("all.csv".to_owned(), Box::new(kept) as Box<dyn Sink>))),
+    };
+    let parameters = json!({"group_by": "region", "aggregations": {"code": "collect"}});
+    let request = Request {
+        kind: Kind::Aggregate,
+        parameters: parameters.as_object().cloned().expect("parameters"),
+        output: Output::default(),
+    };
+    let tables = vec![("data".to_owned(), Input::Json(sales()))];
+    let analysis = analysis(2, 1 << 30);
+    let answer = analysis.run(request, tables, Some(keep), CancellationToken::new()).await;
+    answer.expect("an answer");
+    let mut written = String::new();
+    file.rewind().expect("the beginning");
+    file.read_to_string(&mut written).expect("a text");
+    let expected = "region,code_collect\nAsia,[]\nEU,\"[\"\"7\"\",\"\"8\"\"]\"\n,\"[\"\"x\"\"]\"\n";
+    assert_eq!(written, expected);
+}
+
+/// Columns may be called as those that are made on the way.
+#[tokio::test]
+async fn names_are_only_names() {
+    let data = json!([
+        {"__0": "a", "__count_0": 1, "s": "x"},
+        {"__0": "b", "__count_0": 2, "s": "y"},
+    ]);
+    let figures = json!({"s": ["mode", "count"], "__count_0": ["p50", "sum"]});
+    let parameters = json!({"group_by": "__0", "aggregations": figures});
+    let expected = json!([
+        {"__0": "a", "s_mode": "x", "s_count": 1, "__count_0_p50": 1.0, "__count_0_sum": 1},
+        {"__0": "b", "s_mode": "y", "s_count": 1, "__count_0_p50": 2.0, "__count_0_sum": 2},
+    ]);
+    assert_eq!(rows(Kind::Aggregate, data, parameters).await, expected);
+    for name in ["__count_0", "__all_0", "__0_0", "__field", "__count", "__p0"] {
+        for method in ["exact", "approximate"] {
+            let data = json!([{name: "a", "n": 1}, {name: "b", "n": 2}]);
+            let parameters =
+                json!({"field": "n", "percentiles": 50, "group_by": name, "method": method});
+            let found = rows(Kind::Percentiles, data, parameters).await;
+            let expected = json!([
+                {name: "a", "field": "n", "count": 1, "p50": 1.0},
+                {name: "b", "field": "n", "count": 1, "p50": 2.0},
+            ]);
+            assert_eq!(found, expected, "{name} {method}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -237,9 +359,21 @@ async fn text_that_is_all_numbers_is_in_their_order() {
     assert_eq!((order, notes.len()), (vec![json!("10"), json!("9"), json!("x")], 0));
     // Those that are left are numbers.
     let conditions = json!([{"field": "p", "operator": "!=", "value": "x"}]);
-    let parameters = json!({"conditions": conditions, "sort": {"field": "p", "order": "asc"}});
+    let parameters =
+        json!({"conditions": conditions.clone(), "sort": {"field": "p", "order": "asc"}});
     let (order, _) = sorted(Kind::Filter, parameters, &["x", "10", "9"]).await;
     assert_eq!(order, ["9", "10"]);
+    // So are keys of groups, all of them or those that are left.
+    let groups = async |mut parameters: Value, values: &[&str]| {
+        parameters["group_by"] = json!("p");
+        parameters["sort"] = json!("-p");
+        let found = rows(Kind::Aggregate, prices(values), parameters).await;
+        found.as_array().expect("rows").iter().map(|row| row["p"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(json!({}), &["9", "10", "100", "9"]).await, ["100", "10", "9"]);
+    assert_eq!(groups(json!({}), &["9", "10", "x"]).await, ["x", "9", "10"]);
+    let having = json!({"having": conditions});
+    assert_eq!(groups(having, &["9", "10", "x"]).await, ["10", "9"]);
 }
 
 #[tokio::test]
@@ -262,6 +396,8 @@ async fn percentiles_may_be_fractions() {
         (json!({"percentiles": ["many"]}), "percentiles[0]: must be a number, not \"many\""),
         (json!({"fields": ["valu"]}), "fields[0]: no column \"valu\"; did you mean value?"),
         (json!({"method": "guess"}), "method: no \"guess\" here; there are exact, approximate"),
+        (json!({"fields": []}), "fields: is empty"),
+        (json!({"field": []}), "field: is empty"),
     ] {
         assert_eq!(
             refusal(Kind::Percentiles, data.clone(), parameters)

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    ArrayRef, Date32Array, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    UInt64Array,
 };
 use narrows_analysis::{Input, Kind};
 use serde_json::{Map, Value, json};
@@ -64,6 +65,47 @@ async fn the_smallest_and_the_largest_are_in_the_data() {
     let profiles = rows(Kind::Describe, data, json!({})).await;
     let figures = ["min", "min_text", "max", "max_text"].map(|figure| profiles[0][figure].clone());
     assert_eq!(figures, [json!(-5.0), Value::Null, Value::Null, json!("9007199254740993")]);
+}
+
+/// Numbers that are the same as floats are still different ones.
+#[tokio::test]
+async fn every_digit_counts() {
+    let large = 1_u64 << 63;
+    let numbers = UInt64Array::from(vec![large + 1, large + 2, large + 2, large + 3]);
+    let digits = 1_234_567_890_123_456_789_001_i128;
+    let decimals = Decimal128Array::from(vec![digits, digits + 1, digits + 1, digits + 2]);
+    let decimals = decimals.with_precision_and_scale(30, 2).expect("decimals");
+    let tables = of_columns(vec![
+        ("n".to_owned(), Arc::new(numbers) as ArrayRef),
+        ("d".to_owned(), Arc::new(decimals)),
+    ]);
+    let answer = run_with(2, Kind::Describe, tables, &json!({})).await.expect("an answer");
+    let (names, found) = table(&answer);
+    let value = |row: usize, name: &str| {
+        &found[row][names.iter().position(|known| known == name).expect("a column")]
+    };
+    for (row, top) in ["9223372036854775810", "12345678901234567890.02"].iter().enumerate() {
+        assert_eq!(value(row, "top"), top);
+        assert_eq!([value(row, "distinct"), value(row, "top_count")], [&json!(3), &json!(2)]);
+        assert!(value(row, "p50").as_f64() > Some(9e18), "{:?}", value(row, "p50"));
+    }
+}
+
+#[tokio::test]
+async fn too_many_large_numbers_to_count() {
+    let count = 300_000_u64;
+    let numbers = UInt64Array::from_iter_values((0..count).map(|row| (1 << 63) + row));
+    let tables = of_columns(vec![("n".to_owned(), Arc::new(numbers) as ArrayRef)]);
+    let analysis = crate::support::analysis(2, 64 << 20);
+    let answer = crate::support::run_within(analysis, Kind::Describe, tables, &json!({})).await;
+    let answer = answer.expect("an answer");
+    let (names, found) = table(&answer);
+    let value =
+        |name: &str| &found[0][names.iter().position(|known| known == name).expect("a column")];
+    let estimate = value("distinct").as_f64().expect("a number");
+    assert!((estimate / count as f64 - 1.0).abs() < 0.05, "{estimate}");
+    assert_eq!([value("top"), value("top_count")], [&Value::Null, &Value::Null]);
+    assert!(answer.notes[0].ends_with("for n"), "{:?}", answer.notes);
 }
 
 #[tokio::test]

@@ -269,6 +269,136 @@ async fn other_types_than_those_of_json() {
     assert_eq!(count_of(words, condition("==", "a")).await, 2);
 }
 
+/// The places of the rows that a condition on texts chooses, and the notes.
+async fn chosen(texts: &[&str], operator: &str, value: Value) -> (Vec<i64>, Vec<String>) {
+    let data = texts.iter().enumerate().map(|(n, t)| json!({"n": n, "t": t})).collect();
+    let condition = json!({"field": "t", "operator": operator, "value": value});
+    let parameters = json!({"conditions": [condition]});
+    let answer = run(Kind::Filter, data, parameters).await.expect("an answer");
+    let places = table(&answer).1.into_iter().map(|row| row[0].as_i64().expect("a place"));
+    (places.collect(), answer.notes)
+}
+
+#[tokio::test]
+async fn times_in_text_are_compared_as_times() {
+    let as_times = vec!["column \"t\" holds text and was read as times".to_owned()];
+    let spaced = ["2024-01-02 05:00:00", "2024-01-02 01:00:00", "2024-01-02 02:00"];
+    for (operator, value, places) in [
+        (">=", json!("2024-01-02T02:00:00"), vec![0, 2]),
+        ("<", json!("2024-01-02T02:00:00"), vec![1]),
+        ("==", json!("2024-01-02T02:00:00"), vec![2]),
+        ("!=", json!("2024-01-02T02:00:00"), vec![0, 1]),
+        ("in", json!(["2024-01-02T05:00", "2024-01-02T01:00:00.000", null]), vec![0, 1]),
+        ("not_in", json!(["2024-01-02T05:00", "2024-01-02T01:00:00.000"]), vec![2]),
+        ("between", json!(["2024-01-02T01:30", "2024-01-02 02:30"]), vec![2]),
+        (">", json!("2024-01-02"), vec![0, 1, 2]),
+        ("<=", json!("2024/01/02"), vec![]),
+    ] {
+        let found = chosen(&spaced, operator, value.clone()).await;
+        assert_eq!(found, (places, as_times.clone()), "{operator} {value}");
+    }
+
+    // Four, one and three o'clock of the world's time; five o'clock of some clock.
+    let offsets = [
+        "2024-01-01T23:00:00-05:00",
+        "2024-01-02T01:00:00Z",
+        "2024-01-02T05:00:00+02:00",
+        "2024-01-02T05:00:00",
+    ];
+    for (operator, value, places) in [
+        (">", json!("2024-01-02T02:00:00Z"), vec![0, 2, 3]),
+        ("<=", json!("2024-01-02T02:00:00Z"), vec![1]),
+        ("==", json!("2024-01-02T04:00:00Z"), vec![0]),
+        // Without a zone it is a time of each clock.
+        (">=", json!("2024-01-02"), vec![1, 2, 3]),
+        ("==", json!("2024-01-02T05:00:00"), vec![2, 3]),
+        ("in", json!(["2024-01-02T05:00:00", "2024-01-02T04:00:00Z"]), vec![0, 2, 3]),
+    ] {
+        let found = chosen(&offsets, operator, value.clone()).await;
+        assert_eq!(found, (places, as_times.clone()), "{operator} {value}");
+    }
+}
+
+#[tokio::test]
+async fn texts_that_are_no_times_stay_text() {
+    // Texts of one form are in the order of their times.
+    let alike = ["2024-01-02T05:00:00Z", "2024-01-02T01:00:00Z"];
+    for (operator, places) in [(">=", vec![0]), ("==", vec![0]), ("<", vec![1])] {
+        let found = chosen(&alike, operator, json!("2024-01-02T05:00:00Z")).await;
+        assert_eq!(found, (places, Vec::new()), "{operator}");
+    }
+    let days = ["2024-01-02", "2023-12-31", "2024-01-03"];
+    let found = chosen(&days, "between", json!(["2024-01-01", "2024-01-02"])).await;
+    assert_eq!(found, (vec![0], Vec::new()));
+
+    let note = "column \"t\" was compared as text: 1 of 3 values could not be read as times";
+    let mixed = ["2024-01-02 05:00:00", "N/A", "2024-01-02 01:00:00"];
+    let found = chosen(&mixed, ">=", json!("2024-01-02T02:00:00")).await;
+    assert_eq!(found, (vec![1], vec![note.to_owned()]));
+
+    for (texts, value) in [(["b", "a"], "2024-01-01"), (["20240102", "x"], "20240101")] {
+        let found = chosen(&texts, ">=", json!(value)).await;
+        assert_eq!(found, (vec![0, 1], Vec::new()), "{value}");
+    }
+    // Months and numbers may be anything.
+    let found = chosen(&["2024-01", "2024-100"], ">", json!("2024-05")).await;
+    assert_eq!(found, (vec![1], Vec::new()));
+}
+
+#[tokio::test]
+async fn times_in_text_are_sorted_as_times() {
+    let sorted = async |texts: &[&str], sort: &str| {
+        let data = texts.iter().map(|t| json!({"t": t})).collect();
+        let parameters = json!({"conditions": [], "sort": sort});
+        let answer = run(Kind::Filter, data, parameters).await.expect("an answer");
+        let rows = table(&answer).1.into_iter();
+        let texts: Vec<Value> = rows.map(|mut row| row.remove(0)).collect();
+        (texts, answer.notes)
+    };
+    let offsets = ["2024-01-01T23:00:00-05:00", "2024-01-02T01:00:00Z", "2024-01-02 02:00:00"];
+    let (order, notes) = sorted(&offsets, "t").await;
+    assert_eq!(order, [offsets[1], offsets[2], offsets[0]]);
+    assert_eq!(notes, ["column \"t\" holds text and was read as times"]);
+    let (order, _) = sorted(&offsets, "-t").await;
+    assert_eq!(order, [offsets[0], offsets[2], offsets[1]]);
+    for texts in [["2024-01-02", "2024-01-01"], ["2024-01-02 05:00", "2024-01-01T05:00 or so"]] {
+        let (order, notes) = sorted(&texts, "t").await;
+        assert_eq!((order, notes.len()), (vec![json!(texts[1]), json!(texts[0])], 0));
+    }
+}
+
+#[tokio::test]
+async fn clocks_that_are_changed() {
+    let berlin = |seconds: Vec<i64>| {
+        let times = TimestampSecondArray::from(seconds).with_timezone("Europe/Berlin");
+        of_columns(vec![("t", Arc::new(times))])
+    };
+    let hours =
+        |start: i64, count: i64| (0..count).map(|hour| start + 3_600 * hour).collect::<Vec<_>>();
+    // From midnight to four o'clock of the world's time; in Berlin it is two o'clock twice.
+    let autumn = || berlin(hours(1_729_987_200, 5));
+    for (operator, value, count) in [
+        ("between", json!(["2024-10-27T02:00:00", "2024-10-27T03:00:00"]), 3),
+        ("==", json!("2024-10-27T02:00:00"), 1),
+        ("<=", json!("2024-10-27T02:00:00"), 1),
+        (">", json!("2024-10-27T02:30:00"), 4),
+        ("in", json!(["2024-10-27T02:00:00", "2024-10-27T02:00:00+01:00"]), 2),
+    ] {
+        let condition = json!({"field": "t", "operator": operator, "value": value});
+        assert_eq!(count_of(autumn(), condition).await, count, "{operator} {value}");
+    }
+    // Here it is never two o'clock: what is after one o'clock is three o'clock.
+    let spring = || berlin(hours(1_711_843_200, 4));
+    for (operator, value, count) in [
+        (">=", json!("2024-03-31T02:00:00"), 3),
+        ("==", json!("2024-03-31T02:00:00"), 1),
+        ("<", json!("2024-03-31T02:30:00"), 2),
+    ] {
+        let condition = json!({"field": "t", "operator": operator, "value": value});
+        assert_eq!(count_of(spring(), condition).await, count, "{operator} {value}");
+    }
+}
+
 #[tokio::test]
 async fn values_are_not_bent_to_fit_the_column() {
     let check = async |column: ArrayRef, cases: &[(&str, Value, usize)]| {

@@ -4,6 +4,7 @@
 mod aggregate;
 mod describe;
 mod filter;
+mod nested;
 mod order;
 mod pandas;
 mod scipy;

@@ -93,7 +93,7 @@ async fn few(input: Input, memory: usize, parameters: Value) -> (Value, Vec<i64>
     let answer = answer.unwrap();
     let rows = answer.table.as_ref().unwrap().rows();
     let numbers = rows.iter().map(|row| row["n"].as_i64().unwrap()).collect();
-    (answer.structured(), numbers)
+    (answer.plain().structured(), numbers)
 }
 
 async fn check_few(what: &str, memory: usize, input: impl Fn() -> Input) {

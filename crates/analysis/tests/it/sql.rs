@@ -189,6 +189,12 @@ async fn what_agents_write_is_understood() {
             "x,a | 2,[5, 4, 3, 2, 1]",
         ),
         ("select id from stocks where name == 'Alpha'", "id | 1"),
+        (
+            "select sum(id) over (partition by sector) s from stocks where sector = 'Tech'",
+            "s | 3 | 3",
+        ),
+        ("select id from stocks where Price <> 20 and 100 / (Price - 20) > 4", "id | 3 | 4"),
+        ("select var_samp(Price) v, var_pop(Price) p from stocks", "v,p | 250.0,200.0"),
     ] {
         assert_eq!(answer(query).await, expected, "{query}");
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use datafusion::arrow::{
     array::{
-        ArrayRef, Int64Array, Int64Builder, ListBuilder, RecordBatch, StringBuilder, StructBuilder,
-        TimestampSecondArray,
+        ArrayRef, Decimal128Array, Int64Array, Int64Builder, ListBuilder, RecordBatch,
+        StringBuilder, StructBuilder, TimestampSecondArray,
     },
     datatypes::{DataType, Field, Fields},
 };
@@ -82,6 +82,21 @@ async fn names_are_only_names() {
     let expected =
         json!([{"a.b": 1, "say \"hi\"": 2, "A": 3, "__row": 4, "-x": 2, "new \"one\"": 4}]);
     assert_eq!(found, expected);
+
+    let data = json!([{"__variable": 1, "__value": 2, "__cell_0": 3, "__element_row_0": "[4]"}]);
+    let unpivot = json!({"unpivot": {"id": ["__variable", "__value"], "values": "__cell_0"}});
+    let found = transformed(data.clone(), unpivot).await;
+    let expected = json!([{"__variable": 1, "__value": 2, "variable": "__cell_0", "value": 3}]);
+    assert_eq!(found, expected);
+    let pivot = json!({"index": "__cell_0", "columns": "__value", "values": "__variable"});
+    let found = transformed(data.clone(), json!({"pivot": pivot})).await;
+    assert_eq!(found, json!([{"__cell_0": 3, "2": 1}]));
+    let flatten = json!({"flatten": "__element_row_0", "select": ["__element_row_0", "__cell_0"]});
+    let found = transformed(data, flatten).await;
+    assert_eq!(found, json!([{"__element_row_0": 4, "__cell_0": 3}]));
+    let data = json!([{"count": "a", "what": "x"}, {"count": "a", "what": "x"}]);
+    let pivot = json!({"pivot": {"index": "count", "columns": "what", "function": "count"}});
+    assert_eq!(transformed(data, pivot).await, json!([{"count": "a", "x": 2}]));
 }
 
 #[tokio::test]
@@ -119,9 +134,44 @@ async fn casts_say_what_they_could_not_read() {
         {"t": "2024-02-29T13:05:00"}, {"t": null},
     ]);
     assert_eq!(found, expected);
-    let huge = json!([{"n": 1e300}, {"n": -2.9}]);
-    let found = transformed(huge, json!({"cast": {"n": "int"}})).await;
-    assert_eq!(found, json!([{"n": null}, {"n": -2}]));
+}
+
+#[tokio::test]
+async fn a_number_with_a_fraction_is_no_whole_number() {
+    let numbers = [json!(1e300), json!(-2.9), json!(2.0), Value::Null, json!(-4503599627370497.0)];
+    let numbers: Value = numbers.into_iter().map(|number| json!({"n": number})).collect();
+    let answer = run(Kind::Transform, numbers.clone(), json!({"cast": {"n": "int"}})).await;
+    let answer = answer.expect("an answer");
+    let wanted = json!([[null], [null], [2], [null], [-4503599627370497_i64]]);
+    assert_eq!(json!(table(&answer).1), wanted);
+    let note = "2 of 4 values of column \"n\" cannot be read as a whole number";
+    assert!(answer.notes[0].starts_with(note), "{:?}", answer.notes);
+    let parameters = json!({"cast": {"n": "int"}, "strict": true});
+    let refused = refusal(Kind::Transform, numbers, parameters.clone()).await;
+    assert!(refused.starts_with("cast.n: 2 of 4 values of column \"n\""), "{refused}");
+    let whole = json!([{"n": 2.0}, {"n": -3.0}]);
+    assert_eq!(transformed(whole, parameters.clone()).await, json!([{"n": 2}, {"n": -3}]));
+
+    let decimals = Decimal128Array::from(vec![Some(150), Some(-200), None]);
+    let decimals = decimals.with_precision_and_scale(38, 2).expect("decimals");
+    let tables = || vec![("data".to_owned(), of_columns(vec![("n", Arc::new(decimals.clone()))]))];
+    let answer = run_with(4, Kind::Transform, tables(), &json!({"cast": {"n": "int"}})).await;
+    assert_eq!(json!(table(&answer.expect("an answer")).1), json!([[null], [-2], [null]]));
+    let refused = run_with(4, Kind::Transform, tables(), &parameters).await.expect_err("a half");
+    assert!(refused.to_string().ends_with("such as \"1.50\""), "{refused}");
+}
+
+#[tokio::test]
+async fn what_cannot_become_text_is_told_with_its_place() {
+    let fields = Fields::from(vec![Field::new("x", DataType::Int64, true)]);
+    let objects = StructBuilder::new(fields, vec![Box::new(Int64Builder::new())]);
+    let mut lists = ListBuilder::new(objects);
+    lists.append(true);
+    let tables = vec![("data".to_owned(), of_columns(vec![("l", Arc::new(lists.finish()))]))];
+    let refused = run_with(4, Kind::Transform, tables, &json!({"cast": {"l": "text"}})).await;
+    let refused = refused.expect_err("no text").to_string();
+    assert!(refused.starts_with("cast.l: column \"l\" holds List("), "{refused}");
+    assert!(refused.ends_with("which cannot become text"), "{refused}");
 }
 
 #[tokio::test]
@@ -243,7 +293,13 @@ async fn pivots() {
     let found = transformed(data.clone(), pivot).await;
     assert_eq!(found, json!([{"v_a": 8, "v_b": 4, "w_a": 1.0, "w_b": 2.0}]));
     let pivot = json!({"pivot": {"index": "r", "columns": "y", "function": "count"}});
-    assert_eq!(transformed(data, pivot).await[1]["2025"], json!(2));
+    assert_eq!(transformed(data.clone(), pivot).await[1]["2025"], json!(2));
+    let nothing = |pivot: Value| json!({"steps": [{"limit": 0}, {"pivot": pivot}]});
+    let pivot = nothing(json!({"columns": "r", "values": "v"}));
+    let refused = refusal(Kind::Transform, data.clone(), pivot).await;
+    assert!(refused.starts_with("steps[1].pivot.columns: there are no rows"), "{refused}");
+    let pivot = nothing(json!({"index": "y", "columns": "r", "values": "v"}));
+    assert_eq!(transformed(data, pivot).await, json!([]));
 
     let many: Vec<Value> = (0..201).map(|n| json!({"n": n})).collect();
     let pivot = json!({"pivot": {"columns": "n", "values": "n"}});
@@ -378,6 +434,10 @@ async fn mistakes_are_told_with_their_place() {
         (json!({"pivot": {"columns": "city"}}), "pivot.values: is missing"),
         (json!({"pivot": {"columns": "city", "values": []}}), "pivot.values: is missing"),
         (
+            json!({"pivot": {"index": ["id", "city"], "columns": "city", "values": "age"}}),
+            "pivot.columns: column \"city\" is in `index` too",
+        ),
+        (
             json!({"pivot": {"columns": "city", "values": "age", "function": "top"}}),
             "pivot.function: gives rows, not one value for each cell",
         ),
@@ -390,9 +450,10 @@ async fn mistakes_are_told_with_their_place() {
         let refused = refusal(Kind::Transform, users(), parameters).await;
         assert!(refused.starts_with(said), "{refused}");
     }
-    for expression in ["age +", "ages * 2"] {
-        let parameters = json!({"computed": {"x": expression}});
-        assert!(!refusal(Kind::Transform, users(), parameters).await.is_empty());
+    for expression in ["age +", "ages * 2", "name + 1", "substr(age, city)", "id::interval"] {
+        let parameters = json!({"computed": {"fine": "id + 1", "x": expression, "y": "fine + 1"}});
+        let refused = refusal(Kind::Transform, users(), parameters).await;
+        assert!(refused.starts_with("computed.x: "), "{refused}");
     }
 }
 

@@ -50,13 +50,23 @@ fn numbers_keep_all_their_digits() {
     assert_values(UInt32Array::from(vec![u32::MAX]), json!([u32::MAX]));
     assert_values(UInt64Array::from(vec![u64::MAX]), json!([u64::MAX]));
     let floats = vec![Some(0.1), Some(f64::NAN), Some(f64::INFINITY), Some(-f64::INFINITY), None];
-    assert_values(Float64Array::from(floats), json!([0.1, null, null, null, null]));
-    let floats = vec![Some(0.1), Some(f32::NAN), Some(f32::MAX), None];
-    assert_values(Float32Array::from(floats), json!([0.1, null, 3.4028235e38, null]));
+    assert_values(Float64Array::from(floats), json!([0.1, null, "inf", "-inf", null]));
+    let floats = vec![Some(0.1), Some(f32::NAN), Some(f32::MAX), Some(f32::NEG_INFINITY), None];
+    assert_values(Float32Array::from(floats), json!([0.1, null, 3.4028235e38, "-inf", null]));
     let half =
         |value: f32| cast(&Float32Array::from(vec![value]), &DataType::Float16).expect("a cast");
     assert_values(half(0.5).as_primitive::<Float16Type>().clone(), json!([0.5]));
+    assert_values(half(f32::INFINITY).as_primitive::<Float16Type>().clone(), json!(["inf"]));
     assert_values(Float16Array::from(vec![None]), json!([null]));
+}
+
+#[test]
+fn infinite_numbers_are_found() {
+    let floats = vec![Some(0.1), None, Some(f64::NAN)];
+    assert!(!has_infinite(&Float64Array::from(floats)));
+    assert!(has_infinite(&Float64Array::from(vec![None, Some(f64::NEG_INFINITY)])));
+    assert!(has_infinite(&Float32Array::from(vec![f32::INFINITY])));
+    assert!(!has_infinite(&StringArray::from(vec!["inf"])));
 }
 
 #[test]

@@ -173,12 +173,6 @@ fn any_grid() -> impl Strategy<Value = Grid> {
     })
 }
 
-impl std::fmt::Debug for Grid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} {:?}", self.names, self.rows)
-    }
-}
-
 /// What a cell is once its type is lost.
 fn plain(value: &Value) -> Option<String> {
     match value {

@@ -67,6 +67,11 @@ pub(super) fn rules(
     rules
 }
 
+/// Whether it is a window function, guarded or not.
+pub(super) fn is_window(node: &Plan) -> bool {
+    node.is::<WindowAggExec>() || node.is::<BoundedWindowAggExec>() || node.is::<window::Counted>()
+}
+
 /// A join makes so many rows of few that it has to be told to make way for others.
 #[derive(Debug)]
 struct MakeWay;
@@ -133,7 +138,7 @@ impl Guard {
         if node.is::<RepartitionExec>() || node.is::<SortPreservingMergeExec>() {
             return Ok(Transformed::yes(self.measured(node, Measure::Held, |_| true)?));
         }
-        if node.is::<WindowAggExec>() || node.is::<BoundedWindowAggExec>() {
+        if is_window(&node) {
             return Ok(Transformed::yes(Arc::new(window::Counted::new(node))));
         }
         if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {

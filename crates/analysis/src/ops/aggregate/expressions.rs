@@ -16,7 +16,11 @@ use datafusion::{
     scalar::ScalarValue,
 };
 
-use super::figures::{Figure, Function};
+use super::{
+    figures::{Figure, Function},
+    keys::{key_of, number_of},
+    whole::whole,
+};
 use crate::{
     error::Result,
     functions::{Tallied, quantile, quantiles, tally},
@@ -67,15 +71,15 @@ impl<'f> Aggregates<'f> {
             Function::CountDistinct => self.add(count_distinct(plain)),
             Function::Min => {
                 let value = self.ordered(field).await?;
-                self.add(min(value))
+                self.extreme(value, min)?
             }
             Function::Max => {
                 let value = self.ordered(field).await?;
-                self.add(max(value))
+                self.extreme(value, max)?
             }
             Function::Sum => {
                 let number = self.number(field).await?;
-                self.sum(number)?
+                self.sum(number, field)?
             }
             Function::Mean => {
                 let number = self.float(field).await?;
@@ -102,8 +106,10 @@ impl<'f> Aggregates<'f> {
             Function::Collect | Function::Top(_) => {
                 let by_row = self.by_row();
                 let item = plain.get_type(self.frame.schema())?;
-                let list = self.add(array_agg(plain).order_by(by_row).build()?);
-                // No rows at all have an empty list.
+                let list = array_agg(plain).order_by(by_row);
+                let list = list.null_treatment(NullTreatment::IgnoreNulls).build()?;
+                let list = self.add(list);
+                // No values at all have an empty list.
                 let nothing = ScalarValue::List(ScalarValue::new_list_nullable(&[], &item));
                 coalesce(vec![list, lit(nothing)])
             }
@@ -112,15 +118,21 @@ impl<'f> Aggregates<'f> {
 
     pub(super) fn into_expressions(mut self) -> Vec<Expr> {
         for (_, number, fractions, index) in std::mem::take(&mut self.quantiles) {
-            self.expressions[index] = quantiles(number, &fractions).alias(hidden(index));
+            let name = self.hidden(index);
+            self.expressions[index] = quantiles(number, &fractions).alias(name);
         }
         self.expressions
     }
 
     fn add(&mut self, aggregate: Expr) -> Expr {
-        let index = self.expressions.len();
-        self.expressions.push(aggregate.alias(hidden(index)));
-        ident(hidden(index))
+        let name = self.hidden(self.expressions.len());
+        self.expressions.push(aggregate.alias(&name));
+        ident(name)
+    }
+
+    /// A name that no column has: one of them may be what is grouped by.
+    fn hidden(&self, index: usize) -> String {
+        columns::unused(self.frame, &index.to_string())
     }
 
     async fn number(&mut self, field: &Named) -> Result<Expr> {
@@ -156,15 +168,25 @@ impl<'f> Aggregates<'f> {
         Ok(cast(self.number(field).await?, DataType::Float64))
     }
 
+    /// The smallest or the largest value.
+    fn extreme(&mut self, value: Expr, of: fn(Expr) -> Expr) -> Result<Expr> {
+        Ok(match value.get_type(self.frame.schema())? {
+            DataType::Float64 => number_of(self.add(of(key_of(value)))),
+            _ => self.add(of(value)),
+        })
+    }
+
     /// Whole numbers are added up in more bits than they have: a sum that does not fit is an
-    /// error, not another number.
-    fn sum(&mut self, number: Expr) -> Result<Expr> {
+    /// error, not another number. Those that have no sign may be too large already; their sums
+    /// are decimals.
+    fn sum(&mut self, number: Expr, field: &Named) -> Result<Expr> {
         let data_type = number.get_type(self.frame.schema())?;
         if !data_type.is_integer() {
             return Ok(coalesce(vec![self.add(sum(number)), lit(0)]));
         }
         let wide = sum(cast(number, DataType::Decimal128(20, 0)));
-        Ok(cast(coalesce(vec![self.add(wide), lit(0)]), DataType::Int64))
+        let wide = coalesce(vec![self.add(wide), lit(0)]);
+        Ok(if data_type == DataType::UInt64 { wide } else { whole(wide, field) })
     }
 
     fn by_row(&self) -> Vec<SortExpr> {
@@ -186,14 +208,11 @@ impl<'f> Aggregates<'f> {
             fractions.push(fraction);
             fractions.len() - 1
         });
-        Ok(quantile(ident(hidden(*index)), place))
+        let index = *index;
+        Ok(quantile(ident(self.hidden(index)), place))
     }
 }
 
 fn without_nulls(value: Expr) -> Result<Expr> {
     Ok(value.null_treatment(NullTreatment::IgnoreNulls).build()?)
-}
-
-fn hidden(index: usize) -> String {
-    format!("__{index}")
 }

@@ -89,7 +89,7 @@ const KNOWN: &[&str] =
 /// "function": "sum"}}` or a list of `{"field": "amount", "function": "sum", "as": "total"}`.
 pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
     match value {
-        Value::Object(fields) if !is_figure(value) && !fields.is_empty() => {
+        Value::Object(_) if !is_figure(value) => {
             let mut figures = Vec::new();
             for (column, functions) in pairs(path, value)? {
                 if functions.get("field").or(functions.get("column")).is_some() {

@@ -6,7 +6,9 @@
 
 mod expressions;
 pub(crate) mod figures;
+mod keys;
 mod top;
+mod whole;
 
 use datafusion::{
     logical_expr::Expr,
@@ -23,7 +25,7 @@ use super::{
     conditions::{Logic, predicate},
     order::Rows,
     reading::{Given, Named},
-    sorting::{by_keys, page, sort_keys},
+    sorting::{Sorted, by_keys, page, sort_keys},
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -57,7 +59,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         return Err(AnalysisError::parameter("aggregations", reason));
     }
     let rows = match figures.iter().find(|figure| matches!(figure.function, Function::Top(_))) {
-        Some(top) if figures.len() == 1 => top::rows(work, frame, &keys, top).await?,
+        Some(top) if figures.len() == 1 => top::rows(work, frame.clone(), &keys, top).await?,
         Some(top) => {
             let reason = "gives rows, not one value for each group: ask for it alone";
             return Err(AnalysisError::parameter(&top.path, reason));
@@ -65,15 +67,15 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         None => {
             let needs_rows = figures.iter().any(|figure| figure.function.is_ordered());
             let (frame, row) = match needs_rows {
-                true => with_rows(Rows::of(frame))?,
-                false => (frame, None),
+                true => with_rows(Rows::of(frame.clone()))?,
+                false => (frame.clone(), None),
             };
-            let frame = grouped(work, frame, row.as_deref(), &keys, &figures).await?;
-            let sort = by_keys(&frame, &keys);
-            Rows::sorted(frame, sort)?
+            let groups = grouped(work, frame, row.as_deref(), &keys, &figures).await?;
+            let sort = by_keys(&groups, &keys);
+            Rows::sorted(groups, sort)?
         }
     };
-    finish(work, rows, &given).await.map(Outcome::from)
+    finish(work, rows, (&frame, &keys), &given).await.map(Outcome::from)
 }
 
 /// A frame with the number of the row in a column.
@@ -105,12 +107,22 @@ pub(crate) async fn grouped(
     Ok(frame.aggregate(groups, aggregates)?.select(values)?)
 }
 
-async fn finish(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<DataFrame> {
-    if let Some((path, value)) = given.value(&["having"]) {
+/// The groups that are wanted, in the order that is. `of` is what they are groups of, and by what.
+async fn finish(
+    work: &Work,
+    mut rows: Rows,
+    of: (&DataFrame, &[Named]),
+    given: &Given<'_>,
+) -> Result<DataFrame> {
+    let having = given.value(&["having"]);
+    // Where groups are left out, what is left may be numbers though not all of the text is.
+    let groups = having.is_none().then_some(of);
+    if let Some((path, value)) = having {
         let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
         rows = rows.filter(holds)?;
     }
-    if let Some(keys) = sort_keys(work, &rows.table()?, given).await? {
+    let sorted = Sorted { frame: &rows.table()?, groups };
+    if let Some(keys) = sort_keys(work, &sorted, given).await? {
         rows = rows.sort(keys)?;
     }
     if let Some((offset, limit)) = page(given)? {

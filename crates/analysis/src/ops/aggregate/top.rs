@@ -9,7 +9,7 @@ use datafusion::{
 use super::figures::{Figure, Function};
 use crate::{
     error::{AnalysisError, Result},
-    ops::{columns, numbers::ordered, order::Rows, reading::Named, sorting::by_keys},
+    ops::{columns, order::Rows, reading::Named, sorting::by_keys, times::sort_value},
     work::Work,
 };
 
@@ -24,7 +24,7 @@ pub(super) async fn rows(
         return Err(AnalysisError::Internal("no rows are asked for".to_owned()));
     };
     work.column(&frame, &by.path, &by.name)?;
-    let by_value = ordered(work, &frame, &by.name).await?.sort(!top.largest, false);
+    let by_value = sort_value(work, &frame, &by.name).await?.sort(!top.largest, false);
     let names = columns::names(&frame);
     let is_key = |name: &String| keys.iter().any(|key| key.name == *name);
     let (first, rest): (Vec<String>, Vec<String>) = names.into_iter().partition(is_key);

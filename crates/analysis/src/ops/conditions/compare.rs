@@ -1,6 +1,6 @@
 //! Comparisons of columns with values.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use datafusion::{
     arrow::datatypes::DataType,
@@ -25,6 +25,7 @@ use crate::{
         columns,
         numbers::{is_text, note_text, plain_type, read_number, read_whole},
         reading::{short, wrong},
+        times::{Form, Texts, Time, comparable, meant, note_texts},
     },
     work::Work,
 };
@@ -32,73 +33,98 @@ use crate::{
 /// The columns that conditions are about.
 pub(super) struct Columns<'f> {
     frame: &'f DataFrame,
-    /// Those whose values are all lists, kept as JSON text.
-    lists: HashSet<String>,
+    /// What was asked of them and is so.
+    known: HashSet<Asked>,
 }
 
-/// What has to be known of a column before it is compared.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// What is asked of the column of this name.
+type Asked = (String, Question);
+
+/// What has to be known of a column of text before it is compared.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Question {
-    IsList,
-    IsNumber,
+    /// Whether all values are lists, kept as JSON text.
+    List,
+    Number,
+    /// Whether all values are times, and not all of them written in the form of those that they
+    /// are compared with, if these have one in common.
+    Time(Option<Form>),
 }
 
 impl<'f> Columns<'f> {
-    /// Looks at the values where the meaning of a comparison depends on them, in one pass.
+    /// Looks at the values where the meaning of a comparison depends on them.
     pub(super) async fn look_at(
         work: &Work,
         frame: &'f DataFrame,
         comparisons: &[&Comparison],
     ) -> Result<Self> {
-        let mut questions: HashMap<(&str, Question), usize> = HashMap::new();
+        let mut asked: Vec<Asked> = Vec::new();
         for comparison in comparisons {
             let field = &comparison.field;
             work.column(frame, &field.path, &field.name)?;
             let data_type = columns::data_type(frame, &field.name);
             if let Some(question) = comparison.question(&data_type) {
-                let next = questions.len();
-                questions.entry((&field.name, question)).or_insert(next);
+                let question = (field.name.clone(), question);
+                if !asked.contains(&question) {
+                    asked.push(question);
+                }
             }
         }
-        let mut asked: Vec<((&str, Question), usize)> = questions.into_iter().collect();
-        asked.sort_by_key(|(_, index)| *index);
-        let mut known = Self { frame, lists: HashSet::new() };
-        if asked.is_empty() {
-            return Ok(known);
+        let is_time = |(_, question): &Asked| matches!(question, Question::Time(_));
+        let (times, others): (Vec<Asked>, Vec<Asked>) = asked.into_iter().partition(is_time);
+        let mut columns = Self { frame, known: HashSet::new() };
+        columns.count(work, others).await?;
+        for (name, question) in times {
+            columns.read_times(work, name, question).await?;
         }
-        let figures = asked.iter().flat_map(|((name, question), _)| {
-            let column = ident(*name);
+        Ok(columns)
+    }
+
+    /// Finds lists and numbers, in one pass.
+    async fn count(&mut self, work: &Work, asked: Vec<Asked>) -> Result<()> {
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let figures = asked.iter().flat_map(|(name, question)| {
+            let column = ident(name);
             let fits = match question {
-                Question::IsList => {
-                    let is_list = json_is_list(column.clone());
-                    sum(cast(is_list, DataType::Int64))
-                }
-                Question::IsNumber => count(read_number(column.clone())),
+                Question::List => sum(cast(json_is_list(column.clone()), DataType::Int64)),
+                _ => count(read_number(column.clone())),
             };
             [count(column), fits]
         });
-        let figures = columns::figures(work, frame.clone(), figures.collect()).await?;
-        for (((name, question), _), figures) in asked.iter().zip(figures.chunks(2)) {
+        let figures = columns::figures(work, self.frame.clone(), figures.collect()).await?;
+        for ((name, question), figures) in asked.into_iter().zip(figures.chunks(2)) {
             let (given, fits) = (figures[0], figures[1]);
             match question {
-                Question::IsList if given > 0 && given == fits => {
-                    known.lists.insert((*name).to_owned());
+                Question::List if given > 0 && given == fits => {
+                    self.known.insert((name, question));
                 }
-                Question::IsList => {}
-                Question::IsNumber => note_text(work, name, given, given - fits),
+                Question::Number => note_text(work, &name, given, given - fits),
+                _ => {}
             }
         }
-        Ok(known)
+        Ok(())
+    }
+
+    async fn read_times(&mut self, work: &Work, name: String, question: Question) -> Result<()> {
+        let Question::Time(form) = &question else { return Ok(()) };
+        let texts = Texts::of(work, self.frame, &name, form.as_ref()).await?;
+        note_texts(work, &name, texts);
+        if texts == Texts::Times {
+            self.known.insert((name, question));
+        }
+        Ok(())
     }
 
     pub(super) fn compare(&self, comparison: &Comparison) -> Result<Expr> {
-        let data_type = columns::data_type(self.frame, &comparison.field.name);
-        let subject = Subject { comparison, data_type, is_list: self.is_list(comparison) };
-        subject.expression()
-    }
-
-    fn is_list(&self, comparison: &Comparison) -> bool {
-        self.lists.contains(&comparison.field.name)
+        let name = &comparison.field.name;
+        let data_type = columns::data_type(self.frame, name);
+        let asked = comparison.question(&data_type).map(|question| (name.clone(), question));
+        let known = asked.and_then(|asked| self.known.get(&asked)).map(|(_, question)| question);
+        let is_list = known == Some(&Question::List);
+        let is_time = matches!(known, Some(Question::Time(_)));
+        Subject { comparison, data_type, is_list, is_time }.expression()
     }
 }
 
@@ -108,14 +134,24 @@ impl Comparison {
             return None;
         }
         match self.operator {
-            Operator::Contains => Some(Question::IsList),
+            Operator::Contains => Some(Question::List),
             Operator::StartsWith | Operator::EndsWith | Operator::Matches => None,
             Operator::IsNull | Operator::IsNotNull => None,
-            _ => {
-                let nature = Nature::of(data_type, &self.values());
-                (nature == Some(Nature::NumberInText)).then_some(Question::IsNumber)
-            }
+            _ => match Nature::of(data_type, &self.values()) {
+                Some(Nature::NumberInText) => Some(Question::Number),
+                _ => self.question_of_times(),
+            },
         }
+    }
+
+    /// What is asked if all values are times.
+    fn question_of_times(&self) -> Option<Question> {
+        let values = self.values().into_iter();
+        let texts = values.map(|value| value.as_str().filter(|text| meant(text).is_some()));
+        let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+        let (first, rest) = texts.split_first()?;
+        let form = Form::of(first).filter(|form| rest.iter().all(|text| form.has(text)));
+        Some(Question::Time(form))
     }
 
     /// The values that are compared with; null is compared in another way.
@@ -133,6 +169,8 @@ struct Subject<'c> {
     comparison: &'c Comparison,
     data_type: DataType,
     is_list: bool,
+    /// Whether its texts are compared as the times that they are.
+    is_time: bool,
 }
 
 impl Subject<'_> {
@@ -211,6 +249,9 @@ impl Subject<'_> {
 
     fn compare(&self, operator: logical_expr::Operator, path: &str, value: &Value) -> Result<Expr> {
         use logical_expr::Operator::{Eq, Gt, GtEq, Lt, LtEq};
+        if let Some(time) = time_of(value).filter(|_| self.is_time) {
+            return Ok(binary_expr(comparable(self.column(), time), operator, lit(time.micros)));
+        }
         let nature = self.nature()?;
         let value = self.scalar(path, nature, value)?;
         if nature == Nature::Time
@@ -242,6 +283,16 @@ impl Subject<'_> {
     fn is_in(&self) -> Result<Expr> {
         let Comparison { path, value, .. } = self.comparison;
         let Value::Array(values) = value else { return Err(wrong(path, "a list", value)) };
+        let is_listed = match self.is_time {
+            true => self.is_one_of_times(values),
+            false => self.is_one_of(values)?,
+        };
+        let has_null = values.iter().any(Value::is_null);
+        Ok(if has_null { is_listed.or(self.is_missing()) } else { is_listed })
+    }
+
+    fn is_one_of(&self, values: &[Value]) -> Result<Expr> {
+        let path = &self.comparison.path;
         let nature = self.nature()?;
         let literals = values.iter().enumerate().filter(|(_, value)| !value.is_null());
         let mut literals: Vec<ScalarValue> = literals
@@ -250,12 +301,20 @@ impl Subject<'_> {
         let held = plain_type(&self.data_type);
         literals.retain(|value| nature != Nature::Time || value.data_type() == *held);
         let literals: Vec<Expr> = literals.into_iter().map(lit).collect();
-        let is_listed = match literals.is_empty() {
-            true => lit(false),
-            false => self.compared(nature, |side| in_list(side, literals.clone(), false))?,
-        };
-        let has_null = values.iter().any(Value::is_null);
-        Ok(if has_null { is_listed.or(self.is_missing()) } else { is_listed })
+        match literals.is_empty() {
+            true => Ok(lit(false)),
+            false => self.compared(nature, |side| in_list(side, literals.clone(), false)),
+        }
+    }
+
+    fn is_one_of_times(&self, values: &[Value]) -> Expr {
+        let times = values.iter().filter_map(time_of);
+        let (zoned, local): (Vec<Time>, Vec<Time>) = times.partition(|time| time.is_zoned());
+        let listed = [zoned, local].into_iter().filter_map(|times| {
+            let side = comparable(self.column(), *times.first()?);
+            Some(in_list(side, times.iter().map(|time| lit(time.micros)).collect(), false))
+        });
+        listed.reduce(Expr::or).unwrap_or(lit(false))
     }
 
     fn between(&self) -> Result<Expr> {
@@ -335,4 +394,8 @@ impl Subject<'_> {
         let wants_missing = (*operator == Operator::IsNull) == asked;
         Ok(if wants_missing { self.is_missing() } else { self.is_missing().is_not_true() })
     }
+}
+
+fn time_of(value: &Value) -> Option<Time> {
+    meant(value.as_str()?)
 }

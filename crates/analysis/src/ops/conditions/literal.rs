@@ -1,7 +1,12 @@
 //! The values of conditions, as values of the column that they are compared with.
 
+use std::{str::FromStr, sync::Arc};
+
 use datafusion::{
-    arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, TimeUnit},
+    arrow::{
+        array::timezone::Tz,
+        datatypes::{DECIMAL256_MAX_PRECISION, DataType, TimeUnit},
+    },
     logical_expr::{Expr, lit},
     scalar::ScalarValue,
 };
@@ -12,6 +17,7 @@ use crate::{
     ops::{
         numbers::{is_text, plain_type},
         reading::short,
+        times::of_clock,
     },
 };
 
@@ -40,9 +46,6 @@ impl Nature {
         }
     }
 }
-
-/// Days and times together.
-const MOMENT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
 /// A value as one of a column's.
 pub(crate) fn literal(
@@ -170,14 +173,28 @@ fn boolean(value: &Value) -> Option<bool> {
 /// A date may be compared with a time of a day, and a second with a part of it.
 fn time(data_type: &DataType, value: &Value) -> Option<ScalarValue> {
     let text = ScalarValue::from(value.as_str()?.trim());
+    let zone = match data_type {
+        DataType::Timestamp(_, zone) => zone.clone(),
+        _ => None,
+    };
+    let moment = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
     let exact = match data_type {
-        DataType::Date32 | DataType::Date64 => MOMENT,
-        DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, zone) => {
-            DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
-        }
-        other => other.clone(),
+        DataType::Date32 | DataType::Date64 => &moment,
+        DataType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => &moment,
+        other => other,
     };
     let read = |data_type| text.cast_to(data_type).ok().filter(|value| !value.is_null());
-    let time = [&exact, data_type, &MOMENT].into_iter().find_map(read)?;
+    let time = [exact, data_type, &moment].into_iter().find_map(read);
+    let time = time.or_else(|| in_zone(&text, zone.as_ref()?))?;
     Some(fitting(&time, data_type).unwrap_or(time))
+}
+
+/// What a clock shows twice or never when it is changed, as a time of its zone.
+fn in_zone(text: &ScalarValue, zone: &Arc<str>) -> Option<ScalarValue> {
+    let moment = DataType::Timestamp(TimeUnit::Microsecond, None);
+    let ScalarValue::TimestampMicrosecond(Some(clock), _) = text.cast_to(&moment).ok()? else {
+        return None;
+    };
+    let micros = of_clock(clock, Tz::from_str(zone).ok()?);
+    Some(ScalarValue::TimestampMicrosecond(Some(micros), Some(Arc::clone(zone))))
 }

@@ -102,11 +102,10 @@ impl Pass {
             self.profile(name, &columns::data_type(frame, name), &exact.of(index))
         };
         let mut profiles: Vec<Profile> = names.iter().enumerate().map(profile).collect();
-        let has_too_many = |profile: &Profile| profile.distinct.is_none() && !profile.is_nested;
         let (places, names): (Vec<usize>, Vec<String>) = profiles
             .iter()
             .enumerate()
-            .filter(|(_, profile)| has_too_many(profile))
+            .filter(|(_, profile)| profile.has_too_many())
             .map(|(place, profile)| (place, profile.name.clone()))
             .unzip();
         if names.is_empty() {
@@ -127,10 +126,7 @@ impl Pass {
         column.add("count", count(value.clone()));
         let tallied = match nature {
             Nature::Nested => return Ok(()),
-            Nature::Number => {
-                let number = sortable(&value, frame)?;
-                column.aggregate("values", distribution(number, &QUARTILES, self.most_bytes))
-            }
+            Nature::Number => self.add_distribution(column, frame, &value)?,
             Nature::Text | Nature::Plain => {
                 column.aggregate("values", tally(value.clone(), self.most_bytes))
             }
@@ -144,9 +140,6 @@ impl Pass {
             column.add("max", max(value));
             column.add("mean", avg(number.clone()));
             column.add("std", stddev(number));
-            for place in 0..QUARTILES.len() {
-                column.value(&quartile(place), quantile(tallied.clone(), place));
-            }
             return Ok(());
         }
         let smallest = column.aggregate("min", min(value.clone()));
@@ -158,6 +151,26 @@ impl Pass {
             column.add("longest", max(character_length(value)));
         }
         Ok(())
+    }
+
+    /// The quartiles of numbers, and how often each is there, which comes back. What is rounded to
+    /// be put in order is counted as it is: it may be the same as what is next to it.
+    fn add_distribution(
+        &self,
+        column: &mut Column<'_>,
+        frame: &DataFrame,
+        value: &Expr,
+    ) -> Result<Expr> {
+        let (number, is_exact) = sortable(value, frame)?;
+        let most_bytes = if is_exact { self.most_bytes } else { self.most_bytes / 2 };
+        let sorted = column.aggregate("values", distribution(number, &QUARTILES, most_bytes));
+        for place in 0..QUARTILES.len() {
+            column.value(&quartile(place), quantile(sorted.clone(), place));
+        }
+        Ok(match is_exact {
+            true => sorted,
+            false => column.aggregate("counts", tally(value.clone(), most_bytes)),
+        })
     }
 
     fn profile(&self, name: &str, data_type: &DataType, figures: &Figures<'_>) -> Profile {
@@ -188,9 +201,17 @@ impl Pass {
 }
 
 impl Profile {
+    /// Whether there were too many values to count, or to be put in order.
+    fn has_too_many(&self) -> bool {
+        let lacks_quartiles = self.numbers.mean.is_some() && self.numbers.quartiles[0].is_none();
+        !self.is_nested && (self.distinct.is_none() || lacks_quartiles)
+    }
+
     fn estimate(&mut self, figures: &Figures<'_>) {
         self.distinct = figures.whole("distinct");
         self.numbers.quartiles = figures.quartiles();
+        self.top = None;
+        self.top_count = None;
         self.is_estimated = true;
     }
 }
@@ -202,29 +223,24 @@ fn add_estimates(column: &mut Column<'_>, frame: &DataFrame, name: &str) -> Resu
         column.add("distinct", approx_distinct(value));
         return Ok(());
     }
-    let number = sortable(&value, frame)?;
-    column.add(
-        "distinct",
-        match number.get_type(frame.schema())? {
-            DataType::Float64 => approx_distinct(bits(number.clone())),
-            _ => approx_distinct(number.clone()),
-        },
-    );
+    let is_float = value.get_type(frame.schema())? == DataType::Float64;
+    let counted = if is_float { bits(value.clone()) } else { value.clone() };
+    column.add("distinct", approx_distinct(counted));
     for (place, fraction) in QUARTILES.iter().enumerate() {
-        let sorted = cast(number.clone(), DataType::Float64).sort(true, false);
+        let sorted = cast(value.clone(), DataType::Float64).sort(true, false);
         column.add(&quartile(place), approx_percentile_cont(sorted, lit(*fraction), None));
     }
     Ok(())
 }
 
-/// Numbers as one of the two types that can be put in order.
-fn sortable(value: &Expr, frame: &DataFrame) -> Result<Expr> {
-    let target = match value.get_type(frame.schema())? {
-        DataType::UInt64 => DataType::Float64,
-        whole if whole.is_integer() => DataType::Int64,
-        _ => DataType::Float64,
+/// Numbers as one of the two types that can be put in order, and whether they are the same there.
+fn sortable(value: &Expr, frame: &DataFrame) -> Result<(Expr, bool)> {
+    let (target, is_exact) = match value.get_type(frame.schema())? {
+        DataType::UInt64 => (DataType::Float64, false),
+        whole if whole.is_integer() => (DataType::Int64, true),
+        number => (DataType::Float64, number.is_floating()),
     };
-    Ok(cast(value.clone(), target))
+    Ok((cast(value.clone(), target), is_exact))
 }
 
 fn quartile(place: usize) -> String {

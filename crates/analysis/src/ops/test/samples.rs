@@ -216,7 +216,9 @@ fn choose(asked: &Asked, mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
         return Ok(samples);
     };
     check_count(asked, groups.len(), "groups", || names(&samples))?;
-    let mut chosen = Vec::new();
+    let mut known: Vec<String> = samples.iter().map(|sample| sample.name.clone()).collect();
+    known.sort();
+    let mut chosen: Vec<Sample> = Vec::new();
     for (at, group) in groups.iter().enumerate() {
         let name = match group {
             Value::String(name) => name.clone(),
@@ -225,8 +227,13 @@ fn choose(asked: &Asked, mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
         match samples.iter().position(|sample| sample.name == name) {
             Some(place) => chosen.push(samples.swap_remove(place)),
             None => {
-                samples.sort_by(|a, b| a.name.cmp(&b.name));
-                let reason = format!("no group {name:?}{}", available(names(&samples)));
+                let reason = match known.contains(&name) {
+                    true => format!("the group {name:?} is named twice"),
+                    false => {
+                        let known = known.iter().map(String::as_str);
+                        format!("no group {name:?}{}", available(known))
+                    }
+                };
                 return Err(AnalysisError::parameter(format!("groups[{at}]"), reason));
             }
         }

@@ -177,7 +177,11 @@ async fn what_is_wrong_is_said() {
         ),
         (
             json!({"test": "t", "field": "age", "group_by": "group", "groups": ["males", "femals"]}),
-            "groups[1]: no group \"femals\"; there are females, unknown",
+            "groups[1]: no group \"femals\"; there are females, males, unknown",
+        ),
+        (
+            json!({"test": "t", "field": "age", "group_by": "group", "groups": ["males", "males"]}),
+            "groups[1]: the group \"males\" is named twice",
         ),
         (
             json!({"test": "t", "field": "age", "group_by": "group", "groups": ["males", "unknown"]}),

@@ -14,7 +14,7 @@ use crate::{
     error::Result,
     ops::{
         held::Held,
-        times::{DAY, date_of, days_of},
+        times::{DAY, date_of},
     },
     work::Outcome,
 };
@@ -85,22 +85,39 @@ fn note_weekends<'a>(
 }
 
 /// The most common step from one time to the next, the shortest of those. Times on the same day
-/// of each month have steps of months.
+/// of each month, or at its end, have steps of months.
 pub(super) fn usual_step(series: &[Series]) -> Option<Interval> {
     let steps = || {
         series.iter().flat_map(|series| series.times.windows(2)).filter(|pair| pair[0] < pair[1])
     };
-    let day = |time: i64| (date_of(time.div_euclid(DAY)).2, time.rem_euclid(DAY));
-    let first = steps().next()?[0];
-    let is_monthly = day(first).0 <= 28
-        && steps().all(|pair| day(pair[1]) == day(first) && day(pair[0]) == day(first))
-        && steps().any(|pair| pair[1] - pair[0] >= 28 * DAY);
+    let times = || steps().flatten().copied();
+    let time_of_day = times().next()?.rem_euclid(DAY);
+    // Of most series the first step says that it is none of months.
+    let is_monthly = steps().all(|pair| month_of(pair[0]) < month_of(pair[1]))
+        && times().all(|time| time.rem_euclid(DAY) == time_of_day)
+        && day_of_months(times()).is_some();
     if is_monthly {
         let every = most_common(steps().map(|pair| month_of(pair[1]) - month_of(pair[0])))?;
         return Some(Interval::Months { every, align: 1 });
     }
     let micros = most_common(steps().map(|pair| pair[1] - pair[0]))?;
     Some(if micros % DAY == 0 { Interval::Days(micros / DAY) } else { Interval::Fixed(micros) })
+}
+
+/// The day of the month on which all of these times are, where the last day of a month stands for
+/// those that it does not have: 31 for the ends of months.
+fn day_of_months(mut times: impl Iterator<Item = i64> + Clone) -> Option<i64> {
+    let day = times.clone().map(day_of_month).max()?;
+    let is_there = |time| day_of_month(time) == day.min(days_in(month_of(time)));
+    times.all(is_there).then_some(day)
+}
+
+fn day_of_month(time: i64) -> i64 {
+    date_of(time.div_euclid(DAY)).2
+}
+
+fn days_in(month: i64) -> i64 {
+    (begin_of_month(month + 1) - begin_of_month(month)) / DAY
 }
 
 fn most_common(steps: impl Iterator<Item = i64>) -> Option<i64> {
@@ -112,16 +129,21 @@ fn most_common(steps: impl Iterator<Item = i64>) -> Option<i64> {
 /// Gaps between times that are in order. A time that is a bit early or late makes none.
 pub(super) fn find(times: &[i64], step: Option<Interval>) -> Vec<Gap> {
     let Some(step) = step else { return Vec::new() };
-    let between = |pair: &[i64]| between(pair[0], pair[1], step).filter(|gap| gap.missing > 0);
-    times.windows(2).filter_map(between).collect()
+    let day = match step {
+        Interval::Months { .. } => day_of_months(times.iter().copied()),
+        _ => None,
+    };
+    let gaps = times.windows(2).filter_map(|pair| between(pair[0], pair[1], step, day));
+    gaps.filter(|gap| gap.missing > 0).collect()
 }
 
-fn between(before: i64, after: i64, step: Interval) -> Option<Gap> {
+/// The gap between two times, of which `day` is the day of the month if all have the same.
+fn between(before: i64, after: i64, step: Interval, day: Option<i64>) -> Option<Gap> {
     match step {
         Interval::Months { every, .. } => {
             let missing = rounded(month_of(after) - month_of(before), every) - 1;
-            let from = months_later(before, every);
-            Some(Gap { from, to: months_later(before, missing.max(1) * every), missing })
+            let later = |months| months_later(before, months, day);
+            Some(Gap { from: later(every), to: later(missing.max(1) * every), missing })
         }
         Interval::Weekdays => {
             let (first, last) = (before.div_euclid(DAY) + 1, after.div_euclid(DAY) - 1);
@@ -144,11 +166,9 @@ fn rounded(distance: i64, step: i64) -> i64 {
     whole + i64::from(rest >= step - rest)
 }
 
-/// The same day and time some months later, or the last day of that month.
-fn months_later(time: i64, months: i64) -> i64 {
-    let (_, _, day) = date_of(time.div_euclid(DAY));
+/// The same time some months later, on that day of the month or on its last one.
+fn months_later(time: i64, months: i64, day: Option<i64>) -> i64 {
+    let day = day.unwrap_or_else(|| day_of_month(time));
     let month = month_of(time) + months;
-    let days = (begin_of_month(month + 1) - begin_of_month(month)) / DAY;
-    let first = days_of(month.div_euclid(12), month.rem_euclid(12) + 1, 1);
-    (first + day.min(days) - 1) * DAY + time.rem_euclid(DAY)
+    begin_of_month(month) + (day.min(days_in(month)) - 1) * DAY + time.rem_euclid(DAY)
 }

@@ -101,13 +101,13 @@ impl<'a> Source<'a> {
         }
         selected.push(time_column(work, &frame, &time)?.alias("t"));
         let group_by = asked.group_by.as_slice().to_vec();
-        let values = match &asked.values {
+        let (path, values) = match &asked.values {
             Some(values) => values.clone(),
-            None if asked.gaps.is_some() => Names::default(),
-            None => numeric_fields(work, &frame, &time, &group_by),
+            None if asked.gaps.is_some() => (String::new(), Names::default()),
+            None => ("values".to_owned(), numeric_fields(work, &frame, &time, &group_by)),
         };
-        values.check_distinct("values")?;
-        for (path, name) in values.with_paths("values") {
+        values.check_distinct(&path)?;
+        for (path, name) in values.with_paths(&path) {
             if group_by.iter().any(|group| group == name) || name == time {
                 let reason = format!("{name:?} is the time or in `group_by` too");
                 return Err(AnalysisError::parameter(path, reason));

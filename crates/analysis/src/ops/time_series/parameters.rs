@@ -120,7 +120,8 @@ pub(super) struct Windows {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) time: Option<String>,
-    pub(super) values: Option<Names>,
+    /// With the name of their parameter.
+    pub(super) values: Option<(String, Names)>,
     pub(super) group_by: Names,
     pub(super) resample: Option<Interval>,
     /// What is made of each period, with the ending of its column if there are several.
@@ -148,18 +149,17 @@ impl Asked {
                 "periods of weekdays are not known here; 1d with `fill` none has none of others";
             return Err(AnalysisError::parameter("resample", reason));
         }
-        let functions = names(&given, &["functions", "function"])?;
-        let (functions, is_ohlc) = read_functions(&functions.unwrap_or_default())?;
+        let (path, functions) = names(&given, &["functions", "function"])?.unwrap_or_default();
+        let (functions, is_ohlc) = read_functions(&path, &functions)?;
         if resample.is_none() && !functions.is_empty() {
             let reason = "a function is for the values of a period; `resample` says how long it is";
-            return Err(AnalysisError::parameter("function", reason));
+            return Err(AnalysisError::parameter(path, reason));
         }
         let fill = given.text(&["fill"])?;
-        let cumulative = names(&given, &["cumulative"])?;
         let asked = Self {
             time: given.text(&["time"])?.map(str::to_owned),
             values: names(&given, &["values", "value"])?,
-            group_by: names(&given, &["group_by"])?.unwrap_or_default(),
+            group_by: given.read(&["group_by"], Names::read)?.unwrap_or_default(),
             resample,
             functions: if functions.is_empty() {
                 vec![("mean", Function::Mean)]
@@ -171,7 +171,7 @@ impl Asked {
             fill: fill.map_or(Ok(Fill::None), |fill| word("fill", fill, &FILLS))?,
             rolling: given.read(&["rolling"], windows)?,
             change: given.read(&["change"], change)?.flatten(),
-            cumulative: named("cumulative", &cumulative.unwrap_or_default(), &CUMULATIVES)?,
+            cumulative: given.read(&["cumulative"], cumulative)?.unwrap_or_default(),
             gaps: given.read(&["gaps"], gaps)?.flatten(),
             timezone: given.text(&["timezone"])?.map(str::to_owned),
             limit: given.count(&["limit"])?,
@@ -203,15 +203,18 @@ impl Asked {
     }
 }
 
-/// One name or several, under one of several spellings of a parameter.
-fn names(given: &Given<'_>, spellings: &[&str]) -> Result<Option<Names>> {
+/// One name or several, under one of several spellings of a parameter, which is told too.
+fn names(given: &Given<'_>, spellings: &[&str]) -> Result<Option<(String, Names)>> {
     let mut found = spellings.iter().filter_map(|&spelling| given.value(&[spelling]));
     match (found.next(), found.next()) {
         (Some((path, _)), Some(_)) => {
             let reason = format!("either `{}` or without the s", spellings[0]);
             Err(AnalysisError::parameter(path, reason))
         }
-        (Some((path, value)), None) => Names::read(&path, value).map(Some),
+        (Some((path, value)), None) => {
+            let names = Names::read(&path, value)?;
+            Ok(Some((path, names)))
+        }
         (None, _) => Ok(None),
     }
 }
@@ -232,8 +235,11 @@ fn named<T: Copy + PartialEq>(
     Ok(all)
 }
 
-fn read_functions(names: &Names) -> Result<(Vec<(&'static str, Function)>, bool)> {
-    let wanted = named("functions", names, &FUNCTIONS)?;
+type Functions = Vec<(&'static str, Function)>;
+
+/// What is made of periods, and whether that is what candles show and nothing else.
+fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
+    let wanted = named(path, names, &FUNCTIONS)?;
     let mut functions = Vec::new();
     for (name, wanted) in &wanted {
         match wanted {
@@ -271,8 +277,8 @@ fn windows(path: &str, value: &Value) -> Result<Windows> {
         (Window::Rows(rows), None) => rows,
         (Window::Time(_), None) => 1,
     };
-    let functions = functions.unwrap_or_default();
-    let mut functions = named(&format!("{path}.functions"), &functions, &ROLLINGS)?;
+    let (path, functions) = functions.unwrap_or_default();
+    let mut functions = named(&path, &functions, &ROLLINGS)?;
     if functions.is_empty() {
         functions.push(("mean", Rolling::Mean));
     }
@@ -312,6 +318,14 @@ fn change(path: &str, value: &Value) -> Result<Option<(usize, Change)>> {
             Ok(Some((periods, given.read(&["kind"], kind)?.unwrap_or(Change::Absolute))))
         }
         other => Err(wrong(path, "true, \"percent\" or an object with `kind`, `periods`", other)),
+    }
+}
+
+/// `"sum"` or `["sum", "max"]`.
+fn cumulative(path: &str, value: &Value) -> Result<Vec<(&'static str, Cumulative)>> {
+    match value {
+        Value::String(_) | Value::Array(_) => named(path, &Names::read(path, value)?, &CUMULATIVES),
+        other => Err(wrong(path, "\"sum\", \"min\", \"max\" or a list of them", other)),
     }
 }
 

@@ -173,6 +173,33 @@ async fn gaps_are_found() {
 }
 
 #[tokio::test]
+async fn months_end_on_different_days() {
+    let gaps = async |days: &[&str], gaps: Value| {
+        let rows = days.iter().map(|day| json!({"t": day})).collect();
+        let given = series(rows, json!({"time": "t", "gaps": gaps})).await;
+        (given.facts["step"].clone(), given.rows)
+    };
+    let gap = |from: &str, to: &str, missing: i64| {
+        vec![json!({"from": from, "to": to, "missing": missing})]
+    };
+    let ends = ["2024-01-31", "2024-02-29", "2024-03-31", "2024-05-31"];
+    let missing = gap("2024-04-30", "2024-04-30", 1);
+    assert_eq!(gaps(&ends, json!(true)).await, (json!("1M"), missing));
+    // Also after a month that is shorter than what is missing.
+    let ends = ["2023-01-31", "2023-02-28", "2023-05-31", "2023-06-30", "2023-07-31"];
+    let missing = gap("2023-03-31", "2023-04-30", 2);
+    assert_eq!(gaps(&ends, json!(true)).await, (json!("1M"), missing.clone()));
+    assert_eq!(gaps(&ends, json!({"expected": "1M"})).await, (json!("1M"), missing));
+    // The 30th, or the end of February.
+    let days = ["2023-12-30", "2024-01-30", "2024-02-29", "2024-04-30"];
+    let missing = gap("2024-03-30", "2024-03-30", 1);
+    assert_eq!(gaps(&days, json!(true)).await, (json!("1M"), missing));
+    // Every 30 days is not every month.
+    let days = ["2024-01-01", "2024-01-31", "2024-03-01", "2024-03-31"];
+    assert_eq!(gaps(&days, json!(true)).await, (json!("30d"), Vec::new()));
+}
+
+#[tokio::test]
 async fn days_are_those_of_the_zone() {
     // Summer time began in Berlin on 2024-03-31 at 01:00 UTC.
     let rows = json!([
@@ -309,8 +336,9 @@ async fn what_is_wrong_is_said() {
         ),
         (
             json!({"time": "date", "value": "prize"}),
-            "values: no column \"prize\"; did you mean price?",
+            "value: no column \"prize\"; did you mean price?",
         ),
+        (json!({"time": "date", "values": ["prize"]}), "values[0]: no column \"prize\""),
         (json!({"time": "date", "resample": "1x"}), "resample: \"1x\" is no length of time"),
         (json!({"time": "date", "resample": "1b"}), "resample: periods of weekdays"),
         (
@@ -318,8 +346,16 @@ async fn what_is_wrong_is_said() {
             "function: a function is for the values of a period",
         ),
         (
+            json!({"time": "date", "functions": ["sum"]}),
+            "functions: a function is for the values of a period",
+        ),
+        (
             json!({"time": "date", "resample": "1d", "function": "median"}),
-            "functions: no \"median\"",
+            "function: no \"median\" here",
+        ),
+        (
+            json!({"time": "date", "resample": "1d", "functions": ["sum", "median"]}),
+            "functions[1]: no \"median\" here",
         ),
         (json!({"time": "date", "fill": "ffil"}), "fill: no \"ffil\""),
         (json!({"time": "date", "rolling": 0}), "rolling: it has at least one row"),
@@ -360,11 +396,20 @@ async fn what_is_wrong_is_said() {
             json!({"time": "date", "rolling": {"window": 2, "min_periods": 3}}),
             "rolling.min_periods",
         ),
+        (
+            json!({"time": "date", "rolling": {"window": 2, "function": "mode"}}),
+            "rolling.function: no \"mode\" here",
+        ),
         (json!({"time": "date", "change": {"periods": 0}}), "change.periods: it is at least 1"),
+        (
+            json!({"time": "date", "cumulative": true}),
+            "cumulative: must be \"sum\", \"min\", \"max\" or a list of them, not true",
+        ),
+        (json!({"time": "date", "cumulative": ["mean"]}), "cumulative[0]: no \"mean\" here"),
         (json!({"time": "date", "gaps": true, "resample": "1d"}), "gaps: gaps are looked for"),
         (
             json!({"time": "date", "value": "price", "group_by": "price"}),
-            "values: \"price\" is the time",
+            "value: \"price\" is the time",
         ),
         (json!({"time": "date", "resampel": "1d"}), "did you mean resample?"),
         (

@@ -2,12 +2,13 @@
 
 use datafusion::{
     arrow::{
+        compute::can_cast_types,
         datatypes::{DataType, TimeUnit},
         util::display::array_value_to_string,
     },
     functions::expr_fn::{btrim, lower},
     functions_aggregate::expr_fn::count,
-    logical_expr::{Expr, cast, lit, try_cast},
+    logical_expr::{Expr, cast, lit, try_cast, when},
     prelude::{DataFrame, ident},
 };
 use serde_json::Value;
@@ -100,9 +101,11 @@ pub(super) async fn apply(
 fn converted(value: Expr, data_type: &DataType, target: Target, numbers: Numbers) -> Option<Expr> {
     let is_plain = data_type.is_numeric() || *data_type == DataType::Boolean;
     let text = || btrim(vec![cast(value.clone(), DataType::Utf8)]);
+    let has_fractions = data_type.is_numeric() && !data_type.is_integer();
     let converted = match target {
-        Target::Text => cast(value, DataType::Utf8),
+        Target::Text if can_cast_types(data_type, &DataType::Utf8) => cast(value, DataType::Utf8),
         Target::Int if is_text(data_type) => read_any_whole(value, &DataType::Int64).ok()?,
+        Target::Int if has_fractions => without_fraction(value, data_type).ok()?,
         Target::Int if is_plain => try_cast(value, DataType::Int64),
         Target::Float if is_text(data_type) => read_number(value),
         Target::Float if is_plain => try_cast(value, DataType::Float64),
@@ -128,9 +131,16 @@ fn converted(value: Expr, data_type: &DataType, target: Target, numbers: Numbers
                 _ => return None,
             }
         }
-        Target::Int | Target::Float | Target::Bool => return None,
+        Target::Int | Target::Float | Target::Text | Target::Bool => return None,
     };
     Some(converted)
+}
+
+/// A number as a whole number; null where that would be another one.
+fn without_fraction(value: Expr, data_type: &DataType) -> Result<Expr> {
+    let whole = try_cast(value.clone(), DataType::Int64);
+    let is_same = try_cast(whole.clone(), data_type.clone()).eq(value);
+    Ok(when(is_same, whole).end()?)
 }
 
 /// Counts what cannot be read, in one pass.

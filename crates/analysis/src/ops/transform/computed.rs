@@ -1,13 +1,23 @@
 //! Columns that are computed.
 
-use datafusion::logical_expr::Expr;
+use std::sync::Arc;
+
+use datafusion::{
+    error::DataFusionError,
+    logical_expr::{
+        EmptyRelation, Expr, LogicalPlan, physical_planning_context::PhysicalPlanningContext,
+    },
+    physical_expr::create_physical_expr,
+    prelude::DataFrame,
+};
 use serde_json::Value;
 
 use crate::{
+    engine::explain,
     error::{AnalysisError, Result},
     ops::{
         order::Rows,
-        reading::{pairs, text},
+        reading::{Named, pairs, text},
     },
     work::Work,
 };
@@ -39,10 +49,32 @@ pub(super) fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value) -> R
             return Err(AnalysisError::parameter(path, reason));
         }
         let parsed = parsed?;
+        check(work, &table, &column, &parsed)?;
         waiting.retain(|(name, _)| *name != column.name);
         waiting.push((column.name, parsed));
     }
     rows.with(waiting)
+}
+
+/// Says of which column it is that it cannot be computed from these types. The plan of all of them
+/// would say so too, but not of which.
+fn check(work: &Work, table: &DataFrame, column: &Named, value: &Expr) -> Result<()> {
+    let refused = |reason: String| AnalysisError::parameter(&column.path, reason);
+    planned(work, table, value).map_err(|error| explain(&error, refused))
+}
+
+/// Plans a value for a table like this one. The table itself would be planned again with each.
+fn planned(work: &Work, table: &DataFrame, value: &Expr) -> Result<(), DataFusionError> {
+    let schema = Arc::new(table.schema().clone());
+    let rows = EmptyRelation { produce_one_row: false, schema: schema.clone() };
+    let rows = DataFrame::new(work.context().state(), LogicalPlan::EmptyRelation(rows));
+    let (state, plan) = rows.select(vec![value.clone()])?.into_parts();
+    let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| ())?;
+    let context = PhysicalPlanningContext::default();
+    for value in plan.expressions() {
+        create_physical_expr(&value, &schema, state.execution_props(), &context)?;
+    }
+    Ok(())
 }
 
 fn uses_any(expression: &Expr, columns: &[(String, Expr)]) -> bool {

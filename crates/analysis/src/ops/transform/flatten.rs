@@ -21,7 +21,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     error::{AnalysisError, Result},
-    functions::part,
+    functions::fields_of,
     load::load,
     ops::{
         columns,
@@ -124,11 +124,17 @@ struct Parts {
 }
 
 impl Elements {
+    /// All that is made of elements is called by names that no column begins with.
     fn new(frame: &DataFrame, field: &Named) -> Self {
+        let names = columns::names(frame);
+        let mut prefix = "__element".to_owned();
+        while names.iter().any(|name| name.starts_with(&prefix)) {
+            prefix.push('_');
+        }
         Self {
             text: "[".to_owned(),
-            row: columns::unused(frame, "element_row"),
-            place: columns::unused(frame, "element_place"),
+            row: format!("{prefix}_row"),
+            place: format!("{prefix}_place"),
             name: field.name.clone(),
         }
     }
@@ -214,16 +220,4 @@ fn of_lists(rows: Rows, field: &Named, drop_empty: bool) -> Result<Rows> {
     }
     columns::check_unique(&field.path, outputs.iter().map(|(name, _)| name.as_str()))?;
     rows.select(outputs.into_iter().map(|(name, value)| value.alias(name)).collect())
-}
-
-/// The fields of an object with dotted names; anything else as it is.
-fn fields_of(value: Expr, data_type: &DataType, name: &str, into: &mut Vec<(String, Expr)>) {
-    let DataType::Struct(fields) = data_type else {
-        into.push((name.to_owned(), value));
-        return;
-    };
-    for field in fields {
-        let inner = part(value.clone(), field.name());
-        fields_of(inner, field.data_type(), &format!("{name}.{}", field.name()), into);
-    }
 }

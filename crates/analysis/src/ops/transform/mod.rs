@@ -25,7 +25,7 @@ use super::{
     conditions::{Logic, predicate},
     order::Rows,
     reading::{Given, one_or_more, pairs, text},
-    sorting::{page, sort_keys},
+    sorting::{Sorted, page, sort_keys},
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -140,7 +140,8 @@ async fn shaped(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> 
     if let Some((path, value)) = given.value(&["unpivot", "melt"]) {
         rows = unpivot::apply(work, rows, &path, value)?;
     }
-    if let Some(keys) = sort_keys(work, &rows.table()?, given).await? {
+    let sorted = Sorted { frame: &rows.table()?, groups: None };
+    if let Some(keys) = sort_keys(work, &sorted, given).await? {
         rows = rows.sort(keys)?;
     }
     Ok(rows)

@@ -36,8 +36,16 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
     let across = given.required_name(&["columns"])?;
     columns::check(work, &frame, &index)?;
     work.column(&frame, &across.path, &across.name)?;
-    let figures = read_figures(&given)?;
+    if index.iter().any(|column| column.name == across.name) {
+        let reason = format!("column {:?} is in `index` too", across.name);
+        return Err(AnalysisError::parameter(&across.path, reason));
+    }
+    let figures = read_figures(&frame, &given)?;
     let values = values_of(work, &frame, &across).await?;
+    if index.is_empty() && values.is_empty() {
+        let reason = "there are no rows, so there are no columns; `index` names some that stay";
+        return Err(AnalysisError::parameter(&across.path, reason));
+    }
 
     // First a value for each cell, of which there are few, then the cells in their columns.
     let keys: Vec<Named> = index.iter().cloned().chain([across.clone()]).collect();
@@ -72,8 +80,20 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
     Rows::sorted(frame, sort)
 }
 
-/// One figure for each column of values.
-fn read_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
+/// One figure for each column of values, under a name that no column has.
+fn read_figures(frame: &DataFrame, given: &Given<'_>) -> Result<Vec<Figure>> {
+    let mut figures = wanted_figures(given)?;
+    for (index, figure) in figures.iter_mut().enumerate() {
+        if matches!(figure.function, Function::Top(_)) {
+            let reason = "gives rows, not one value for each cell";
+            return Err(AnalysisError::parameter(&figure.path, reason));
+        }
+        figure.name = columns::unused(frame, &format!("cell_{index}"));
+    }
+    Ok(figures)
+}
+
+fn wanted_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
     let function = given.value(&["function"]);
     let sum = Value::String("sum".to_owned());
     let (path, function) = function.unwrap_or_else(|| (given.path("function"), &sum));
@@ -83,17 +103,11 @@ fn read_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
             _ => Err(given.missing(&["values"])),
         };
     };
-    let hidden = |(index, column): (usize, Named)| {
-        let mut figure = figures::read_for(&path, function, &column)?;
-        if matches!(figure.function, Function::Top(_)) {
-            let reason = "gives rows, not one value for each cell";
-            return Err(AnalysisError::parameter(&figure.path, reason));
-        }
-        figure.name = format!("__cell_{index}");
-        figure.field = Some(column);
-        Ok(figure)
+    let figure = |column: Named| {
+        let figure = figures::read_for(&path, function, &column)?;
+        Ok(Figure { field: Some(column), ..figure })
     };
-    values.into_iter().enumerate().map(hidden).collect()
+    values.into_iter().map(figure).collect()
 }
 
 /// The different values of a column in their order, and their texts.

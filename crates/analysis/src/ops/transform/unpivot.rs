@@ -44,13 +44,14 @@ pub(super) fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Resul
     let cells = values.iter().map(|column| cast(ident(&column.name), common.clone()));
     let labels = values.iter().map(|column| lit(&column.name));
     let id_values = || ids.iter().map(|column| ident(&column.name));
+    let hidden = ["variable", "value"].map(|name| columns::unused(&frame, name));
     let lists = vec![
-        ("__variable".to_owned(), make_array(labels.collect())),
-        ("__value".to_owned(), make_array(cells.collect())),
+        (hidden[0].clone(), make_array(labels.collect())),
+        (hidden[1].clone(), make_array(cells.collect())),
     ];
     let places = make_array((0..values.len()).map(|place| lit(place as u64)).collect());
     let rows = rows.unnested(id_values().collect(), lists, places, NullHandling::Preserve)?;
-    let results = [ident("__variable").alias(variable), ident("__value").alias(value)];
+    let results = [ident(&hidden[0]).alias(variable), ident(&hidden[1]).alias(value)];
     rows.select(id_values().chain(results).collect())
 }
 

@@ -3,15 +3,21 @@
 use datafusion::{
     arrow::datatypes::{DataType, TimeUnit},
     functions::expr_fn::to_local_time,
-    logical_expr::{Expr, Operator as SqlOperator, binary_expr, cast, lit, try_cast},
+    logical_expr::{Expr, Operator as SqlOperator, binary_expr, cast, lit, not, when},
 };
 use serde_json::Value;
 
-use super::{plain, plan::Subject};
+use super::{
+    contents::{Content, order},
+    entry::{Coerce, Listed},
+    plan::Subject,
+};
 use crate::{
     error::{AnalysisError, Result},
     ops::{
+        conditions::literal::{Nature, literal},
         names::word,
+        numbers::{read_number, read_whole},
         times::{self, Numbers, Time},
     },
 };
@@ -44,7 +50,7 @@ impl Operator {
         OPERATORS.iter().find(|(_, _, known)| *known == self).map_or("", |(symbol, _, _)| symbol)
     }
 
-    fn holds(self, left: Expr, right: Expr) -> Expr {
+    pub(super) fn holds(self, left: Expr, right: Expr) -> Expr {
         let operator = match self {
             Self::Equal => SqlOperator::Eq,
             Self::Unequal => SqlOperator::NotEq,
@@ -57,69 +63,142 @@ impl Operator {
     }
 }
 
-/// Whether a value compares to a given one; null if that cannot be said of it, as of text and a
-/// number.
+/// How the values of a column compare with a given one.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) holds: Expr,
+    /// When a value cannot be compared with the given one, and what it is not then.
+    pub(super) unread: Option<(Expr, &'static str)>,
+}
+
+impl Bound {
+    /// Of values which can all be compared.
+    fn of_all(holds: Expr) -> Self {
+        Self { holds, unread: None }
+    }
+
+    /// What cannot be compared with a value is surely another one.
+    fn or_another(self) -> Result<Self> {
+        let Self { holds, unread } = self;
+        Ok(Self::of_all(match unread {
+            Some((is_unread, _)) => when(is_unread, lit(true)).otherwise(holds)?,
+            None => holds,
+        }))
+    }
+}
+
+/// Compares with a value that was given; one that nothing of the column's type can be compared with
+/// is an error.
 pub(super) fn bound(
     path: &str,
     subject: &Subject,
     operator: Operator,
     value: &Value,
-    coerce: bool,
-) -> Result<Expr> {
+    coerce: Coerce,
+) -> Result<Bound> {
     let column = subject.column.clone();
-    let unfit = || {
-        let reason = format!(
-            "{} cannot be compared with {:?}, which has values of type {}",
-            value, subject.field, subject.data_type
-        );
-        Err(AnalysisError::parameter(path, reason))
-    };
     let data_type = &subject.data_type;
-    match value {
-        _ if *data_type == DataType::Null => Ok(lit(true)),
+    let bound = match value {
+        _ if *data_type == DataType::Null => Bound::of_all(lit(true)),
         Value::Number(number) if data_type.is_numeric() => {
-            Ok(operator.holds(column, number_of(number)))
+            Bound::of_all(operator.holds(column, number_of(number)))
         }
         Value::Number(number) if data_type.is_string() => {
-            Ok(operator.holds(text_as_number(subject, coerce), number_of(number)))
+            number_in_text(subject, operator, &number_of(number), coerce)?
         }
         Value::Bool(flag) if *data_type == DataType::Boolean => {
-            Ok(operator.holds(column, lit(*flag)))
+            Bound::of_all(operator.holds(column, lit(*flag)))
         }
         Value::String(given) if is_time(data_type) => match times::parse(given) {
-            Some(time) if time.is_zoned() => Ok(operator.holds(micros(column), lit(time.micros))),
-            Some(time) => Ok(operator.holds(micros(on_clock(subject)), lit(time.micros))),
-            None => unfit(),
+            Some(time) if time.is_zoned() => {
+                Bound::of_all(operator.holds(micros(column), lit(time.micros)))
+            }
+            Some(time) => {
+                Bound::of_all(operator.holds(micros(on_clock(subject)), lit(time.micros)))
+            }
+            None => return Err(unfit(path, subject, value)),
         },
         Value::String(given) if data_type.is_string() => {
-            let Some(time) = times::parse(given) else {
-                return Ok(operator.holds(cast(column, DataType::Utf8), lit(given.as_str())));
-            };
-            // A time without a zone is one of the clock that each was written by.
-            let of: fn(Time) -> Option<i64> = match time.is_zoned() {
-                true => |time| Some(time.micros),
-                false => |time| Some(time.on_clock()),
-            };
-            let times = times::figure(column, data_type, Numbers::default(), of);
-            Ok(operator.holds(times, lit(time.micros)))
+            text_in_text(subject, operator, given, coerce)?
         }
-        _ => unfit(),
+        _ => return Err(unfit(path, subject, value)),
+    };
+    if operator == Operator::Unequal { bound.or_another() } else { Ok(bound) }
+}
+
+fn unfit(path: &str, subject: &Subject, value: &Value) -> AnalysisError {
+    let reason = format!(
+        "{} cannot be compared with {:?}, which has values of type {}",
+        value, subject.field, subject.data_type
+    );
+    AnalysisError::parameter(path, reason)
+}
+
+/// A number is compared with the numbers that are written in a column of text.
+fn number_in_text(
+    subject: &Subject,
+    operator: Operator,
+    number: &Expr,
+    coerce: Coerce,
+) -> Result<Bound> {
+    const WANTED: &str = "a number";
+    if coerce == Coerce::Nothing {
+        return Ok(Bound { holds: lit(false), unread: Some((subject.is_there(), WANTED)) });
     }
+    let holds = as_number(subject, |side| operator.holds(side, number.clone()))?;
+    let is_unread = read_number(subject.column.clone()).is_null();
+    Ok(Bound { holds, unread: Some((is_unread, WANTED)) })
+}
+
+/// Compares text as the number that it reads as. A float has no room for all whole numbers, so that
+/// those are compared for themselves.
+fn as_number(subject: &Subject, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
+    let whole = read_whole(subject.column.clone());
+    let number = read_number(subject.column.clone());
+    Ok(when(whole.clone().is_not_null(), compare(whole)).otherwise(compare(number))?)
+}
+
+/// A text is compared as the number or the time that is written in it, else as text.
+fn text_in_text(
+    subject: &Subject,
+    operator: Operator,
+    given: &str,
+    coerce: Coerce,
+) -> Result<Bound> {
+    let text = cast(subject.column.clone(), DataType::Utf8);
+    let bound = match times::parse(given) {
+        Some(time) => time_in_text(subject, operator, time),
+        None => Bound::of_all(operator.holds(text.clone(), lit(given))),
+    };
+    if coerce == Coerce::Nothing || Content::of(given) != Content::Number {
+        return Ok(bound);
+    }
+    let is_number = Content::Number.is_in(text.clone());
+    let holds = operator.holds(order(text, lit(given)), lit(0_i64));
+    let is_other = not(is_number.clone());
+    Ok(Bound {
+        holds: when(is_number, holds).otherwise(bound.holds)?,
+        unread: bound.unread.map(|(is_unread, wanted)| (is_unread.and(is_other), wanted)),
+    })
+}
+
+fn time_in_text(subject: &Subject, operator: Operator, time: Time) -> Bound {
+    // A time without a zone is one of the clock that each was written by.
+    let of: fn(Time) -> Option<i64> = match time.is_zoned() {
+        true => |time| Some(time.micros),
+        false => |time| Some(time.on_clock()),
+    };
+    let column = subject.column.clone();
+    let times = times::figure(column, &subject.data_type, Numbers::default(), of);
+    let is_unread = times.clone().is_null();
+    let holds = operator.holds(times, lit(time.micros));
+    Bound { holds, unread: Some((is_unread, "a time")) }
 }
 
 fn number_of(number: &serde_json::Number) -> Expr {
     match number.as_i64() {
         Some(whole) => lit(whole),
         None => lit(number.as_f64().unwrap_or(f64::NAN)),
-    }
-}
-
-/// Text is no number, unless it may stand for one.
-fn text_as_number(subject: &Subject, coerce: bool) -> Expr {
-    if coerce {
-        try_cast(subject.column.clone(), DataType::Float64)
-    } else {
-        lit(datafusion::common::ScalarValue::Float64(None))
     }
 }
 
@@ -142,28 +221,34 @@ fn micros(column: Expr) -> Expr {
     cast(cast(column, plain), DataType::Int64)
 }
 
-/// Whether a value is one of those in a list.
-pub(super) fn list(path: &str, subject: &Subject, values: &[Value], coerce: bool) -> Result<Expr> {
-    let data_type = &subject.data_type;
-    let column = subject.column.clone();
-    let (column, values): (Expr, Vec<Expr>) = if data_type.is_numeric() {
-        let numbers = values.iter().filter_map(|value| match value {
-            Value::Number(number) => Some(number_of(number)),
-            Value::String(text) if coerce => text.trim().parse::<f64>().ok().map(lit),
-            _ => None,
-        });
-        (column, numbers.collect())
-    } else if *data_type == DataType::Boolean {
-        (column, values.iter().filter_map(Value::as_bool).map(lit).collect())
-    } else {
-        let texts = values.iter().filter_map(|value| match value {
-            Value::String(text) => Some(text.clone()),
-            other if coerce => Some(plain(other)),
-            _ => None,
-        });
-        (subject.as_text(path)?, texts.map(lit).collect())
+/// Whether a value is one of those in a list, as the condition `in` has it. Null stands for a
+/// missing value.
+pub(super) fn list(subject: &Subject, listed: &Listed) -> Result<Expr> {
+    let Listed { path, values } = listed;
+    let given: Vec<(usize, &Value)> =
+        values.iter().enumerate().filter(|(_, value)| !value.is_null()).collect();
+    let plain: Vec<&Value> = given.iter().map(|(_, value)| *value).collect();
+    // What has no values to compare, as a list, is compared as it is written.
+    let nature = Nature::of(&subject.data_type, &plain).unwrap_or(Nature::Text);
+    let literal = |(at, value): &(usize, &Value)| {
+        literal(&format!("{path}[{at}]"), &subject.field, nature, &subject.data_type, value)
     };
-    Ok(if values.is_empty() { lit(false) } else { column.in_list(values, false) })
+    let mut literals = given.iter().map(literal).collect::<Result<Vec<Expr>>>()?;
+    // A time between two of the column's is neither of them.
+    literals.retain(|value| nature != Nature::Time || is_literal_of(value, &subject.data_type));
+    let is_in = |side: Expr| side.in_list(literals.clone(), false);
+    let is_listed = match nature {
+        _ if literals.is_empty() => lit(false),
+        Nature::NumberInText => as_number(subject, is_in)?,
+        Nature::Text => is_in(subject.as_text(path)?),
+        Nature::Number | Nature::Boolean | Nature::Time => is_in(subject.column.clone()),
+    };
+    let has_null = given.len() < values.len();
+    Ok(if has_null { is_listed.or(subject.column.clone().is_null()) } else { is_listed })
+}
+
+fn is_literal_of(value: &Expr, data_type: &DataType) -> bool {
+    matches!(value, Expr::Literal(value, _) if value.data_type() == *data_type)
 }
 
 /// Whether two values of a row compare; null if one is missing.
@@ -172,15 +257,19 @@ pub(super) fn compare(
     left: &Subject,
     operator: Operator,
     right: &Subject,
-    coerce: bool,
+    coerce: Coerce,
 ) -> Result<Expr> {
     let are = |test: fn(&DataType) -> bool| test(&left.data_type) && test(&right.data_type);
     let (a, b) = (left.column.clone(), right.column.clone());
+    if are(DataType::is_string) {
+        let (a, b) = (cast(a, DataType::Utf8), cast(b, DataType::Utf8));
+        return Ok(match coerce {
+            Coerce::Nothing => operator.holds(a, b),
+            Coerce::Written | Coerce::Anything => operator.holds(order(a, b), lit(0_i64)),
+        });
+    }
     if are(DataType::is_numeric) || left.data_type == right.data_type {
         return Ok(operator.holds(a, b));
-    }
-    if are(DataType::is_string) {
-        return Ok(operator.holds(cast(a, DataType::Utf8), cast(b, DataType::Utf8)));
     }
     if are(has_zone) {
         return Ok(operator.holds(micros(a), micros(b)));
@@ -188,9 +277,9 @@ pub(super) fn compare(
     if are(is_time) {
         return Ok(operator.holds(micros(on_clock(left)), micros(on_clock(right))));
     }
-    if are(|data_type| data_type.is_numeric() || data_type.is_string()) && coerce {
-        let number = |column| try_cast(column, DataType::Float64);
-        return Ok(operator.holds(number(a), number(b)));
+    let is_coerced = coerce == Coerce::Anything;
+    if are(|data_type| data_type.is_numeric() || data_type.is_string()) && is_coerced {
+        return Ok(operator.holds(number(left), number(right)));
     }
     let reason = format!(
         "{:?} has values of type {} and {:?} of type {}{}",
@@ -198,7 +287,15 @@ pub(super) fn compare(
         left.data_type,
         right.field,
         right.data_type,
-        if coerce { "" } else { "; `coerce` reads text as numbers" }
+        if is_coerced { "" } else { "; `coerce` reads text as numbers" }
     );
     Err(AnalysisError::parameter(path, reason))
+}
+
+fn number(subject: &Subject) -> Expr {
+    let column = subject.column.clone();
+    match subject.data_type.is_string() {
+        true => read_number(column),
+        false => cast(column, DataType::Float64),
+    }
 }

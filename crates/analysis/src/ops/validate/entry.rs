@@ -57,8 +57,8 @@ pub(super) struct Entry {
     pub(super) min_length: Option<usize>,
     pub(super) max_length: Option<usize>,
     pub(super) pattern: Option<String>,
-    pub(super) allowed: Option<Vec<Value>>,
-    pub(super) not_in: Option<Vec<Value>>,
+    pub(super) allowed: Option<Listed>,
+    pub(super) not_in: Option<Listed>,
     pub(super) unique: Option<Unique>,
     pub(super) references: Option<Reference>,
     pub(super) compare: Option<Compare>,
@@ -77,8 +77,9 @@ impl Entry {
         let text = |names: &[&str]| -> Result<Option<String>> {
             Ok(given.text(names)?.map(str::to_owned))
         };
-        let list = |names: &[&str]| -> Result<Option<Vec<Value>>> {
-            Ok(given.list(names)?.map(<[Value]>::to_vec))
+        let list = |names: &[&str]| -> Result<Option<Listed>> {
+            let path = given.value(names).map(|(path, _)| path).unwrap_or_default();
+            Ok(given.list(names)?.map(|values| Listed { path, values: values.to_vec() }))
         };
         Ok(Self {
             field: text(&["field", "column"])?,
@@ -127,6 +128,35 @@ impl Entry {
         ];
         facets.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
+}
+
+/// What text may stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coerce {
+    /// Only for itself.
+    Nothing,
+    /// For the number, the time or the boolean that is written in it. One value that is none makes
+    /// text of a whole column, in which the others are still what they were.
+    Written,
+    /// Also for a number of another column, and 1 and 0 for true and false.
+    Anything,
+}
+
+impl From<Option<bool>> for Coerce {
+    fn from(given: Option<bool>) -> Self {
+        match given {
+            Some(false) => Self::Nothing,
+            None => Self::Written,
+            Some(true) => Self::Anything,
+        }
+    }
+}
+
+/// Values, and where they stand in the parameters.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) path: String,
+    pub(super) values: Vec<Value>,
 }
 
 /// Whether the field has each value once, or which fields together do.

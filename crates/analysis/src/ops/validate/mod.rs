@@ -1,20 +1,25 @@
 //! The analysis `validate`: which rows break which rules.
 
 mod bounds;
+mod contents;
 mod entry;
 mod plan;
 mod report;
 mod text;
 mod types;
 
-use datafusion::logical_expr::{Expr, ExprSchemable, lit, not};
+use datafusion::{
+    arrow::datatypes::DataType,
+    logical_expr::{Expr, ExprSchemable, cast, lit, not, when},
+};
 use narrows_model::nearest;
 use regex::Regex;
 use serde_json::{Map, Value};
 
 use self::{
-    bounds::{Operator, bound, list},
-    entry::{Compare, Entry, Increasing, Reference, Unique},
+    bounds::{Bound, Operator, bound, list},
+    contents::order,
+    entry::{Coerce, Compare, Entry, Increasing, Reference, Unique},
     plan::{Check, Plan, Severity, Subject},
 };
 use super::{
@@ -28,7 +33,7 @@ use crate::{
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
     let given = Given::parameters(parameters, &["validations", "rules", "coerce"])?;
-    let coerce = given.flag(&["coerce"])?.unwrap_or_default();
+    let coerce = given.flag(&["coerce"])?;
     let (name, entries) = match (given.value(&["validations"]), given.value(&["rules"])) {
         (Some(_), Some(_)) => {
             return Err(AnalysisError::parameter("rules", "either `validations` or `rules`"));
@@ -46,7 +51,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     let mut plan = Plan::new(work, work.main().await?);
     for (path, entry) in entries {
         let entry = Entry::read(&path, entry)?;
-        let coerce = entry.coerce.unwrap_or(coerce);
+        let coerce = Coerce::from(entry.coerce.or(coerce));
         Rules { plan: &mut plan, severity: entry.severity, path, coerce }.add(entry).await?;
     }
     report::outcome(work, plan).await
@@ -58,8 +63,7 @@ struct Rules<'a, 'b> {
     severity: Severity,
     /// Of the entry, in the parameters.
     path: String,
-    /// Whether text may stand for a number or a boolean.
-    coerce: bool,
+    coerce: Coerce,
 }
 
 impl Rules<'_, '_> {
@@ -76,11 +80,8 @@ impl Rules<'_, '_> {
             (Some(Unique::Flag(true)), None, Some(fields)) => self.unique("fields", fields)?,
             _ => {}
         }
-        if let Some(field) = &entry.field {
-            self.field(field, &entry).await?;
-        } else if let Some(facet) = entry.facet_of_a_field() {
-            let reason = format!("which field is to be checked is missing, for `{facet}`");
-            return Err(AnalysisError::parameter(format!("{}.field", self.path), reason));
+        for (path, field) in self.fields(&entry)? {
+            self.field(&path, field, &entry).await?;
         }
         if before == self.plan.checks.len() + self.plan.row_counts.len() {
             let reason = "nothing to check; say a `type`, `required`, `min`, …";
@@ -89,22 +90,41 @@ impl Rules<'_, '_> {
         Ok(())
     }
 
-    async fn field(&mut self, field: &str, entry: &Entry) -> Result<()> {
+    /// The fields that the entry is about, each with its place in the parameters.
+    fn fields<'e>(&self, entry: &'e Entry) -> Result<Vec<(String, &'e str)>> {
+        let path = |parameter: &str| format!("{}.{parameter}", self.path);
+        let fields = match (&entry.field, &entry.fields) {
+            (Some(_), Some(_)) => {
+                return Err(AnalysisError::parameter(path("fields"), "either `field` or `fields`"));
+            }
+            (Some(field), None) => vec![(path("field"), field.as_str())],
+            (None, Some(fields)) => fields.with_paths(&path("fields")),
+            (None, None) => Vec::new(),
+        };
+        match entry.facet_of_a_field() {
+            Some(facet) if fields.is_empty() => {
+                let reason = format!("which field is to be checked is missing, for `{facet}`");
+                Err(AnalysisError::parameter(path("field"), reason))
+            }
+            _ => Ok(fields),
+        }
+    }
+
+    async fn field(&mut self, path: &str, field: &str, entry: &Entry) -> Result<()> {
         let is_required = entry.required || entry.nullable == Some(false);
-        let Some(subject) = self.subject(field, is_required)? else { return Ok(()) };
+        let Some(mut subject) = self.subject(path, field, is_required)? else { return Ok(()) };
         if is_required {
             let violated = subject.column.clone().is_null();
             self.check(&subject, "required", violated, "is missing");
         }
         if let Some(kind) = &entry.kind {
-            let path = format!("{}.type", self.path);
-            let (violated, message) = types::violated(&path, kind, &subject, self.coerce)?;
-            self.check(&subject, "type", violated, message);
+            self.kind(&mut subject, kind)?;
         }
         self.bounds(&subject, entry)?;
         self.texts(&subject, entry)?;
         self.lists(&subject, entry)?;
-        if matches!(entry.unique, Some(Unique::Flag(true))) {
+        // Fields in a list are unique together.
+        if matches!(entry.unique, Some(Unique::Flag(true))) && entry.fields.is_none() {
             self.unique("field", &Names::One(field.to_owned()))?;
         }
         if let Some(reference) = &entry.references {
@@ -117,20 +137,19 @@ impl Rules<'_, '_> {
             self.compare(&subject, "equals", &Compare::equal_to(equals))?;
         }
         if let Some(increasing) = entry.increasing {
-            self.increasing(&subject, increasing);
+            self.increasing(&subject, increasing).await?;
         }
         Ok(())
     }
 
     /// A column that is not there is missing in every row, if it has to be there at all.
-    fn subject(&mut self, field: &str, is_required: bool) -> Result<Option<Subject>> {
+    fn subject(&mut self, path: &str, field: &str, is_required: bool) -> Result<Option<Subject>> {
         let names = self.plan.field_names();
         if names.iter().any(|name| name == field) {
             return Ok(Some(self.plan.subject(field)?));
         }
         let known = names.iter().map(String::as_str);
         if !is_required {
-            let path = format!("{}.field", self.path);
             return Err(AnalysisError::no_column(path, field, known));
         }
         self.plan.work.note(format!("there is no column {field:?}{}", nearest(field, known)));
@@ -140,7 +159,7 @@ impl Rules<'_, '_> {
             severity: self.severity,
             violated: lit(true),
             value: None,
-            message: "is missing: there is no such column".to_owned(),
+            message: lit("is missing: there is no such column"),
         });
         Ok(None)
     }
@@ -152,14 +171,36 @@ impl Rules<'_, '_> {
         violated: Expr,
         message: impl Into<String>,
     ) {
+        self.told(subject, rule, violated, lit(message.into()));
+    }
+
+    fn told(&mut self, subject: &Subject, rule: &'static str, violated: Expr, message: Expr) {
         self.plan.checks.push(Check {
             field: Some(subject.field.clone()),
             rule,
             severity: self.severity,
             violated,
             value: subject.text(),
-            message: message.into(),
+            message,
         });
+    }
+
+    fn kind(&mut self, subject: &mut Subject, kind: &str) -> Result<()> {
+        let path = format!("{}.type", self.path);
+        let (violated, message) = types::violated(&path, kind, subject, self.coerce)?;
+        self.check(subject, "type", violated.clone(), message);
+        subject.misfits = Some(violated);
+        if subject.data_type.is_string()
+            && self.coerce == Coerce::Written
+            && let Some(content) = types::written_as(&path, kind)?
+        {
+            let field = &subject.field;
+            self.plan.work.note(format!(
+                "column {field:?} holds text, of which what reads as {content} counts as such; \
+                 with \"coerce\": false it does not"
+            ));
+        }
+        Ok(())
     }
 
     fn bounds(&mut self, subject: &Subject, entry: &Entry) -> Result<()> {
@@ -172,14 +213,39 @@ impl Rules<'_, '_> {
         for (name, value, operator) in bounds {
             let Some(value) = value else { continue };
             let path = format!("{}.{name}", self.path);
-            let holds = bound(&path, subject, operator, value, self.coerce)?;
+            let bound = bound(&path, subject, operator, value, self.coerce)?;
             let message = match name {
                 "min" => format!("is below {}", plain(value)),
                 "max" => format!("is above {}", plain(value)),
                 _ => "is not positive".to_owned(),
             };
-            self.check(subject, name, subject.unless(holds)?, message);
+            self.bound(subject, name, bound, message)?;
         }
+        Ok(())
+    }
+
+    /// A value that cannot be compared breaks the rule, and that is what is said of it, unless it
+    /// is said already that it is not of its type.
+    fn bound(
+        &mut self,
+        subject: &Subject,
+        rule: &'static str,
+        bound: Bound,
+        message: String,
+    ) -> Result<()> {
+        let Some((is_unread, wanted)) = bound.unread else {
+            self.check(subject, rule, subject.unless(bound.holds)?, message);
+            return Ok(());
+        };
+        let unread = lit(format!("is not {wanted}"));
+        let message = when(is_unread.clone(), unread).otherwise(lit(message))?;
+        let holds = match &subject.misfits {
+            Some(misfits) => {
+                when(is_unread.and(misfits.clone()), lit(true)).otherwise(bound.holds)?
+            }
+            None => bound.holds,
+        };
+        self.told(subject, rule, subject.unless(holds)?, message);
         Ok(())
     }
 
@@ -209,15 +275,13 @@ impl Rules<'_, '_> {
 
     fn lists(&mut self, subject: &Subject, entry: &Entry) -> Result<()> {
         if let Some(allowed) = &entry.allowed {
-            let path = format!("{}.allowed", self.path);
-            let is_in = list(&path, subject, allowed, self.coerce)?;
-            let violated = subject.unless(is_in)?;
-            self.check(subject, "allowed", violated, format!("is not one of {}", shown(allowed)));
+            let violated = subject.unless(list(subject, allowed)?)?;
+            let message = format!("is not one of {}", shown(&allowed.values));
+            self.check(subject, "allowed", violated, message);
         }
         if let Some(forbidden) = &entry.not_in {
-            let path = format!("{}.not_in", self.path);
-            let is_in = list(&path, subject, forbidden, self.coerce)?;
-            self.check(subject, "not_in", is_in, format!("is one of {}", shown(forbidden)));
+            let message = format!("is one of {}", shown(&forbidden.values));
+            self.check(subject, "not_in", list(subject, forbidden)?, message);
         }
         Ok(())
     }
@@ -240,7 +304,7 @@ impl Rules<'_, '_> {
             severity: self.severity,
             violated,
             value,
-            message: "occurs more than once".to_owned(),
+            message: lit("occurs more than once"),
         });
         Ok(())
     }
@@ -254,43 +318,57 @@ impl Rules<'_, '_> {
         Ok(())
     }
 
-    fn compare(&mut self, subject: &Subject, parameter: &str, compare: &Compare) -> Result<()> {
-        let path = format!("{}.{parameter}", self.path);
+    fn compare(&mut self, subject: &Subject, rule: &'static str, compare: &Compare) -> Result<()> {
+        let path = format!("{}.{rule}", self.path);
         let operator = Operator::read(&format!("{path}.operator"), &compare.operator)?;
-        let (holds, other) = match (&compare.field, &compare.value) {
+        let message = |other: &str| format!("is not {} {other}", operator.symbol());
+        match (&compare.field, &compare.value) {
             (Some(field), None) => {
                 self.plan.work.column(&self.plan.frame, &format!("{path}.field"), field)?;
                 let other = self.plan.subject(field)?;
                 let holds = bounds::compare(&path, subject, operator, &other, self.coerce)?;
-                (not(holds), field.clone())
+                self.check(subject, rule, not(holds), message(field));
+                Ok(())
             }
             (None, Some(value)) => {
-                let holds = bound(&format!("{path}.value"), subject, operator, value, self.coerce)?;
-                (subject.unless(holds)?, plain(value))
+                let path = format!("{path}.value");
+                let bound = bound(&path, subject, operator, value, self.coerce)?;
+                self.bound(subject, rule, bound, message(&plain(value)))
             }
             _ => {
                 let reason = "what to compare with is missing: a `field` or a `value`";
-                return Err(AnalysisError::parameter(path, reason));
+                Err(AnalysisError::parameter(path, reason))
             }
+        }
+    }
+
+    async fn increasing(&mut self, subject: &Subject, increasing: Increasing) -> Result<()> {
+        let (broken, message) = match increasing {
+            Increasing::Strictly => (Operator::AtMost, "is not above the value before it"),
+            Increasing::Weakly => (Operator::Below, "is below the value before it"),
         };
-        let message = format!("is not {} {other}", operator.symbol());
-        self.check(
-            subject,
-            if parameter == "equals" { "equals" } else { "compare" },
-            holds,
-            message,
-        );
+        let column = subject.column.clone();
+        let violated = if subject.data_type.is_string() && self.coerce != Coerce::Nothing {
+            self.texts_in_order(subject, broken).await?
+        } else {
+            let before = self.plan.before(column.clone());
+            broken.holds(column, before)
+        };
+        self.check(subject, "increasing", violated, message);
         Ok(())
     }
 
-    fn increasing(&mut self, subject: &Subject, increasing: Increasing) {
-        let before = self.plan.before(subject);
-        let column = subject.column.clone();
-        let (violated, message) = match increasing {
-            Increasing::Strictly => (column.lt_eq(before), "is not above the value before it"),
-            Increasing::Weakly => (column.lt(before), "is below the value before it"),
-        };
-        self.check(subject, "increasing", violated, message);
+    /// A number in text is compared with the last number before it, and so are times and words, so
+    /// that one bad value among numbers does not hide their order.
+    async fn texts_in_order(&mut self, subject: &Subject, broken: Operator) -> Result<Expr> {
+        let text = cast(subject.column.clone(), DataType::Utf8);
+        let mut violated = lit(false);
+        for content in self.plan.contents(subject).await? {
+            let alike = content.only(text.clone())?;
+            let before = self.plan.before(alike.clone());
+            violated = violated.or(broken.holds(order(alike, before), lit(0_i64)));
+        }
+        Ok(violated)
     }
 
     fn expression(&mut self, text: &str) -> Result<()> {
@@ -300,7 +378,7 @@ impl Rules<'_, '_> {
         let data_type = expression.get_type(frame.schema());
         let data_type =
             data_type.map_err(|error| AnalysisError::parameter(&path, error.strip_backtrace()))?;
-        if data_type != datafusion::arrow::datatypes::DataType::Boolean {
+        if data_type != DataType::Boolean {
             let reason = format!("{text:?} is of type {data_type}, not true or false");
             return Err(AnalysisError::parameter(path, reason));
         }
@@ -316,7 +394,7 @@ impl Rules<'_, '_> {
             severity: self.severity,
             violated: not(holds),
             value: plan::values(&subjects),
-            message: format!("{text} does not hold"),
+            message: lit(format!("{text} does not hold")),
         });
         Ok(())
     }

@@ -9,10 +9,16 @@ use datafusion::{
     prelude::{DataFrame, concat, ident, isnan},
 };
 
-use super::entry::{Range, Reference};
+use super::{
+    contents::Content,
+    entry::{Range, Reference},
+};
 use crate::{
     error::{AnalysisError, Result},
-    ops::rows::{ROW, numbered},
+    ops::{
+        columns,
+        rows::{ROW, numbered},
+    },
     work::Work,
 };
 
@@ -33,7 +39,8 @@ pub(super) struct Check {
     pub(super) violated: Expr,
     /// What breaks the rule, as text.
     pub(super) value: Option<Expr>,
-    pub(super) message: String,
+    /// What is said of it, which may depend on the value.
+    pub(super) message: Expr,
 }
 
 /// A column that is checked.
@@ -42,6 +49,8 @@ pub(super) struct Subject {
     pub(super) field: String,
     pub(super) column: Expr,
     pub(super) data_type: DataType,
+    /// When a value is not of the type that it has to have, if it has to have one.
+    pub(super) misfits: Option<Expr>,
 }
 
 impl Subject {
@@ -141,7 +150,8 @@ impl<'a> Plan<'a> {
             }
         };
         let data_type = self.taken[at].1.clone();
-        Ok(Subject { field: field.to_owned(), column: ident(format!("c{at}")), data_type })
+        let column = ident(format!("c{at}"));
+        Ok(Subject { field: field.to_owned(), column, data_type, misfits: None })
     }
 
     /// Something computed from a row of the table.
@@ -179,8 +189,19 @@ impl<'a> Plan<'a> {
     }
 
     /// The last value before the row's.
-    pub(super) fn before(&mut self, subject: &Subject) -> Expr {
-        ident(format!("before{}", place_of(&mut self.before, subject.column.clone())))
+    pub(super) fn before(&mut self, value: Expr) -> Expr {
+        ident(format!("before{}", place_of(&mut self.before, value)))
+    }
+
+    /// What is written in the texts of a column. To look for the last number where there is none
+    /// would keep all rows in memory.
+    pub(super) async fn contents(&self, subject: &Subject) -> Result<Vec<Content>> {
+        let text = cast(ident(&subject.field), DataType::Utf8);
+        let counts = Content::ALL.into_iter().map(|content| content.only(text.clone()).map(count));
+        let counts = counts.collect::<Result<Vec<_>>>()?;
+        let counts = columns::figures(self.work, self.frame.clone(), counts).await?;
+        let found = Content::ALL.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+        Ok(found.map(|(content, _)| content).collect())
     }
 
     /// Every row with its number, the columns that were taken and whether it breaks each rule, as

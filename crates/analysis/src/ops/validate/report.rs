@@ -179,7 +179,7 @@ fn of_rows(rows: DataFrame, checks: &[Check], has_warnings: bool) -> Result<Data
         each(checks, |check| text(check.field.as_deref()))?.alias("field"),
         each(checks, |check| text(Some(check.rule)))?.alias("rule"),
         each(checks, |check| check.value.clone().unwrap_or_else(|| text(None)))?.alias("value"),
-        each(checks, |check| text(Some(&check.message)))?.alias("message"),
+        each(checks, |check| check.message.clone())?.alias("message"),
     ];
     if has_warnings {
         selected

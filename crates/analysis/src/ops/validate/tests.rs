@@ -20,6 +20,11 @@ fn broken(given: &Given, rule: &str) -> Vec<i64> {
     rows.map(|row| row["row"].as_i64().unwrap()).collect()
 }
 
+/// The numbers of the rows that break rules.
+fn all_broken(given: &Given) -> Vec<i64> {
+    given.rows.iter().map(|row| row["row"].as_i64().unwrap()).collect()
+}
+
 #[tokio::test]
 async fn violations_are_counted_and_listed() {
     let rows = json!([
@@ -86,7 +91,7 @@ async fn rows_have_their_numbers_however_the_table_is_read() {
 }
 
 #[tokio::test]
-async fn types_are_of_values_not_of_how_they_look() {
+async fn values_are_of_a_type() {
     let rows = json!([
         {"n": 1.5, "i": 1, "s": "12", "b": true, "d": "2024-02-29", "t": "2024-02-29T10:00:00Z"},
         {"n": 2.0, "i": 2, "s": "x", "b": null, "d": "2024-02-30", "t": "2024-02-29"},
@@ -102,7 +107,8 @@ async fn types_are_of_values_not_of_how_they_look() {
         ("i", "integer", vec![]),
         ("i", "number", vec![]),
         ("i", "email", vec![0, 1]),
-        ("s", "numeric", vec![0, 1, 2]),
+        ("s", "numeric", vec![1]),
+        ("s", "integer", vec![1]),
         ("s", "text", vec![]),
         ("s", "boolean", vec![0, 1, 2]),
         ("s", "json", vec![1]),
@@ -116,12 +122,170 @@ async fn types_are_of_values_not_of_how_they_look() {
         let given = validate(rows.clone(), json!([{"field": field, "type": kind}])).await;
         assert_eq!(broken(&given, "type"), wanted, "{field} {kind}");
     }
-    let coerced = [("s", "numeric", vec![1]), ("s", "integer", vec![1]), ("i", "boolean", vec![1])];
-    for (field, kind, wanted) in coerced {
-        let validations = json!([{"field": field, "type": kind, "coerce": true}]);
+    let coerced = [
+        ("s", "numeric", true, vec![1]),
+        ("s", "integer", true, vec![1]),
+        ("i", "boolean", true, vec![1]),
+        ("s", "numeric", false, vec![0, 1, 2]),
+        ("s", "integer", false, vec![0, 1, 2]),
+        ("i", "integer", false, vec![]),
+    ];
+    for (field, kind, coerce, wanted) in coerced {
+        let validations = json!([{"field": field, "type": kind, "coerce": coerce}]);
         let given = validate(rows.clone(), validations).await;
-        assert_eq!(broken(&given, "type"), wanted, "{field} {kind}");
+        assert_eq!(broken(&given, "type"), wanted, "{field} {kind} {coerce}");
     }
+}
+
+#[tokio::test]
+async fn what_is_written_in_text_counts() {
+    let texts = ["30", " 4.5", "abc", "true", "False", "1", "NaN", "-inf", "", "007"];
+    let rows: Value = texts.map(|text| json!({"s": text})).into_iter().collect();
+    let cases = [
+        (json!({"type": "numeric"}), vec![2, 3, 4, 6, 8]),
+        (json!({"type": "integer"}), vec![1, 2, 3, 4, 6, 7, 8]),
+        (json!({"type": "boolean"}), vec![0, 1, 2, 5, 6, 7, 8, 9]),
+        (json!({"type": "boolean", "coerce": true}), vec![0, 1, 2, 6, 7, 8, 9]),
+        (json!({"type": "boolean", "coerce": false}), (0..10).collect()),
+    ];
+    for (mut rule, wanted) in cases {
+        rule["field"] = json!("s");
+        let given = validate(rows.clone(), json!([rule])).await;
+        assert_eq!(broken(&given, "type"), wanted, "{rule}");
+        let is_told = given.notes.iter().any(|note| note.contains("\"s\" holds text"));
+        assert_eq!(is_told, rule["coerce"].is_null(), "{rule}: {:?}", given.notes);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_of_its_type_is_not_out_of_bounds_too() {
+    let rows = json!([
+        {"age": "30", "day": "2024-01-05"}, {"age": "200", "day": "2023-01-05"},
+        {"age": "abc", "day": "soon"}, {"age": "2.5", "day": null},
+    ]);
+    let cases = [
+        (
+            json!({"field": "age", "type": "integer", "min": 0, "max": 120, "positive": true}),
+            json!(["1 is above 120", "2 is not an integer", "3 is not an integer"]),
+        ),
+        // Without a type, a value that cannot be compared breaks the rule, for that reason.
+        (json!({"field": "age", "max": 120}), json!(["1 is above 120", "2 is not a number"])),
+        (json!({"field": "age", "type": "text", "positive": true}), json!(["2 is not a number"])),
+        (
+            json!({"field": "day", "min": 5, "coerce": false}),
+            json!(["0 is not a number", "1 is not a number", "2 is not a number"]),
+        ),
+        (
+            json!({"field": "day", "type": "date", "min": "2024-01-01"}),
+            json!(["1 is below 2024-01-01", "2 is not a date"]),
+        ),
+        (
+            json!({"field": "day", "max": "2024-01-01"}),
+            json!(["0 is above 2024-01-01", "2 is not a time"]),
+        ),
+        // What cannot be compared with a value is another one.
+        (
+            json!({"field": "age", "compare": {"operator": "!=", "value": 200}}),
+            json!(["1 is not != 200"]),
+        ),
+    ];
+    for (rule, wanted) in cases {
+        let given = validate(rows.clone(), json!([rule])).await;
+        let said: Value = given
+            .rows
+            .iter()
+            .map(|row| json!(format!("{} {}", row["row"], row["message"].as_str().unwrap())))
+            .collect();
+        assert_eq!(said, wanted, "{rule}");
+    }
+}
+
+#[tokio::test]
+async fn texts_are_compared_as_what_is_written_in_them() {
+    let rows = json!([
+        {"a": "9", "b": "10", "n": "1", "t": "2024-01-01T23:00:00Z"},
+        {"a": "2024-01-01T23:00:00Z", "b": "2024-01-01T20:00:00-05:00", "n": "2",
+         "t": "2024-01-01T20:00:00-05:00"},
+        {"a": "b", "b": "a", "n": "abc", "t": "2024-01-02T03:00:00+03:00"},
+        {"a": "10", "b": "9", "n": "10", "t": null},
+        {"a": "1", "b": "1.0", "n": "9007199254740993", "t": "2024-01-02T01:00:00Z"},
+        {"a": "007", "b": "7", "n": "9007199254740992", "t": "2024-01-02T01:00:00Z"},
+    ]);
+    let cases = [
+        (json!({"field": "a", "compare": {"operator": "<", "field": "b"}}), vec![2, 3, 4]),
+        (json!({"field": "a", "compare": {"operator": "==", "field": "b"}}), vec![0, 1, 2, 3, 5]),
+        (json!({"field": "a", "compare": {"operator": "<", "value": "10"}}), vec![1, 2, 3]),
+        (
+            json!({"field": "a", "compare": {"operator": "<", "field": "b"}, "coerce": false}),
+            vec![0, 1, 2],
+        ),
+        (json!({"field": "n", "increasing": true}), vec![5]),
+        (json!({"field": "n", "increasing": "strict"}), vec![5]),
+        (json!({"field": "n", "increasing": true, "coerce": false}), vec![3, 5]),
+        (json!({"field": "n", "max": 9_007_199_254_740_992_i64, "type": "numeric"}), vec![2, 4]),
+        (json!({"field": "t", "increasing": true}), vec![2]),
+        (json!({"field": "t", "increasing": "strict"}), vec![2, 5]),
+        (json!({"field": "b", "increasing": true}), vec![3, 4]),
+    ];
+    for (rule, wanted) in cases {
+        let given = validate(rows.clone(), json!([rule])).await;
+        assert_eq!(all_broken(&given), wanted, "{rule}: {:?}", given.rows);
+    }
+}
+
+#[tokio::test]
+async fn listed_values_are_of_the_columns_type() {
+    let rows = json!([
+        {"i": 5, "f": 0.5, "s": "5", "b": true}, {"i": 6, "f": 6.0, "s": "x", "b": false},
+        {"i": 7, "f": null, "s": "6.0", "b": null},
+    ]);
+    let cases = [
+        (json!({"field": "i", "not_in": ["5", "6"]}), vec![0, 1]),
+        (json!({"field": "i", "allowed": ["5", " 6 "]}), vec![2]),
+        (json!({"field": "i", "allowed": ["5", 6.0]}), vec![2]),
+        (json!({"field": "f", "allowed": ["0.5"]}), vec![1]),
+        (json!({"field": "f", "not_in": [6, null]}), vec![1, 2]),
+        (json!({"field": "f", "allowed": [6, null]}), vec![0]),
+        (json!({"field": "s", "allowed": [5, 6]}), vec![1]),
+        (json!({"field": "s", "allowed": [5, "x"]}), vec![2]),
+        (json!({"field": "b", "allowed": ["true"]}), vec![1]),
+        (json!({"field": "b", "not_in": [0]}), vec![1]),
+    ];
+    for (rule, wanted) in cases {
+        let given = validate(rows.clone(), json!([rule])).await;
+        assert_eq!(all_broken(&given), wanted, "{rule}: {:?}", given.rows);
+    }
+}
+
+#[tokio::test]
+async fn a_rule_is_for_each_of_its_fields() {
+    let rows = json!([
+        {"id": 1, "low": 5, "key": 1}, {"id": null, "low": -5, "key": 1},
+        {"id": 1, "low": 5, "key": 2},
+    ]);
+    let given = validate(
+        rows.clone(),
+        json!([{"fields": ["id", "low"], "required": true, "min": 0, "unique": true}]),
+    );
+    let given = given.await;
+    assert_eq!(
+        given.facts["rules"],
+        json!([
+            {"field": "id, low", "rule": "unique", "violations": 2},
+            {"field": "id", "rule": "required", "violations": 1},
+            {"field": "id", "rule": "min", "violations": 0},
+            {"field": "low", "rule": "required", "violations": 0},
+            {"field": "low", "rule": "min", "violations": 1},
+        ])
+    );
+    let given = validate(rows.clone(), json!([{"fields": "id", "max": 0}])).await;
+    assert_eq!(broken(&given, "max"), [0, 2]);
+    let given = validate(
+        rows,
+        json!([{"fields": ["low", "id"], "compare": {"operator": ">=", "field": "key"}}]),
+    );
+    let given = given.await;
+    assert_eq!(broken(&given, "compare"), [1, 2]);
 }
 
 #[tokio::test]
@@ -174,8 +338,9 @@ async fn values_are_compared() {
         (json!({"field": "low", "not_in": [0, 1]}), "not_in", vec![0, 3]),
         (json!({"field": "kind", "pattern": "^[ab]$"}), "pattern", vec![2]),
         (json!({"field": "low", "pattern": "^[01]"}), "pattern", vec![1]),
-        (json!({"field": "text", "min": 5}), "min", vec![0, 1, 3]),
+        (json!({"field": "text", "min": 5}), "min", vec![1, 3]),
         (json!({"field": "text", "min": 5, "coerce": true}), "min", vec![1, 3]),
+        (json!({"field": "text", "min": 5, "coerce": false}), "min", vec![0, 1, 3]),
         (
             json!({"field": "low", "compare": {"operator": "<=", "field": "high"}}),
             "compare",
@@ -382,6 +547,26 @@ async fn what_is_wrong_is_said() {
         (
             json!({"validations": [{"unique": ["x", "y"]}]}),
             "validations[0].unique[1]: no column \"y\"",
+        ),
+        (
+            json!({"validations": [{"fields": ["x", "y"], "min": 1}]}),
+            "validations[0].fields[1]: no column \"y\"",
+        ),
+        (
+            json!({"validations": [{"field": "x", "fields": ["s"], "required": true}]}),
+            "validations[0].fields: either `field` or `fields`",
+        ),
+        (
+            json!({"validations": [{"fields": [], "required": true}]}),
+            "validations[0].field: which field is to be checked is missing, for `required`",
+        ),
+        (
+            json!({"validations": [{"field": "x", "not_in": [5, "many"]}]}),
+            "validations[0].not_in[1]: column \"x\" holds numbers, and \"many\" is not one",
+        ),
+        (
+            json!({"validations": [{"field": "s", "in": ["a", ["b"]]}]}),
+            "validations[0].in[1]: column \"s\" holds text, and [\"b\"] is not text",
         ),
         (json!({"checks": []}), "checks: there is no such parameter"),
     ];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, AsArray, BooleanArray, StringArray},
+        array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, StringArray},
         datatypes::DataType,
     },
     error::Result,
@@ -20,6 +20,31 @@ pub(super) fn predicate(
         let found: BooleanArray = texts.iter().map(|text| text.map(&test)).collect();
         Arc::new(found)
     })
+}
+
+/// A figure of a text; of no text there is none.
+pub(super) fn figure(name: &str, of: fn(&str) -> i64) -> ScalarUDF {
+    function(name, DataType::Int64, move |texts| {
+        let figures: Int64Array = texts.iter().map(|text| text.map(of)).collect();
+        Arc::new(figures)
+    })
+}
+
+/// A figure of two texts; if one is missing there is none.
+pub(super) fn figure_of_two(name: &str, of: fn(&str, &str) -> i64) -> ScalarUDF {
+    let run = move |values: &[ColumnarValue]| -> Result<ColumnarValue> {
+        let arrays = ColumnarValue::values_to_arrays(values)?;
+        let texts: Vec<&StringArray> =
+            arrays.iter().filter_map(|array| array.as_string_opt::<i32>()).collect();
+        let [left, right] = texts.as_slice() else {
+            return datafusion::common::exec_err!("two texts are needed");
+        };
+        let pairs = left.iter().zip(right.iter());
+        let figures: Int64Array = pairs.map(|(left, right)| Some(of(left?, right?))).collect();
+        Ok(ColumnarValue::Array(Arc::new(figures)))
+    };
+    let types = vec![DataType::Utf8, DataType::Utf8];
+    create_udf(name, types, DataType::Int64, Volatility::Immutable, Arc::new(run))
 }
 
 fn function(

@@ -4,17 +4,18 @@ use std::sync::LazyLock;
 
 use datafusion::{
     arrow::datatypes::{DataType, TimeUnit},
-    logical_expr::{Expr, cast, lit, not, try_cast},
-    prelude::floor,
+    logical_expr::{Expr, cast, lit, not},
+    prelude::{abs, floor},
 };
 use regex::Regex;
 use serde::de::IgnoredAny;
 
-use super::{bounds::on_clock, plan::Subject, text};
+use super::{bounds::on_clock, entry::Coerce, plan::Subject, text};
 use crate::{
     error::Result,
     ops::{
         names::word,
+        numbers::read_number,
         times::{self, Precision},
     },
 };
@@ -57,7 +58,7 @@ pub(super) fn violated(
     path: &str,
     kind: &str,
     subject: &Subject,
-    coerce: bool,
+    coerce: Coerce,
 ) -> Result<(Expr, String)> {
     let kind = word(path, kind, &KINDS)?;
     let name = KINDS.iter().find(|(_, _, known)| *known == kind).map_or("", |(name, _, _)| name);
@@ -72,7 +73,16 @@ pub(super) fn violated(
     Ok((not_of(kind, subject, coerce)?, message))
 }
 
-fn not_of(kind: Kind, subject: &Subject, coerce: bool) -> Result<Expr> {
+/// What text of a type reads as, if that is more than text.
+pub(super) fn written_as(path: &str, kind: &str) -> Result<Option<&'static str>> {
+    Ok(match word(path, kind, &KINDS)? {
+        Kind::Numeric | Kind::Integer => Some("a number"),
+        Kind::Boolean => Some("true or false"),
+        _ => None,
+    })
+}
+
+fn not_of(kind: Kind, subject: &Subject, coerce: Coerce) -> Result<Expr> {
     let column = subject.column.clone();
     let (never, always) = (lit(false), subject.is_there());
     let data_type = &subject.data_type;
@@ -81,12 +91,9 @@ fn not_of(kind: Kind, subject: &Subject, coerce: bool) -> Result<Expr> {
         _ if data_type.is_string() => not_written_as(kind, subject, coerce)?,
         Kind::Numeric if data_type.is_numeric() => never,
         Kind::Integer if data_type.is_integer() => never,
-        Kind::Integer if data_type.is_numeric() => {
-            let number = cast(column, DataType::Float64);
-            floor(number.clone()).not_eq(number.clone()).or(number.eq(lit(f64::INFINITY)))
-        }
+        Kind::Integer if data_type.is_numeric() => not(is_whole(cast(column, DataType::Float64))),
         Kind::Boolean if *data_type == DataType::Boolean => never,
-        Kind::Boolean if data_type.is_numeric() && coerce => {
+        Kind::Boolean if data_type.is_numeric() && coerce == Coerce::Anything => {
             column.in_list(vec![lit(0), lit(1)], true)
         }
         Kind::Date if matches!(data_type, DataType::Date32) => never,
@@ -105,23 +112,30 @@ fn is_time(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Timestamp(_, _) | DataType::Date64)
 }
 
-fn not_written_as(kind: Kind, subject: &Subject, coerce: bool) -> Result<Expr> {
+/// Infinity is its own floor, on either side of zero.
+fn is_whole(number: Expr) -> Expr {
+    floor(number.clone()).eq(number.clone()).and(abs(number).lt(lit(f64::INFINITY)))
+}
+
+fn not_written_as(kind: Kind, subject: &Subject, coerce: Coerce) -> Result<Expr> {
     let text = cast(subject.column.clone(), DataType::Utf8);
-    let number = try_cast(text.clone(), DataType::Float64);
+    let number = read_number(subject.column.clone());
     let is_not = |name: &str, test: fn(&str) -> bool| {
         not(text::predicate(name, test).call(vec![text.clone()]))
     };
     Ok(match kind {
         Kind::Text => lit(false),
-        Kind::Numeric if coerce => number.is_null().and(subject.is_there()),
-        Kind::Integer if coerce => {
-            let is_whole = floor(number.clone()).eq(number.clone());
-            subject.unless(is_whole.and(number.not_eq(lit(f64::INFINITY))))?
+        Kind::Numeric | Kind::Integer | Kind::Boolean if coerce == Coerce::Nothing => {
+            subject.is_there()
         }
-        Kind::Boolean if coerce => is_not("is_boolean", |text| {
+        Kind::Numeric => number.is_null().and(subject.is_there()),
+        Kind::Integer => subject.unless(is_whole(number))?,
+        Kind::Boolean if coerce == Coerce::Anything => is_not("is_boolean_or_bit", |text| {
             ["true", "false", "1", "0"].contains(&text.trim().to_lowercase().as_str())
         }),
-        Kind::Numeric | Kind::Integer | Kind::Boolean => subject.is_there(),
+        Kind::Boolean => is_not("is_boolean", |text| {
+            ["true", "false"].contains(&text.trim().to_lowercase().as_str())
+        }),
         Kind::Date => is_not("is_date", |text| {
             times::parse(text).is_some_and(|time| time.precision == Precision::Day)
         }),

@@ -16,6 +16,9 @@ const MOST_TABLES: usize = 32;
 /// Expressions, each as often as it is used, and how deeply they may be nested.
 const MOST_EXPRESSIONS: usize = 64 << 10;
 const MOST_DEPTH: usize = 600;
+/// The squares of the depths of calculations and calls. To find the types of a calculation within
+/// calculations takes the cube of how many they are: a second or two for this.
+const MOST_WEIGHT: usize = 2_000_000;
 /// Queries in expressions of queries in expressions: each level takes several times as long.
 const MOST_LEVELS: usize = 4;
 /// Queries on queries, by their names or nested.
@@ -38,6 +41,7 @@ struct Amount {
     tables: usize,
     expressions: usize,
     calls: usize,
+    weight: usize,
     /// How deeply queries stand in expressions.
     levels: usize,
     /// How many queries stand on one another.
@@ -49,6 +53,7 @@ impl Amount {
         self.tables = self.tables.saturating_add(other.tables);
         self.expressions = self.expressions.saturating_add(other.expressions);
         self.calls = self.calls.saturating_add(other.calls);
+        self.weight = self.weight.saturating_add(other.weight);
         self.levels = self.levels.max(other.levels);
         self.height = self.height.max(other.height);
     }
@@ -120,7 +125,8 @@ impl Size {
             Expr::BinaryOp { op, .. } => matches!(op, BinaryOperator::StringConcat),
             _ => false,
         };
-        self.count(Amount { expressions: 1, calls: usize::from(call), ..Amount::default() })
+        let weight = if is_computed(expression) { self.depth * self.depth } else { 0 };
+        self.count(Amount { expressions: 1, calls: usize::from(call), weight, ..Amount::default() })
     }
 
     pub(super) fn leave(&mut self) {
@@ -144,6 +150,9 @@ impl Size {
         if amount.levels > MOST_LEVELS || amount.height > MOST_HEIGHT {
             return refuse("too many queries build on one another");
         }
+        if amount.weight > MOST_WEIGHT {
+            return refuse("calculations and calls are nested too deeply, or there are too many");
+        }
         if amount.expressions > MOST_EXPRESSIONS {
             return refuse(format!("it has more than {MOST_EXPRESSIONS} expressions"));
         }
@@ -160,6 +169,23 @@ impl Size {
             true => ControlFlow::Continue(()),
             false => refuse("a series of rows is made of constants: generate_series(1, 10)"),
         }
+    }
+}
+
+/// Whether its type depends on those of its parts.
+fn is_computed(expression: &Expr) -> bool {
+    match expression {
+        Expr::Function(_) => true,
+        Expr::BinaryOp { op, .. } => matches!(
+            op,
+            BinaryOperator::Plus
+                | BinaryOperator::Minus
+                | BinaryOperator::Multiply
+                | BinaryOperator::Divide
+                | BinaryOperator::Modulo
+                | BinaryOperator::StringConcat
+        ),
+        _ => false,
     }
 }
 

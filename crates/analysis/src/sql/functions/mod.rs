@@ -215,8 +215,8 @@ const AGGREGATE: &[&str] = &[
     "stddev",
     "stddev_pop",
     "string_agg",
+    "var",
     "var_pop",
-    "var_samp",
 ];
 
 /// Aggregates that cost too much when they are computed anew for each row of a window.
@@ -322,4 +322,21 @@ pub(super) fn is_bounded(name: &str) -> bool {
 /// Whether an aggregate may be used as a window function.
 pub(super) fn may_be_windowed(name: &str) -> bool {
     !NOT_OVER.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_listed_is_there() {
+        let scalar = SessionStateDefaults::default_scalar_functions();
+        let bounded = BOUNDED.iter().map(|(name, _)| *name);
+        for name in SCALAR.iter().copied().chain(bounded) {
+            assert!(scalar.iter().any(|function| function.name() == name), "{name}");
+        }
+        for name in AGGREGATE {
+            assert!(aggregate().iter().any(|function| function.name() == *name), "{name}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use datafusion::{
-    common::{DFSchema, config::ConfigOptions, tree_node::Transformed},
+    common::{DFSchema, config::ConfigOptions, plan_err, tree_node::Transformed},
     error::Result,
     logical_expr::{
         AggregateUDF, BinaryExpr, Expr, ExprSchemable, Like as LikeExpr, Operator, ScalarUDF,
@@ -83,20 +83,20 @@ impl Bounds {
     }
 
     fn arithmetic(&self, binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-        let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
-        let checked = self.arithmetic.iter().find(|function| {
+        let checked = self.arithmetic.iter().find_map(|function| {
             let arithmetic = function.inner().downcast_ref::<Arithmetic>();
-            arithmetic
-                .is_some_and(|it| it.operator() == binary.op && it.kind(&left, &right).is_some())
+            Some((function, arithmetic.filter(|it| it.operator() == binary.op)?))
         });
-        Ok(match checked {
-            Some(function) => {
-                let args = vec![*binary.left, *binary.right];
-                let call = ScalarFunction::new_udf(function.clone(), args);
-                Transformed::yes(Expr::ScalarFunction(call))
-            }
-            None => Transformed::no(Expr::BinaryExpr(binary)),
-        })
+        let Some((function, arithmetic)) = checked else {
+            return Ok(Transformed::no(Expr::BinaryExpr(binary)));
+        };
+        let (left, right) = (binary.left.get_type(schema)?, binary.right.get_type(schema)?);
+        if arithmetic.kind(&left, &right).is_none() {
+            return Ok(Transformed::no(Expr::BinaryExpr(binary)));
+        }
+        let args = vec![*binary.left, *binary.right];
+        let call = ScalarFunction::new_udf(function.clone(), args);
+        Ok(Transformed::yes(Expr::ScalarFunction(call)))
     }
 
     fn aggregate(&self, mut call: AggregateFunction) -> Transformed<Expr> {
@@ -108,6 +108,9 @@ impl Bounds {
     }
 
     fn like(&self, like: LikeExpr) -> Result<Transformed<Expr>> {
+        if like.escape_char.is_some_and(|escape| escape != '\\') {
+            return plan_err!("LIKE knows no other escape than \\, which needs no ESCAPE");
+        }
         if let Expr::Literal(pattern, _) = like.pattern.as_ref() {
             if let Some(Some(pattern)) = pattern.try_as_str() {
                 like::check(pattern)?;

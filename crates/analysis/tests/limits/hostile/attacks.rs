@@ -147,7 +147,21 @@ fn nested() -> Vec<Attack> {
             format!("select 1 --{}", "x".repeat(depth)),
         ]);
     }
-    family("depth", End::Any, queries)
+    let mut all = family("depth", End::Any, queries);
+    // The types of these would take minutes to find, which nothing can interrupt.
+    let chain = |item: &str, operator: &str| vec![item; 500].join(operator);
+    let wide = |chain: String| format!("select {} from people", vec![chain; 16].join(", "));
+    all.extend(family(
+        "calculations without end",
+        End::Refused,
+        [
+            wide(chain("id", " + ")),
+            wide(chain("id", " * ")),
+            wide(chain("name", " || ")),
+            wide(format!("{}id{}", "abs(".repeat(500), ")".repeat(500))),
+        ],
+    ));
+    all
 }
 
 fn literals() -> Vec<Attack> {

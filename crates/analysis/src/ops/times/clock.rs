@@ -1,0 +1,61 @@
+//! Clocks in time zones, which are put forward and back.
+
+use datafusion::arrow::{
+    array::{temporal_conversions::as_datetime_with_timezone, timezone::Tz},
+    datatypes::TimestampMicrosecondType,
+};
+
+use super::DAY;
+
+/// The time at which a clock in a zone shows this. If it does so twice, the first; if it never
+/// does, because it is put forward, what it shows instead: 02:30 is 03:30 then.
+pub(crate) fn of_clock(clock: i64, zone: Tz) -> i64 {
+    // No zone is a day away from the world's time, and none changes twice within two days.
+    let before = offset(clock.saturating_sub(DAY), zone);
+    let after = offset(clock.saturating_add(DAY), zone);
+    let times = [before, after].map(|offset| clock.saturating_sub(offset));
+    let is_shown = |time: &i64| time.saturating_add(offset(*time, zone)) == clock;
+    times.into_iter().filter(is_shown).min().unwrap_or(times[0])
+}
+
+/// How far a clock in a zone is from the world's time.
+fn offset(micros: i64, zone: Tz) -> i64 {
+    as_datetime_with_timezone::<TimestampMicrosecondType>(micros, zone)
+        .map_or(0, |time| time.naive_local().and_utc().timestamp_micros().saturating_sub(micros))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::str::FromStr;
+
+    use super::*;
+    use crate::ops::times::{format, parse};
+
+    fn world(clock: &str, zone: &str) -> String {
+        let zone = Tz::from_str(zone).unwrap();
+        format(of_clock(parse(clock).unwrap().micros, zone), Some(0))
+    }
+
+    #[test]
+    fn clocks_are_put_forward_and_back() {
+        for (clock, zone, time) in [
+            ("2024-07-01T12:00:00", "Europe/Berlin", "2024-07-01T10:00:00Z"),
+            ("2024-01-01T12:00:00", "Europe/Berlin", "2024-01-01T11:00:00Z"),
+            ("2024-07-01T12:00:00", "-05:30", "2024-07-01T17:30:00Z"),
+            // Twice there.
+            ("2024-10-27T01:59:00", "Europe/Berlin", "2024-10-26T23:59:00Z"),
+            ("2024-10-27T02:00:00", "Europe/Berlin", "2024-10-27T00:00:00Z"),
+            ("2024-10-27T02:59:00", "Europe/Berlin", "2024-10-27T00:59:00Z"),
+            ("2024-10-27T03:00:00", "Europe/Berlin", "2024-10-27T02:00:00Z"),
+            // Never there.
+            ("2024-03-31T01:59:00", "Europe/Berlin", "2024-03-31T00:59:00Z"),
+            ("2024-03-31T02:30:00", "Europe/Berlin", "2024-03-31T01:30:00Z"),
+            ("2024-03-31T03:30:00", "Europe/Berlin", "2024-03-31T01:30:00Z"),
+            ("2024-11-03T01:30:00", "America/New_York", "2024-11-03T05:30:00Z"),
+            // A day that was left out.
+            ("2011-12-30T12:00:00", "Pacific/Apia", "2011-12-30T22:00:00Z"),
+        ] {
+            assert_eq!(world(clock, zone), time, "{clock} {zone}");
+        }
+    }
+}

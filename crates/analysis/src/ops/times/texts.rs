@@ -1,0 +1,201 @@
+//! Columns of text that hold times.
+
+use std::sync::Arc;
+
+use datafusion::{
+    arrow::{
+        array::{AsArray, BooleanArray},
+        datatypes::DataType,
+    },
+    error::Result as EngineResult,
+    functions_aggregate::expr_fn::count,
+    logical_expr::{ColumnarValue, Expr, Volatility, cast, create_udf},
+    prelude::{DataFrame, ident},
+};
+
+use super::{Numbers, Precision, Time, figure, parse};
+use crate::{
+    error::Result,
+    ops::{
+        columns,
+        numbers::{Order, order},
+    },
+    work::Work,
+};
+
+/// How a time is written. Texts of one form are in the order of their times.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    /// A text of it, with a zero for every digit before the zone.
+    example: Box<[u8]>,
+    /// Where the zone begins, which is the same in all texts.
+    zone: usize,
+}
+
+impl Form {
+    /// That of a text, if it is a time.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let zone = if parse(text)?.is_zoned() { zone_start(text) } else { text.len() };
+        let mut example: Box<[u8]> = text.as_bytes().into();
+        for byte in example[..zone].iter_mut().filter(|byte| byte.is_ascii_digit()) {
+            *byte = b'0';
+        }
+        Some(Self { example, zone })
+    }
+
+    /// Whether a text has it; such a text may still be no time, as 2024-02-30 is none.
+    pub(crate) fn has(&self, text: &str) -> bool {
+        let (text, example) = (text.as_bytes(), &self.example);
+        let is_alike = |(byte, of): (&u8, &u8)| byte == of || *of == b'0' && byte.is_ascii_digit();
+        text.len() == example.len()
+            && text[self.zone..] == example[self.zone..]
+            && text[..self.zone].iter().zip(&example[..self.zone]).all(is_alike)
+    }
+
+    /// Whether a text is written in another one.
+    fn is_other(&self, text: Expr) -> Expr {
+        let form = self.clone();
+        let run = move |values: &[ColumnarValue]| -> EngineResult<ColumnarValue> {
+            let values = ColumnarValue::values_to_arrays(values)?;
+            let texts = values[0].as_string::<i32>().iter();
+            let others: BooleanArray = texts.map(|text| text.map(|text| !form.has(text))).collect();
+            Ok(ColumnarValue::Array(Arc::new(others)))
+        };
+        let (types, result) = (vec![DataType::Utf8], DataType::Boolean);
+        let is_other = create_udf("is_other", types, result, Volatility::Immutable, Arc::new(run));
+        is_other.call(vec![cast(text, DataType::Utf8)])
+    }
+}
+
+/// Where the zone of a time begins that has one: after the day and what the clock shows.
+fn zone_start(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let start = text.len() - text.trim_start().len();
+    let is_end_of_day = |byte: &u8| matches!(byte, b'T' | b't' | b' ');
+    let day = bytes[start..].iter().position(is_end_of_day).unwrap_or_default();
+    let clock = start + day + 1;
+    let is_clock = |byte: &&u8| byte.is_ascii_digit() || matches!(byte, b':' | b'.' | b',');
+    clock + bytes[clock..].iter().take_while(is_clock).count()
+}
+
+/// What the texts of a column are compared as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Texts {
+    /// Texts: none is a time, or all are written in one form.
+    Plain,
+    /// The times that all of them are.
+    Times,
+    /// Texts, though some are times.
+    Mixed { given: usize, unread: usize },
+}
+
+impl Texts {
+    /// Those of a column which is compared with times that are all written in this form, or in
+    /// different ones.
+    pub(crate) async fn of(
+        work: &Work,
+        frame: &DataFrame,
+        name: &str,
+        form: Option<&Form>,
+    ) -> Result<Self> {
+        let column = ident(name);
+        if let Some(form) = form {
+            let others = frame.clone().filter(form.is_other(column.clone()))?;
+            let other = others.select(vec![column.clone()])?.limit(0, Some(1))?;
+            if work.collect(other).await?.iter().all(|batch| batch.num_rows() == 0) {
+                return Ok(Self::Plain);
+            }
+        }
+        let figures = vec![count(column.clone()), count(moment(column))];
+        let figures = columns::figures(work, frame.clone(), figures).await?;
+        Ok(match (figures[0], figures[1]) {
+            (_, 0) => Self::Plain,
+            (given, read) if given == read => Self::Times,
+            (given, read) => Self::Mixed { given, unread: given.saturating_sub(read) },
+        })
+    }
+}
+
+pub(crate) fn note_texts(work: &Work, name: &str, texts: Texts) {
+    match texts {
+        Texts::Plain => {}
+        Texts::Times => work.note(format!("column {name:?} holds text and was read as times")),
+        Texts::Mixed { given, unread } => work.note(format!(
+            "column {name:?} was compared as text: {unread} of {given} values could not be read \
+             as times"
+        )),
+    }
+}
+
+/// A text that is meant as a time: it has a day, and is no number.
+pub(crate) fn meant(text: &str) -> Option<Time> {
+    let is_number = text.trim().bytes().all(|byte| byte.is_ascii_digit());
+    parse(text).filter(|time| time.precision >= Precision::Day && !is_number)
+}
+
+/// A column of text as what its times are compared by with another one. A time without a zone is
+/// one of the clock that each was written by.
+pub(crate) fn comparable(text: Expr, with: Time) -> Expr {
+    match with.is_zoned() {
+        true => moment(text),
+        false => figure(text, &DataType::Utf8, Numbers::default(), |time| Some(time.on_clock())),
+    }
+}
+
+fn moment(text: Expr) -> Expr {
+    figure(text, &DataType::Utf8, Numbers::default(), |time| Some(time.micros))
+}
+
+/// What rows are sorted by: the values of a column, or, if it is text, the numbers or times that
+/// all of it is, of which a note is made. Times that are written in one form stay text.
+pub(crate) async fn sort_value(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
+    let text = match order(work, frame, name).await? {
+        Order::Number(number) => return Ok(number),
+        Order::Plain(text) => text,
+    };
+    let plain = columns::value(frame, name);
+    let Some(form) = text.and_then(|text| Form::of(&text)) else { return Ok(plain) };
+    let texts = Texts::of(work, frame, name, Some(&form)).await?;
+    if texts != Texts::Times {
+        return Ok(plain);
+    }
+    note_texts(work, name, texts);
+    Ok(moment(ident(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_one_form_are_in_the_order_of_their_times() {
+        for (text, alike, other) in [
+            ("2024-01-02", "1999-12-31", "2024/01/02"),
+            ("2024-01-02", "2024-02-30", "2024-01-02 "),
+            ("2024-01-02T05:00:00", "2024-01-02T06:30:59", "2024-01-02 05:00:00"),
+            ("2024-01-02T05:00:00", "2024-01-02T05:00:01", "2024-01-02T05:00:00Z"),
+            ("2024-01-02T05:00:00Z", "2024-01-02T04:00:00Z", "2024-01-02T05:00:00.5Z"),
+            ("2024-01-02T05:00+02:00", "2024-06-02T05:00+02:00", "2024-01-02T05:00+01:00"),
+            (" 2024-01-02 05:00 -0500", " 2024-01-03 07:00 -0500", " 2024-01-02 05:00 -0600"),
+            ("20240102T0500", "20231231T2359", "2024-01-02T05"),
+        ] {
+            let form = Form::of(text).unwrap();
+            assert!(form.has(text) && form.has(alike), "{text} {alike}");
+            assert_eq!(Form::of(text).as_ref(), Some(&form));
+            assert!(!form.has(other), "{text} {other}");
+        }
+        assert_eq!(Form::of("2024-01-02T05:00Z"), Form::of("1999-12-31T23:59Z"));
+        assert_ne!(Form::of("2024-01-02T05:00Z"), Form::of("2024-01-02T05:00z"));
+        assert_eq!(Form::of("soon"), None);
+    }
+
+    #[test]
+    fn numbers_and_months_are_not_meant_as_times() {
+        for text in ["2024-01-02", " 2024/01/02", "2024-01-02T05:00:00+02:00", "20240102T05"] {
+            assert!(meant(text).is_some(), "{text}");
+        }
+        for text in ["2024", "20240102", "2024-01", "soon", ""] {
+            assert!(meant(text).is_none(), "{text}");
+        }
+    }
+}
