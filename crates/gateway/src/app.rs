@@ -22,6 +22,9 @@ use narrows_engine::{
 use narrows_model::{Principal, ServerSpec};
 use narrows_sandbox::SandboxConfig;
 use narrows_store::Place;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     bench,
@@ -45,6 +48,30 @@ pub(crate) enum Exit {
     Limit = 3,
     /// Interrupted by the user, as shells have it.
     Interrupted = 130,
+}
+
+/// Cancelled when the user interrupts the process, or somebody ends it: what it has begun can be
+/// put away. To be made before anything is begun, so that no signal is missed.
+pub(crate) fn interruption() -> CancellationToken {
+    let interrupted = CancellationToken::new();
+    let stop = interrupted.clone();
+    #[cfg(unix)]
+    let terminate = signal(SignalKind::terminate());
+    tokio::spawn(async move {
+        #[cfg(unix)]
+        if let Ok(mut terminate) = terminate {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            stop.cancel();
+            return;
+        }
+        if tokio::signal::ctrl_c().await.is_ok() {
+            stop.cancel();
+        }
+    });
+    interrupted
 }
 
 pub(crate) fn main() -> ExitCode {

@@ -3,7 +3,10 @@
 mod request;
 mod results;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
+};
 
 use narrows_analysis::{Analysis, Answer, Settings};
 
@@ -33,10 +36,16 @@ impl Analyst {
         Ok(Arc::clone(engine.insert(Arc::new(made))))
     }
 
-    /// Keeps the table of an answer for later requests, and gives its name.
-    pub(crate) fn keep(&self, namespace: &str, answer: &Answer) -> Option<String> {
+    /// Keeps the table of an answer for later requests, and gives its name. `written` says when
+    /// its file was, if there is one.
+    pub(crate) fn keep(
+        &self,
+        namespace: &str,
+        answer: &Answer,
+        written: Option<SystemTime>,
+    ) -> Option<String> {
         let table = answer.table.as_ref()?;
-        Some(self.results().keep(namespace, table))
+        Some(self.results().keep(namespace, table, written))
     }
 
     pub(crate) fn results(&self) -> std::sync::MutexGuard<'_, Results> {

@@ -319,17 +319,44 @@ impl Origin {
 
 /// The part of a value that is its rows: at a path such as `result.items`, or its only list.
 pub(crate) fn rows_of(value: Value, path: Option<&str>) -> Result<Value, String> {
-    let mut value = decoded(value);
+    let value = decoded(value);
     let Some(path) = path else {
-        let Value::Object(entries) = &mut value else { return Ok(value) };
-        let mut lists = entries.iter_mut().filter(|(_, value)| is_rows(value));
-        return Ok(match (lists.next(), lists.next()) {
-            (Some((_, rows)), None) => rows.take(),
-            _ => value,
-        });
+        return match lists(&value).as_slice() {
+            [] => Ok(value),
+            [list] => at(value, &list.join("."), list),
+            several => {
+                let several: Vec<String> = several.iter().map(|list| list.join(".")).collect();
+                Err(format!("path: say which list of the answer is meant: {}", several.join(", ")))
+            }
+        };
     };
-    let steps =
-        path.trim_start_matches(['$', '/', '.']).split(['.', '/']).filter(|step| !step.is_empty());
+    let steps = path.trim_start_matches(['$', '/', '.']).split(['.', '/']);
+    let steps: Vec<String> = steps.filter(|step| !step.is_empty()).map(str::to_owned).collect();
+    at(value, path, &steps)
+}
+
+/// Where all lists of rows are that are nearest to the outside.
+fn lists(value: &Value) -> Vec<Vec<String>> {
+    let mut level = vec![(Vec::new(), value)];
+    while !level.is_empty() {
+        let objects = level.iter().filter_map(|(steps, value)| Some((steps, value.as_object()?)));
+        let within = objects.flat_map(|(steps, entries)| {
+            entries
+                .iter()
+                .map(|(name, value)| (steps.iter().cloned().chain([name.clone()]).collect(), value))
+        });
+        level = within.collect();
+        let found = level.iter().filter(|(_, value)| is_rows(value));
+        let found: Vec<Vec<String>> = found.map(|(steps, _)| steps.clone()).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    Vec::new()
+}
+
+/// What is at the end of steps, which are written as `path`.
+fn at(mut value: Value, path: &str, steps: &[String]) -> Result<Value, String> {
     for step in steps {
         let found = match &mut value {
             Value::Object(entries) => entries.get_mut(step),
@@ -384,5 +411,31 @@ fn object(value: Option<Value>, name: &str) -> Result<Map<String, Value>, String
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object),
         Some(other) => Err(format!("{name}: it is {other}, expected an object")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_list_of_an_answer_is_its_rows() {
+        let rows = json!([{"n": 1}]);
+        for answer in [
+            json!([{"n": 1}]),
+            json!({"items": [{"n": 1}], "next": null}),
+            json!({"result": {"items": [{"n": 1}]}, "page": 1, "tags": ["a"]}),
+            json!({"items": [{"n": 1}], "meta": {"links": [{"to": 2}]}}),
+            json!("{\"items\": [{\"n\": 1}]}"),
+            json!({"all": {"a.b/c": [{"n": 1}]}}),
+        ] {
+            assert_eq!(rows_of(answer.clone(), None).unwrap(), rows, "{answer}");
+        }
+        let plain = json!({"n": 1, "of": {"m": [1, 2]}});
+        assert_eq!(rows_of(plain.clone(), None).unwrap(), plain);
+        let two = json!({"all": {"a": [{"n": 1}], "b": [{"m": 1}]}});
+        let told = rows_of(two.clone(), None).unwrap_err();
+        assert!(told.ends_with("is meant: all.a, all.b"), "{told}");
+        assert_eq!(rows_of(two, Some("all.a")).unwrap(), rows);
     }
 }

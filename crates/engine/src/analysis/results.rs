@@ -1,6 +1,6 @@
 //! Answers of a while ago, which a request can name instead of sending their rows again.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::SystemTime};
 
 use narrows_analysis::Table;
 
@@ -19,16 +19,23 @@ struct Kept {
     namespace: String,
     name: String,
     table: Table,
+    /// When the file with all its rows was written, if there is one.
+    written: Option<SystemTime>,
     bytes: usize,
 }
 
 impl Results {
-    pub(super) fn keep(&mut self, namespace: &str, table: &Table) -> String {
+    pub(super) fn keep(
+        &mut self,
+        namespace: &str,
+        table: &Table,
+        written: Option<SystemTime>,
+    ) -> String {
         self.count += 1;
         let name = format!("r{}", self.count);
         let bytes = table.batches.iter().map(|batch| batch.get_array_memory_size()).sum();
         let (namespace, table) = (namespace.to_owned(), table.clone());
-        self.kept.push_back(Kept { namespace, name: name.clone(), table, bytes });
+        self.kept.push_back(Kept { namespace, name: name.clone(), table, written, bytes });
         let mut all: usize = self.kept.iter().map(|kept| kept.bytes).sum();
         while self.kept.len() > MOST || all > MOST_BYTES && self.kept.len() > 1 {
             all -= self.kept.pop_front().map_or(0, |oldest| oldest.bytes);
@@ -36,10 +43,15 @@ impl Results {
         name
     }
 
-    pub(crate) fn get(&self, namespace: &str, name: &str) -> Result<Table, String> {
+    /// A table, and when its file was written.
+    pub(crate) fn get(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> Result<(Table, Option<SystemTime>), String> {
         let mine = || self.kept.iter().filter(|kept| kept.namespace == namespace);
         if let Some(found) = mine().find(|kept| kept.name == name) {
-            return Ok(found.table.clone());
+            return Ok((found.table.clone(), found.written));
         }
         let mut names: Vec<&str> = mine().rev().map(|kept| kept.name.as_str()).take(5).collect();
         names.reverse();

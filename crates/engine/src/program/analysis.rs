@@ -3,9 +3,12 @@
 use std::{
     io::{self, Read, Write},
     sync::Arc,
+    time::SystemTime,
 };
 
-use narrows_analysis::{AnalysisError, Answer, FileFormat, Input, Keep, Request, Sink, Table};
+use narrows_analysis::{
+    AnalysisError, Answer, FileFormat, Format, Input, Keep, Request, Sink, Table,
+};
 use narrows_sandbox::{
     ToolAnswer, ToolCall, ToolFailure, UnfinishedFile, Workspace, WorkspaceFile,
 };
@@ -51,12 +54,15 @@ impl AnalyzeError {
 }
 
 impl ProgramHost {
-    /// Does an analysis for a client, and writes down that it was done.
+    /// Does an analysis for a client, and writes down that it was done. One that is cancelled has
+    /// put its files away when this returns.
     pub async fn analyze_for_client(
         &self,
         request: AnalysisRequest,
+        cancel: &CancellationToken,
     ) -> Result<Answer, AnalyzeError> {
         let watch = self.watch();
+        let request = self.restored(request).await?;
         let kind = request.kind.name();
         let names: Vec<&str> = request.tables.iter().map(|(name, _)| name.as_str()).collect();
         let details = json!({ "run": watch.run(), "level": watch.level().name, "tables": names });
@@ -65,7 +71,7 @@ impl ProgramHost {
             deed.end("refused");
             return Err(refused.into());
         }
-        let answered = self.analyze(request).await;
+        let answered = self.analyze(request, cancel).await;
         let outcome = match &answered {
             Ok(answer) => {
                 deed.note("rows", json!(answer.table.as_ref().map(|table| table.total_rows)));
@@ -82,14 +88,19 @@ impl ProgramHost {
     }
 
     /// Does an analysis. What does not fit into the answer is in a file of the workspace.
-    pub async fn analyze(&self, request: AnalysisRequest) -> Result<Answer, AnalyzeError> {
+    async fn analyze(
+        &self,
+        request: AnalysisRequest,
+        cancel: &CancellationToken,
+    ) -> Result<Answer, AnalyzeError> {
         let AnalysisRequest { kind, parameters, tables, output, file, keep, notes } = request;
         let mut inputs = Vec::with_capacity(tables.len());
         for (name, origin) in tables {
-            let input = self
-                .input(origin)
-                .await
-                .map_err(|why| AnalyzeError::Table(format!("{name}: {why}")))?;
+            let input = tokio::select! {
+                input = self.input(origin) => input,
+                () = cancel.cancelled() => return Err(AnalysisError::Cancelled.into()),
+            };
+            let input = input.map_err(|why| AnalyzeError::Table(format!("{name}: {why}")))?;
             inputs.push((name, input));
         }
         let keep = match keep {
@@ -98,14 +109,54 @@ impl ProgramHost {
         };
         let engine = self.agent().analyst().engine().map_err(AnalyzeError::Table)?;
         let request = Request { kind, parameters, output };
-        let mut answer = engine.run(request, inputs, keep, CancellationToken::new()).await?;
+        let mut answer = engine.run(request, inputs, keep, cancel.clone()).await?;
         answer.notes.splice(0..0, notes);
         Ok(answer)
     }
 
-    /// The table of an answer, for later requests.
-    pub fn keep_result(&self, answer: &Answer) -> Option<String> {
-        self.agent().analyst().keep(&self.agent().principal().home, answer)
+    /// A client that was shown tokens asks for what they stand for. In strict mode there is nothing
+    /// but tokens.
+    async fn restored(&self, mut request: AnalysisRequest) -> Result<AnalysisRequest, StateError> {
+        if self.watch().is_strict() {
+            return Ok(request);
+        }
+        let parameters = Value::Object(std::mem::take(&mut request.parameters));
+        if let Value::Object(parameters) = self.watch().restore(parameters).await? {
+            request.parameters = parameters;
+        }
+        for (_, origin) in &mut request.tables {
+            if let Origin::Given(Input::Json(rows)) = origin {
+                *rows = self.watch().restore(std::mem::take(rows)).await?;
+            }
+        }
+        Ok(request)
+    }
+
+    /// An answer for a client: text for its model, and the same as data, both without personal
+    /// data. Later requests can name its table.
+    pub fn told(&self, answer: &Answer, format: Option<Format>) -> (String, Value) {
+        let shown = answer.shown(|value| self.watch().shield().json(value));
+        let mut text = shown.text(format);
+        let path = answer.table.as_ref().and_then(|table| Some(table.kept.as_ref()?.path.as_str()));
+        let written = path.and_then(|path| self.written(path));
+        let name = self.agent().analyst().keep(&self.agent().principal().home, answer, written);
+        if let Some(name) = &name {
+            text.push_str(&format!("\nresult: {name}"));
+        }
+        if let Some(cost) = shown.cost_line(&text) {
+            text.push_str(&format!("\n{cost}"));
+        }
+        let mut structured = shown.structured();
+        if let Some(name) = name {
+            structured["result_id"] = name.into();
+        }
+        (text, structured)
+    }
+
+    /// When a file of the workspace was written.
+    fn written(&self, path: &str) -> Option<SystemTime> {
+        let file = self.workspace()?.open_to_read(path).ok()?;
+        file.metadata().ok()?.modified().ok()
     }
 
     /// What a program asks for.
@@ -120,16 +171,22 @@ impl ProgramHost {
             request.output.rows = PROGRAM_ROWS;
             request.output.bytes = PROGRAM_BYTES;
         }
+        if is_rendered {
+            request.output.cost = true;
+            request = self.restored(request).await.map_err(|e| ToolFailure::new(e.to_string()))?;
+        }
         let format = request.output.format;
-        let mut answer =
-            self.analyze(request).await.map_err(|error| ToolFailure::new(error.to_string()))?;
+        let mut answer = self
+            .analyze(request, &CancellationToken::new())
+            .await
+            .map_err(|error| ToolFailure::new(error.to_string()))?;
         if let Some(table) = answer.table.as_ref().filter(|_| is_for_all) {
             answer.notes.extend(cut(table)?);
         }
         self.note(&answer.notes);
         if is_rendered {
-            let told = json!({ "text": answer.text(format), "structured": answer.structured() });
-            return Ok(raw(&told)?.into());
+            let (text, structured) = self.told(&answer, format);
+            return Ok(raw(&json!({ "text": text, "structured": structured }))?.into());
         }
         let mut told = json!({ "analysis_type": answer.kind, "notes": answer.notes });
         if let Some(told) = told.as_object_mut() {
@@ -168,10 +225,19 @@ impl ProgramHost {
             }
             Origin::Result(name) => {
                 let home = &self.agent().principal().home;
-                let table = self.agent().analyst().results().get(home, &name)?;
-                match &table {
+                let (table, written) = self.agent().analyst().results().get(home, &name)?;
+                match &table.kept {
                     // Some of its rows are in memory, all of them in the file.
-                    Table { kept: Some(kept), .. } => self.file(&kept.path, None),
+                    Some(kept) if table.shown_rows() < table.total_rows => {
+                        if self.written(&kept.path) != written {
+                            let path = &kept.path;
+                            return Err(format!(
+                                "the rows of {name} were in {path}, which was changed since then \
+                                 or is gone; do the analysis again"
+                            ));
+                        }
+                        self.file(&kept.path, None)
+                    }
                     _ => Ok(Input::from(table)),
                 }
             }

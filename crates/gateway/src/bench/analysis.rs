@@ -192,7 +192,7 @@ async fn inline(analysis: &Analysis) -> anyhow::Result<Summary> {
         let request = Operation::Group.request();
         let start = Instant::now();
         let answer = analysis.run(request, tables, None, CancellationToken::new()).await?;
-        let text = answer.text(None);
+        let text = answer.plain().text(None);
         times.push(start.elapsed());
         ensure!(!text.is_empty(), "nothing came back");
     }

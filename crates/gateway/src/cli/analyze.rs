@@ -19,7 +19,7 @@ use narrows_engine::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    app::{Exit, FLUSH_TIME, Setting},
+    app::{self, Exit, FLUSH_TIME, Setting},
     output_file::OutputFile,
     printer::Printer,
 };
@@ -102,28 +102,28 @@ pub(crate) async fn run(
     let media = Arc::new(Media::new(None, false));
     let caller = Arc::new(Nobody);
     let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), caller, media, |_, _| {});
-    let answered = tokio::select! {
-        answered = host.analyze_for_client(request) => Some(answered),
-        _ = tokio::signal::ctrl_c() => None,
-    };
+    let interrupted = app::interruption();
+    let answered = host.analyze_for_client(request, &interrupted).await;
     broker.fleet().shut_down().await;
     guide.flush(FLUSH_TIME);
-    let Some(answered) = answered else { return Ok(Exit::Interrupted) };
+    if interrupted.is_cancelled() {
+        return Ok(Exit::Interrupted);
+    }
     let exit = match answered {
-        Ok(answer) if json => {
-            let mut shown = answer.structured();
-            if !reveal {
-                watch.shield().json(&mut shown);
-            }
-            printer.json(&shown);
-            Exit::Success
-        }
         Ok(answer) => {
-            let mut text = answer.text(format);
-            if !reveal {
-                watch.shield().replace(&mut text);
+            let shown = match reveal {
+                true => answer.plain(),
+                false => answer.shown(|value| watch.shield().json(value)),
+            };
+            if json {
+                printer.json(&shown.structured());
+            } else {
+                let mut text = shown.text(format);
+                if !reveal {
+                    watch.shield().replace(&mut text);
+                }
+                printer.line(text);
             }
-            printer.line(text);
             Exit::Success
         }
         Err(error) => {

@@ -30,7 +30,6 @@ use rmcp::{
     },
 };
 use serde_json::{Map, Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{self, Exit, FLUSH_TIME, Setting},
@@ -133,13 +132,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     (request.workspace, request.read_only) = watch.workspace(request.workspace.take());
     let shield = (!reveal).then(|| watch.shield().clone());
     let executor = app::single_executor()?;
-    let cancel = CancellationToken::new();
-    let interrupt = cancel.clone();
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            interrupt.cancel();
-        }
-    });
+    let cancel = app::interruption();
     let open_line = Arc::new(AtomicBool::new(false));
     let terminal = Terminal { printer, streams: !json, open_line: Arc::clone(&open_line) };
     let broker = setting.broker()?;

@@ -13,10 +13,9 @@ use clap::Args;
 use narrows_engine::Background;
 use narrows_model::{Principal, Template};
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
-    app::{Exit, FLUSH_TIME, Setting},
+    app::{self, Exit, FLUSH_TIME, Setting},
     config::{Config, kept_text},
     mcp::{self, Gateway, Surface},
     printer::Printer,
@@ -66,8 +65,7 @@ pub(crate) async fn run(
     let ledger = setting.ledger(&background);
     state.keep_house();
     let gateway = Gateway::new(guide, ledger, state, principal, args.surface);
-    let stop = CancellationToken::new();
-    tokio::spawn(wait_for_signal(stop.clone()));
+    let stop = app::interruption();
     let status = StatusFile::new(&setting.places);
     let reporting = tokio::spawn(status.clone().keep(broker));
     let served = match args.http {
@@ -184,19 +182,4 @@ fn start_logging() {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .try_init();
-}
-
-async fn wait_for_signal(stop: CancellationToken) {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = tokio::signal::ctrl_c().await;
-    stop.cancel();
 }

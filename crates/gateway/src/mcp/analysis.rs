@@ -10,8 +10,10 @@ use narrows_engine::{
     media::Media,
     state::Agent,
 };
+use narrows_model::nearest;
 use rmcp::{ErrorData, model::CallToolResult};
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     answers::{failed, told},
@@ -47,17 +49,9 @@ pub(super) async fn execute(
     let host = ProgramHost::new(guide, Arc::clone(&watch), client, media, |_, _| {}).counting(tab);
     let format = request.output.format;
     request.output.cost = true;
-    let mut result = match host.analyze_for_client(request).await {
+    let mut result = match host.analyze_for_client(request, &CancellationToken::new()).await {
         Ok(answer) => {
-            let mut text = answer.text(format);
-            let mut structured = answer.structured();
-            if let Some(name) = host.keep_result(&answer) {
-                text.push_str(&format!("\nresult: {name}"));
-                structured["result_id"] = name.into();
-            }
-            if let Some(cost) = answer.cost_line(&text) {
-                text.push_str(&format!("\n{cost}"));
-            }
+            let (text, structured) = host.told(&answer, format);
             let milliseconds = started.elapsed().as_millis() as u64;
             let structured =
                 json!({"success": true, "result": structured, "execution_time_ms": milliseconds});
@@ -103,6 +97,15 @@ async fn in_session(
         let sessions = sessions.join(" and ");
         return Ok(failed(format!("the variables are of {sessions}; name those of one session")));
     };
+    // A program of a session that is not there would begin one.
+    match agent.sessions().await {
+        Ok(known) if known.iter().any(|known| known.id == *session) => {}
+        Ok(known) => {
+            let near = nearest(session, known.iter().map(|known| known.id.as_str()));
+            return Ok(failed(format!("there is no session {session:?}{near}")));
+        }
+        Err(error) => return Ok(failed(error.to_string())),
+    }
     let asked = json!({
         "analysis_type": request.kind.name(),
         "parameters": request.parameters,

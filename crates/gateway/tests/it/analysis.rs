@@ -290,6 +290,16 @@ fn rows_come_from_files_tools_sessions_and_earlier_results() {
     let wrong =
         json!({"analysis_type": "describe", "source": {"session": "s", "variable": "lost"}});
     says(&client.refusal("execute_analysis", wrong), &["lost"]);
+    let session = total(json!({"session": "s", "variable": "rows"}));
+    assert!(session["tokens"]["data"].as_u64() > Some(0), "{session}");
+    let again = json!({"analysis_type": "describe", "source": {"result": session["result_id"]}});
+    assert_eq!(analyse(&client, again)["row_count"], 2);
+    // One that is not there is not begun.
+    let none =
+        json!({"analysis_type": "describe", "source": {"session": "so", "variable": "rows"}});
+    says(&client.refusal("execute_analysis", none), &["no session \"so\""]);
+    let known: Value = serde_json::from_str(&office.said(&["sessions", "list", "--json"])).unwrap();
+    assert!(!known.to_string().contains("\"so\""), "{known}");
     // Beside a file, by another name, and a part of one.
     let joined = json!({
         "type": "sql",
@@ -331,6 +341,30 @@ fn rows_come_from_files_tools_sessions_and_earlier_results() {
     assert_eq!(most["data"], json!([{"most": 20}]));
     let lost = json!({"analysis_type": "describe", "source": {"result": "r999"}});
     says(&client.refusal("execute_analysis", lost), &["no result \"r999\"", id]);
+    // Of one that is in a file only some rows are in memory; the file may be another by now.
+    let kept = |rows: usize| {
+        let output = json!({"file": "kept.csv", "rows": rows});
+        let all = json!({"analysis_type": "filter", "source": "sales.csv", "output": output,
+            "parameters": {"conditions": []}});
+        json!({"result": analyse(&client, all)["result_id"]})
+    };
+    let (some, all) = (kept(1), kept(3));
+    says(
+        &client.refusal("execute_analysis", json!({"analysis_type": "describe", "source": some})),
+        &["kept.csv", "changed since then"],
+    );
+    let some = kept(1);
+    assert_eq!(total(some.clone())["data"], expected);
+    fs::write(directory.join("kept.csv"), "region,amount\nEast,1\n").unwrap();
+    assert_eq!(total(all)["data"], expected);
+    says(
+        &client.refusal("execute_analysis", json!({"analysis_type": "describe", "source": some})),
+        &["kept.csv", "changed since then"],
+    );
+    // A query may need no table at all.
+    let series = "select sum(value) as total from generate_series(1, 4)";
+    let series = json!({"analysis_type": "sql", "parameters": {"query": series}});
+    assert_eq!(analyse(&client, series)["data"], json!([{"total": 10}]));
 
     // A tool's answer, under the same rules as any call.
     let messages = json!({"tool": "mail.list_messages", "path": "messages"});
@@ -531,6 +565,14 @@ fn personal_data_is_protected_in_answers() {
     let answer = ask(&Client::alone(&office.site));
     assert!(!answer.to_string().contains(SENDER), "{answer:#}");
     says(&text_of(&answer).into(), &["[EMAIL_"]);
+    // What a model was shown it can ask for.
+    let token = &answer["structuredContent"]["result"]["data"][0]["sender"];
+    let same = json!({"analysis_type": "filter",
+        "source": {"tool": "mail.list_messages", "path": "messages"},
+        "parameters": {"conditions": [{"field": "from", "operator": "==", "value": token}]}});
+    let found = Client::alone(&office.site).call("execute_analysis", same);
+    assert_eq!(found["structuredContent"]["result"]["filtered_count"], 1, "{found:#}");
+    assert!(!found.to_string().contains(SENDER), "{found:#}");
     // Control: without protection it is there.
     office.configure("code", "[pii]\nmode = \"off\"\n");
     assert!(ask(&Client::alone(&office.site)).to_string().contains(SENDER));
@@ -541,6 +583,33 @@ fn personal_data_is_protected_in_answers() {
     let code = "rows = await sql('select \"from\" as f from m', \
                 m={'tool': 'mail.list_messages', 'path': 'messages'})\n'@' in rows[0]['f']";
     assert_eq!(client.run(code), false);
+}
+
+/// Numbers beside others: in a text, commas may be part of them.
+#[test]
+fn personal_numbers_are_protected_in_every_format() {
+    let Some(office) = Office::new("") else { return };
+    let client = Client::alone(&office.site);
+    let cards = [4_111_111_111_111_111_u64, 5_500_005_555_555_559];
+    let rows: Vec<Value> =
+        cards.iter().enumerate().map(|(n, card)| json!({"n": n, "card": card, "m": 345})).collect();
+    for format in ["csv", "json", "markdown"] {
+        let answer = client.call(
+            "execute_analysis",
+            json!({"analysis_type": "filter", "data": rows, "parameters": {"conditions": []},
+                "output": {"format": format}}),
+        );
+        let text = text_of(&answer);
+        assert_eq!(text.matches("[CREDIT_CARD_").count(), 2, "{text}");
+        for card in cards {
+            assert!(!answer.to_string().contains(&card.to_string()), "{answer:#}");
+        }
+        if format == "json" {
+            let table = text.lines().find(|line| line.starts_with('[')).unwrap();
+            let shown: Value = serde_json::from_str(table).unwrap();
+            assert_eq!(shown[1]["m"], 345);
+        }
+    }
 }
 
 #[test]

@@ -63,6 +63,19 @@ class AnalysisTest(unittest.TestCase):
         asyncio.run(analysis.analyze("filter", source="page.json", data_field="items"))
         self.assertEqual(self.tables(), {"data": {"file": "page.json", "path": "items"}})
 
+    def test_lists_of_an_object_are_tables(self):
+        data = {"stocks": ROWS, "sectors": [{"sector": "Tech"}], "page": 1, "none": []}
+        asyncio.run(analysis.analyze("filter", data, conditions=[]))
+        self.assertEqual(self.tables(), {"stocks": ROWS, "sectors": [{"sector": "Tech"}]})
+        self.asked.clear()
+        asyncio.run(analysis.analyze("describe", {"a": [1, 2], "b": [3, 4]}))
+        self.assertEqual(self.tables(), {"data": {"a": [1, 2], "b": [3, 4]}})
+
+    def test_parameters_may_have_dates_and_decimals(self):
+        given = {"value": [datetime.date(2026, 1, 2), decimal.Decimal("1.5")]}
+        asyncio.run(analysis.analyze("filter", ROWS, conditions=[given]))
+        self.assertEqual(self.asked[0][1]["parameters"], {"conditions": [{"value": ["2026-01-02", 1.5]}]})
+
     def test_all_kinds_of_tables_are_sent(self):
         recovered = RecoveredList(ROWS)
         for table, sent in [

@@ -1,5 +1,6 @@
 """Tables at native speed: `sql` and `analyze`. The host does the work; rows cross over as `marshal` has them."""
 
+import json
 import marshal
 from collections.abc import Iterable, Mapping
 
@@ -51,7 +52,10 @@ async def analyze(analysis_type: str, data=None, parameters: dict | None = None,
             known = ", ".join(map(str, data)) if isinstance(data, Mapping) else type(data).__name__
             raise ValueError(f"data_field: data has no {field!r}; there are {known}")
         data = data[field]
-    given = {} if data is None else {"data": data}
+    if isinstance(data, Mapping) and not _is_reference(data) and any(map(_is_rows, data.values())):
+        given = {str(name): rows for name, rows in data.items() if _is_rows(rows)}
+    else:
+        given = {} if data is None else {"data": data}
     return await _ask(analysis_type, parameters, given | (tables or {}), output)
 
 
@@ -73,10 +77,15 @@ async def _ask(analysis_type: str, parameters: dict, tables: dict, output: dict 
         notes += [f"{name}: {change}" for change in changed]
         told.append({"name": name, "data": [len(packed), len(parts)], "form": form})
         packed += parts
+    # Dates, decimals and sets may be compared with.
+    parameters = json.loads(encode.to_json(_with_numbers(parameters))[0])
     request = {"analysis_type": analysis_type, "parameters": parameters, "tables": told, "output": output,
                "rendered": is_rendered}
     answer, rows = await calls.call(_ANALYZE, request, packed)
-    if not is_rendered:
+    if is_rendered and notes:
+        answer["text"] += "".join(f"\nnote: {note}" for note in notes)
+        answer["structured"]["notes"] = answer["structured"].get("notes", []) + notes
+    elif not is_rendered:
         answer["notes"] += notes
     about = answer.pop("table", None)
     if about is not None:
@@ -90,6 +99,11 @@ def _is_reference(table) -> bool:
     if not isinstance(table, dict):
         return False
     return any(isinstance(table.get(key), str) and table.keys() <= known for key, known in _REFERENCES.items())
+
+
+def _is_rows(value) -> bool:
+    """Whether it is a table among others in one object."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
 
 
 def _packed(table) -> tuple[str, list[bytes], list[str]]:
