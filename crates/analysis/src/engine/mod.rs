@@ -16,6 +16,7 @@ use datafusion::common::TableReference;
 use narrows_tables::Input;
 use tokio::{
     runtime::Runtime,
+    sync::RwLock,
     task::{AbortHandle, JoinError, JoinHandle},
 };
 use tokio_util::sync::CancellationToken;
@@ -70,6 +71,8 @@ pub struct Analysis {
     settings: Settings,
     /// Only absent while this is dropped.
     runtime: Option<Runtime>,
+    /// Every analysis has a share in it until its things are put away.
+    running: Arc<RwLock<()>>,
 }
 
 impl Analysis {
@@ -83,7 +86,7 @@ impl Analysis {
             .enable_all()
             .build()
             .map_err(failed)?;
-        Ok(Self { settings, runtime: Some(runtime) })
+        Ok(Self { settings, runtime: Some(runtime), running: Arc::default() })
     }
 
     /// Does what is asked for with these tables, of which the first is the one it is about.
@@ -98,7 +101,8 @@ impl Analysis {
         let Some(runtime) = &self.runtime else { return Err(AnalysisError::Cancelled) };
         let stop = cancel.child_token();
         let stopped_on_drop = stop.clone().drop_guard();
-        let job = Job { settings: self.settings.clone(), request, tables, keep, stop };
+        let running = Arc::clone(&self.running);
+        let job = Job { settings: self.settings.clone(), request, tables, keep, stop, running };
         let mut task = job.start(runtime);
         let aborted = AbortOnDrop(task.abort_handle());
         let ending = tokio::select! {
@@ -111,6 +115,11 @@ impl Analysis {
         drop(stopped_on_drop);
         let _ = tokio::time::timeout(TIDY, task).await;
         Err(ending)
+    }
+
+    /// Waits a moment for analyses that were given up to put their things away.
+    pub async fn idle(&self) {
+        let _ = tokio::time::timeout(TIDY, self.running.write()).await;
     }
 }
 
@@ -150,6 +159,7 @@ struct Job {
     tables: Vec<(String, Input)>,
     keep: Option<Keep>,
     stop: CancellationToken,
+    running: Arc<RwLock<()>>,
 }
 
 impl Job {
@@ -160,6 +170,7 @@ impl Job {
     }
 
     async fn run(self) -> Result<Answer> {
+        let _running = Arc::clone(&self.running).read_owned().await;
         let settings = self.settings.clone();
         self.answer().await.map_err(|error| match error {
             AnalysisError::Memory(_) => AnalysisError::Memory(settings.memory_bytes),

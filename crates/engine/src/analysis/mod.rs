@@ -36,6 +36,14 @@ impl Analyst {
         Ok(Arc::clone(engine.insert(Arc::new(made))))
     }
 
+    /// Waits a moment for analyses that were given up to put their files away.
+    pub(crate) async fn idle(&self) {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(engine) = engine {
+            engine.idle().await;
+        }
+    }
+
     /// Keeps the table of an answer for later requests, and gives its name. `written` says when
     /// its file was, if there is one.
     pub(crate) fn keep(

@@ -275,6 +275,7 @@ impl State {
     /// Lets everything be written that is under way.
     pub async fn close(&self) {
         self.sessions.close();
+        self.analyst.idle().await;
         self.note("the audit was not written", async {
             self.journal.finish().await;
             Ok(())

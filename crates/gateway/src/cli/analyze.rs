@@ -107,6 +107,7 @@ pub(crate) async fn run(
     broker.fleet().shut_down().await;
     guide.flush(FLUSH_TIME);
     if interrupted.is_cancelled() {
+        agent.close().await;
         return Ok(Exit::Interrupted);
     }
     let exit = match answered {

@@ -165,7 +165,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
             terminal.output(stream, &streams.finish(stream));
         }
     }
-    match executed {
+    let ended = match executed {
         Ok(mut outcome) => {
             if let Some(shield) = &shield {
                 shield.outcome(&mut outcome);
@@ -188,7 +188,9 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
             Ok(Exit::WrongUse)
         }
         Err(error) => Err(error.into()),
-    }
+    };
+    agent.close().await;
+    ended
 }
 
 fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<ExecuteRequest> {

@@ -11,8 +11,9 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::support::{
+    dead,
     office::{self, AGENTS, ANALYST, CUSTOMER, Office, SENDER},
-    real::{Site, says, text},
+    real::{Site, says, text, wait_for},
     state::{Client, Clients, text_of},
 };
 
@@ -766,4 +767,27 @@ fn the_command_says_what_is_wrong_and_how_it_ended() {
                    generate_series(1, 1000000) c where a.value + b.value + c.value < 0";
     let output = narrows(&site, &["analyze", "sql", "stocks.json", "-q", endless], None);
     assert!(matches!(output.status.code(), Some(2 | 3)), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_is_interrupted_leaves_no_files() {
+    let Some(site) = Site::new() else { return };
+    let temporary = site.path("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let left = || fs::read_dir(&temporary).unwrap().count();
+    let endless = "select count(*) from generate_series(1, 1000000) a, \
+                   generate_series(1, 1000000) b where a.value + b.value < 0";
+    let program = format!("await sql({endless:?})");
+    for arguments in [["analyze", "sql", "-q", endless].as_slice(), &["run", "-c", &program]] {
+        for signal in ["INT", "TERM"] {
+            let mut command = site.narrows();
+            command.current_dir(site.path("")).args(arguments).env("TMPDIR", &temporary);
+            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            wait_for("its files", || (left() > 0).then_some(()));
+            dead::signal(signal, child.id());
+            let output = child.wait_with_output().unwrap();
+            assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+            assert_eq!(left(), 0, "{arguments:?} {signal}");
+        }
+    }
 }
