@@ -56,12 +56,12 @@ pub(crate) fn interruption() -> CancellationToken {
     let interrupted = CancellationToken::new();
     let stop = interrupted.clone();
     #[cfg(unix)]
-    let terminate = signal(SignalKind::terminate());
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
     tokio::spawn(async move {
         #[cfg(unix)]
-        if let Ok(mut terminate) = terminate {
+        if let (Ok(mut interrupt), Ok(mut terminate)) = signals {
             tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
+                _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
             stop.cancel();

@@ -65,6 +65,9 @@ const STACK_BYTES: usize = 32 << 20;
 /// How long an ended analysis may take to put its things away before its caller hears of it.
 const TIDY: Duration = Duration::from_secs(1);
 
+/// How long whoever ends waits for that.
+const LEAVING: Duration = Duration::from_secs(5);
+
 /// Analyses run on threads of their own, so that heavy ones never hold up their callers.
 #[derive(Debug)]
 pub struct Analysis {
@@ -119,7 +122,7 @@ impl Analysis {
 
     /// Waits a moment for analyses that were given up to put their things away.
     pub async fn idle(&self) {
-        let _ = tokio::time::timeout(TIDY, self.running.write()).await;
+        let _ = tokio::time::timeout(LEAVING, self.running.write()).await;
     }
 }
 

@@ -18,7 +18,7 @@ use datafusion::{
     prelude::{DataFrame, ident},
 };
 
-pub(crate) use clock::of_clock;
+pub(crate) use clock::{of_clock, on_clock};
 pub(crate) use texts::{Form, Texts, comparable, meant, note_texts, sort_value};
 
 use super::{columns, numbers::plain_type};

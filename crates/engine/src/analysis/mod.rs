@@ -2,6 +2,7 @@
 
 mod request;
 mod results;
+mod tokens;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,6 +14,7 @@ use narrows_analysis::{Analysis, Answer, Settings};
 pub(crate) use request::rows_of;
 pub use request::{AnalysisRequest, Origin};
 use results::Results;
+pub(crate) use tokens::restored;
 
 /// What analyses are done with: one engine for all, made when it is first needed.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{ProgramHost, parse};
 use crate::{
-    analysis::{AnalysisRequest, Origin, rows_of},
+    analysis::{AnalysisRequest, Origin, restored, rows_of},
     overflow,
     policy::WorkspaceUse,
     safety::Deed,
@@ -114,19 +114,15 @@ impl ProgramHost {
         Ok(answer)
     }
 
-    /// A client that was shown tokens asks for what they stand for. In strict mode there is nothing
-    /// but tokens.
+    /// A client that was shown tokens asks for what they stand for.
     async fn restored(&self, mut request: AnalysisRequest) -> Result<AnalysisRequest, StateError> {
-        if self.watch().is_strict() {
-            return Ok(request);
-        }
         let parameters = Value::Object(std::mem::take(&mut request.parameters));
-        if let Value::Object(parameters) = self.watch().restore(parameters).await? {
+        if let Value::Object(parameters) = restored(self.watch(), parameters).await? {
             request.parameters = parameters;
         }
         for (_, origin) in &mut request.tables {
             if let Origin::Given(Input::Json(rows)) = origin {
-                *rows = self.watch().restore(std::mem::take(rows)).await?;
+                *rows = self.watch().known(std::mem::take(rows)).await?;
             }
         }
         Ok(request)

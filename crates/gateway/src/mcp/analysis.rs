@@ -73,6 +73,10 @@ async fn in_session(
     client: Arc<Client>,
     tab: Arc<Tab>,
 ) -> Result<CallToolResult, ErrorData> {
+    let watch = match agent.level(None) {
+        Ok(level) => agent.watch(level),
+        Err(error) => return Ok(failed(error.to_string())),
+    };
     let mut sessions = Vec::new();
     let (mut tables, mut variables) = (Map::new(), String::new());
     for (name, origin) in request.tables {
@@ -85,7 +89,10 @@ async fn in_session(
                 }
                 Value::Null
             }
-            Origin::Given(Input::Json(rows)) => rows,
+            Origin::Given(Input::Json(rows)) => match watch.known(rows).await {
+                Ok(rows) => rows,
+                Err(error) => return Ok(failed(error.to_string())),
+            },
             _ => {
                 let written = arguments.get("tables").and_then(|tables| tables.get(&name));
                 written.or(arguments.get("source")).cloned().unwrap_or_default()

@@ -574,6 +574,15 @@ fn personal_data_is_protected_in_answers() {
     let found = Client::alone(&office.site).call("execute_analysis", same);
     assert_eq!(found["structuredContent"]["result"]["filtered_count"], 1, "{found:#}");
     assert!(!found.to_string().contains(SENDER), "{found:#}");
+    // In a query it is a text, whatever is written in it.
+    let client = Client::alone(&office.site);
+    let rows = json!([{"e": "a'or'1'like'1'--x@example.com"}, {"e": "zed@example.com"}]);
+    let all = json!({"analysis_type": "filter", "data": rows, "parameters": {"conditions": []}});
+    let token = analyse(&client, all)["data"][0]["e"].as_str().unwrap().to_owned();
+    assert!(token.starts_with("[EMAIL_"), "{token}");
+    let query = format!("select count(*) as n from data where e = '{token}'");
+    let count = json!({"analysis_type": "sql", "data": rows, "parameters": {"query": query}});
+    assert_eq!(analyse(&client, count)["data"], json!([{"n": 1}]));
     // Control: without protection it is there.
     office.configure("code", "[pii]\nmode = \"off\"\n");
     assert!(ask(&Client::alone(&office.site)).to_string().contains(SENDER));

@@ -75,6 +75,11 @@ class AnalysisTest(unittest.TestCase):
         given = {"value": [datetime.date(2026, 1, 2), decimal.Decimal("1.5")]}
         asyncio.run(analysis.analyze("filter", ROWS, conditions=[given]))
         self.assertEqual(self.asked[0][1]["parameters"], {"conditions": [{"value": ["2026-01-02", 1.5]}]})
+        self.asked.clear()
+        # Nothing becomes something else unseen.
+        infinite = float("inf")
+        asyncio.run(analysis.analyze("filter", ROWS, conditions=({"value": infinite}, {"value": {7}})))
+        self.assertEqual(self.asked[0][1]["parameters"], {"conditions": [{"value": infinite}, {"value": [7]}]})
 
     def test_all_kinds_of_tables_are_sent(self):
         recovered = RecoveredList(ROWS)

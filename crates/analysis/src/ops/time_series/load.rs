@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use datafusion::{
     arrow::{
-        array::{RecordBatch, temporal_conversions::as_datetime_with_timezone, timezone::Tz},
-        datatypes::{DataType, TimestampMicrosecondType},
+        array::{RecordBatch, timezone::Tz},
+        datatypes::DataType,
     },
     logical_expr::{Expr, cast},
     prelude::DataFrame,
@@ -22,7 +22,7 @@ use crate::{
         names::{Names, counted},
         numbers::numeric,
         rows::in_order,
-        times::{self, Numbers, Precision},
+        times::{self, Numbers, Precision, on_clock},
     },
     work::Work,
 };
@@ -255,12 +255,6 @@ impl<'a> Source<'a> {
             || seen.times_of_day == 0 && self.step.is_none_or(Interval::is_whole_days);
         Ok(Read { rows: seen.read, zone: zone.flatten(), has_dates_only })
     }
-}
-
-/// What a clock in a zone shows.
-pub(super) fn on_clock(micros: i64, zone: Tz) -> i64 {
-    as_datetime_with_timezone::<TimestampMicrosecondType>(micros, zone)
-        .map_or(micros, |time| time.naive_local().and_utc().timestamp_micros())
 }
 
 fn zone(name: &str) -> Result<(String, Tz)> {

@@ -14,7 +14,7 @@ use datafusion::{
 use serde_json::{Map, Value};
 
 use super::{
-    load::{Read, Source, on_clock},
+    load::{Read, Source},
     series::{Column, Series},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
         held::Held,
         names::free_name,
         rows::made,
-        times::{DAY, format, format_date},
+        times::{DAY, format, format_date, on_clock},
     },
     work::{Outcome, Work},
 };

@@ -18,10 +18,15 @@ pub(crate) fn of_clock(clock: i64, zone: Tz) -> i64 {
     times.into_iter().filter(is_shown).min().unwrap_or(times[0])
 }
 
+/// What a clock in a zone shows at a time.
+pub(crate) fn on_clock(micros: i64, zone: Tz) -> i64 {
+    as_datetime_with_timezone::<TimestampMicrosecondType>(micros, zone)
+        .map_or(micros, |time| time.naive_local().and_utc().timestamp_micros())
+}
+
 /// How far a clock in a zone is from the world's time.
 fn offset(micros: i64, zone: Tz) -> i64 {
-    as_datetime_with_timezone::<TimestampMicrosecondType>(micros, zone)
-        .map_or(0, |time| time.naive_local().and_utc().timestamp_micros().saturating_sub(micros))
+    on_clock(micros, zone).saturating_sub(micros)
 }
 
 #[cfg(test)]

@@ -167,8 +167,8 @@ fn text_in_text(
 ) -> Result<Bound> {
     let text = cast(subject.column.clone(), DataType::Utf8);
     let bound = match times::parse(given) {
-        Some(time) => time_in_text(subject, operator, time),
-        None => Bound::of_all(operator.holds(text.clone(), lit(given))),
+        Some(time) if coerce != Coerce::Nothing => time_in_text(subject, operator, time),
+        _ => Bound::of_all(operator.holds(text.clone(), lit(given))),
     };
     if coerce == Coerce::Nothing || Content::of(given) != Content::Number {
         return Ok(bound);
@@ -223,10 +223,13 @@ fn micros(column: Expr) -> Expr {
 
 /// Whether a value is one of those in a list, as the condition `in` has it. Null stands for a
 /// missing value.
-pub(super) fn list(subject: &Subject, listed: &Listed) -> Result<Expr> {
+pub(super) fn list(subject: &Subject, listed: &Listed, coerce: Coerce) -> Result<Expr> {
     let Listed { path, values } = listed;
+    // Text that stands only for itself is no number, and none of them.
+    let is_only_text = coerce == Coerce::Nothing && subject.data_type.is_string();
+    let may_be = |value: &Value| value.is_string() || !is_only_text && !value.is_null();
     let given: Vec<(usize, &Value)> =
-        values.iter().enumerate().filter(|(_, value)| !value.is_null()).collect();
+        values.iter().enumerate().filter(|(_, value)| may_be(value)).collect();
     let plain: Vec<&Value> = given.iter().map(|(_, value)| *value).collect();
     // What has no values to compare, as a list, is compared as it is written.
     let nature = Nature::of(&subject.data_type, &plain).unwrap_or(Nature::Text);
@@ -243,7 +246,7 @@ pub(super) fn list(subject: &Subject, listed: &Listed) -> Result<Expr> {
         Nature::Text => is_in(subject.as_text(path)?),
         Nature::Number | Nature::Boolean | Nature::Time => is_in(subject.column.clone()),
     };
-    let has_null = given.len() < values.len();
+    let has_null = values.iter().any(Value::is_null);
     Ok(if has_null { is_listed.or(subject.column.clone().is_null()) } else { is_listed })
 }
 

@@ -275,13 +275,13 @@ impl Rules<'_, '_> {
 
     fn lists(&mut self, subject: &Subject, entry: &Entry) -> Result<()> {
         if let Some(allowed) = &entry.allowed {
-            let violated = subject.unless(list(subject, allowed)?)?;
+            let violated = subject.unless(list(subject, allowed, self.coerce)?)?;
             let message = format!("is not one of {}", shown(&allowed.values));
             self.check(subject, "allowed", violated, message);
         }
         if let Some(forbidden) = &entry.not_in {
             let message = format!("is one of {}", shown(&forbidden.values));
-            self.check(subject, "not_in", list(subject, forbidden)?, message);
+            self.check(subject, "not_in", list(subject, forbidden, self.coerce)?, message);
         }
         Ok(())
     }

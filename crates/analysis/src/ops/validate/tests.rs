@@ -341,6 +341,10 @@ async fn values_are_compared() {
         (json!({"field": "text", "min": 5}), "min", vec![1, 3]),
         (json!({"field": "text", "min": 5, "coerce": true}), "min", vec![1, 3]),
         (json!({"field": "text", "min": 5, "coerce": false}), "min", vec![0, 1, 3]),
+        (json!({"field": "text", "not_in": [3]}), "not_in", vec![1]),
+        (json!({"field": "text", "not_in": [3], "coerce": false}), "not_in", vec![]),
+        (json!({"field": "text", "in": [3, "many"], "coerce": false}), "allowed", vec![0, 1]),
+        (json!({"field": "day", "min": "2024-01-01", "coerce": false}), "min", vec![1]),
         (
             json!({"field": "low", "compare": {"operator": "<=", "field": "high"}}),
             "compare",

@@ -1,6 +1,5 @@
 """Tables at native speed: `sql` and `analyze`. The host does the work; rows cross over as `marshal` has them."""
 
-import json
 import marshal
 from collections.abc import Iterable, Mapping
 
@@ -77,9 +76,7 @@ async def _ask(analysis_type: str, parameters: dict, tables: dict, output: dict 
         notes += [f"{name}: {change}" for change in changed]
         told.append({"name": name, "data": [len(packed), len(parts)], "form": form})
         packed += parts
-    # Dates, decimals and sets may be compared with.
-    parameters = json.loads(encode.to_json(_with_numbers(parameters))[0])
-    request = {"analysis_type": analysis_type, "parameters": parameters, "tables": told, "output": output,
+    request = {"analysis_type": analysis_type, "parameters": _plain(parameters), "tables": told, "output": output,
                "rendered": is_rendered}
     answer, rows = await calls.call(_ANALYZE, request, packed)
     if is_rendered and notes:
@@ -139,3 +136,18 @@ def _with_numbers(value):
         number = float(value)
         return number if kind(repr(number)) == value else value
     return value
+
+
+def _plain(parameter):
+    """Dates, decimals and sets, which may be compared with, as JSON has them; anything else as it is."""
+    if isinstance(parameter, Mapping):
+        return {key: _plain(item) for key, item in parameter.items()}
+    if isinstance(parameter, (list, tuple, set, frozenset)):
+        return [_plain(item) for item in parameter]
+    kind = type(parameter)
+    if kind.__module__ == "datetime" and hasattr(parameter, "isoformat"):
+        return parameter.isoformat()
+    if kind.__module__ == "decimal" and kind.__name__ == "Decimal":
+        number = _with_numbers(parameter)
+        return str(number) if number is parameter else number
+    return parameter
