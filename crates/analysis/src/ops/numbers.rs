@@ -117,8 +117,15 @@ pub(crate) fn read_number(text: Expr) -> Expr {
 }
 
 /// Text as a whole number, with all its digits; null where it is none.
-pub(crate) fn read_whole(text: Expr) -> Expr {
+fn read_whole(text: Expr) -> Expr {
     try_cast(trimmed(text), DataType::Int64)
+}
+
+/// Compares text as the number that it reads as. A float has no room for all whole numbers, so that
+/// those are compared for themselves.
+pub(crate) fn compared(text: Expr, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
+    let (whole, number) = (read_whole(text.clone()), read_number(text));
+    Ok(when(whole.clone().is_not_null(), compare(whole)).otherwise(compare(number))?)
 }
 
 /// Text as one of the whole numbers of a type, with all its digits, where "3.0" is one as well.

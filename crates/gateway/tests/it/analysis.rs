@@ -1,24 +1,18 @@
-//! Analyses: over MCP, in code and on the command line, of rows that models need not read.
+//! Analyses: over MCP and in code, of rows that models need not read.
 #![cfg(unix)]
 
-use std::{
-    fs,
-    io::Write,
-    path::PathBuf,
-    process::{Output, Stdio},
-};
+use std::{fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::support::{
-    dead,
-    office::{self, AGENTS, ANALYST, CUSTOMER, Office, SENDER},
-    real::{Site, says, text, wait_for},
-    state::{Client, Clients, text_of},
+    office::Office,
+    real::{Site, says, text},
+    state::{Client, text_of},
 };
 
 /// Where the files of those are who have no name.
-fn workspace(site: &Site) -> PathBuf {
+pub(crate) fn workspace(site: &Site) -> PathBuf {
     let directory = site.path("data/workspaces/default");
     fs::create_dir_all(&directory).unwrap();
     directory
@@ -26,7 +20,7 @@ fn workspace(site: &Site) -> PathBuf {
 
 /// The result of an analysis.
 #[track_caller]
-fn analyse(client: &Client, arguments: Value) -> Value {
+pub(crate) fn analyse(client: &Client, arguments: Value) -> Value {
     let mut answer = client.call("execute_analysis", arguments);
     assert_eq!(answer["structuredContent"]["success"], true, "{answer:#}");
     answer["structuredContent"]["result"].take()
@@ -40,7 +34,7 @@ fn saved(answer: &Value) -> f64 {
     rest.split(' ').next().unwrap().parse().unwrap_or_else(|_| panic!("no cost in {text}"))
 }
 
-fn stocks() -> Value {
+pub(crate) fn stocks() -> Value {
     json!([
         {"symbol": "AAPL", "sector": "Tech", "roi": 15.5},
         {"symbol": "JNJ", "sector": "Healthcare", "roi": 8.2},
@@ -540,7 +534,7 @@ result = "ok"
     let cut = client.run(&code);
     assert_eq!((&cut[0], &cut[1]), (&json!(1_000_000), &json!(1_000_001)));
     says(&cut[3][0], &["first 1000000 of 1000001 rows", cut[2].as_str().unwrap()]);
-    let output = narrows(&office.site, &["run", "-c", many], None);
+    let output = office.site.says(&["run", "-c", many]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
     says(&text(&output.stderr).into(), &["1000001 rows", "no workspace"]);
     says(&client.error("await sql('drop table t', t=[{'a': 1}])"), &["sql"]);
@@ -550,253 +544,4 @@ result = "ok"
         "(await sql('select sum(a) as s from t', t=[{'a': 1}, {'a': '2'}, {'a': 'N/A'}]))[0]['s']"}));
     assert_eq!(answer["structuredContent"]["result"], 3);
     says(&answer["structuredContent"]["notes"].to_string().into(), &["a"]);
-}
-
-// Safety.
-
-#[test]
-fn personal_data_is_protected_in_answers() {
-    let Some(office) = Office::new("") else { return };
-    let ask = |client: &Client| {
-        let from = json!({"tool": "mail.list_messages", "path": "messages"});
-        let request = json!({"analysis_type": "sql", "source": from,
-            "parameters": {"query": "select \"from\" as sender, id from data"}});
-        client.call("execute_analysis", request)
-    };
-    let answer = ask(&Client::alone(&office.site));
-    assert!(!answer.to_string().contains(SENDER), "{answer:#}");
-    says(&text_of(&answer).into(), &["[EMAIL_"]);
-    // What a model was shown it can ask for.
-    let token = &answer["structuredContent"]["result"]["data"][0]["sender"];
-    let same = json!({"analysis_type": "filter",
-        "source": {"tool": "mail.list_messages", "path": "messages"},
-        "parameters": {"conditions": [{"field": "from", "operator": "==", "value": token}]}});
-    let found = Client::alone(&office.site).call("execute_analysis", same);
-    assert_eq!(found["structuredContent"]["result"]["filtered_count"], 1, "{found:#}");
-    assert!(!found.to_string().contains(SENDER), "{found:#}");
-    // In a query it is a text, whatever is written in it.
-    let client = Client::alone(&office.site);
-    let rows = json!([{"e": "a'or'1'like'1'--x@example.com"}, {"e": "zed@example.com"}]);
-    let all = json!({"analysis_type": "filter", "data": rows, "parameters": {"conditions": []}});
-    let token = analyse(&client, all)["data"][0]["e"].as_str().unwrap().to_owned();
-    assert!(token.starts_with("[EMAIL_"), "{token}");
-    let query = format!("select count(*) as n from data where e = '{token}'");
-    let count = json!({"analysis_type": "sql", "data": rows, "parameters": {"query": query}});
-    assert_eq!(analyse(&client, count)["data"], json!([{"n": 1}]));
-    // Control: without protection it is there.
-    office.configure("code", "[pii]\nmode = \"off\"\n");
-    assert!(ask(&Client::alone(&office.site)).to_string().contains(SENDER));
-    // In strict mode a program does not see it either, and a file of before is not there.
-    office.configure("code", "[pii]\nmode = \"strict\"\n");
-    let client = Client::alone(&office.site);
-    assert!(!ask(&client).to_string().contains(SENDER));
-    let code = "rows = await sql('select \"from\" as f from m', \
-                m={'tool': 'mail.list_messages', 'path': 'messages'})\n'@' in rows[0]['f']";
-    assert_eq!(client.run(code), false);
-}
-
-/// Numbers beside others: in a text, commas may be part of them.
-#[test]
-fn personal_numbers_are_protected_in_every_format() {
-    let Some(office) = Office::new("") else { return };
-    let client = Client::alone(&office.site);
-    let cards = [4_111_111_111_111_111_u64, 5_500_005_555_555_559];
-    let rows: Vec<Value> =
-        cards.iter().enumerate().map(|(n, card)| json!({"n": n, "card": card, "m": 345})).collect();
-    for format in ["csv", "json", "markdown"] {
-        let answer = client.call(
-            "execute_analysis",
-            json!({"analysis_type": "filter", "data": rows, "parameters": {"conditions": []},
-                "output": {"format": format}}),
-        );
-        let text = text_of(&answer);
-        assert_eq!(text.matches("[CREDIT_CARD_").count(), 2, "{text}");
-        for card in cards {
-            assert!(!answer.to_string().contains(&card.to_string()), "{answer:#}");
-        }
-        if format == "json" {
-            let table = text.lines().find(|line| line.starts_with('[')).unwrap();
-            let shown: Value = serde_json::from_str(table).unwrap();
-            assert_eq!(shown[1]["m"], 345);
-        }
-    }
-}
-
-#[test]
-fn rules_levels_and_the_audit_hold_for_analyses() {
-    let rules = format!(
-        "{AGENTS}isolation = \"hardened\"\n[[policy.rules]]\nname = \"no-mail\"\n\
-         tools = [\"mail\"]\naction = \"deny\"\n"
-    );
-    let Some(office) = Office::new(&rules) else { return };
-    let gateway = office.serve();
-    let clients = Clients::start(&office.site);
-    let analyst = clients.with_key(&gateway, ANALYST);
-    let from = json!({"tool": "mail.list_messages"});
-    let denied =
-        analyst.refusal("execute_analysis", json!({"analysis_type": "describe", "source": from}));
-    says(&denied, &["mail"]);
-    assert_eq!(office.received("mail.list_messages").len(), 0);
-    // Control: another tool may be used.
-    let from = json!({"tool": "crm.get_customer", "arguments": {"id": 7}});
-    let answer =
-        analyst.call("execute_analysis", json!({"analysis_type": "describe", "source": from}));
-    assert!(!answer.to_string().contains(CUSTOMER), "{answer:#}");
-    // The hardened level of the other one lets it read files, and write none.
-    let intern = clients.with_key(&gateway, office::INTERN);
-    let directory = office.site.path("data/workspaces/intern");
-    fs::create_dir_all(&directory).unwrap();
-    fs::write(directory.join("a.csv"), "n\n1\n2\n").unwrap();
-    let mut file = json!({"analysis_type": "describe", "source": "a.csv"});
-    intern.call("execute_analysis", file.clone());
-    file["output"] = json!({"file": "b.csv"});
-    says(&intern.refusal("execute_analysis", file), &["b.csv", "cannot be written"]);
-    assert!(!directory.join("b.csv").exists());
-    drop(gateway);
-    let entries = office.audit(&["--action", "analysis"]);
-    let outcomes: Vec<&str> =
-        entries.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
-    assert_eq!(outcomes, ["failed", "success", "success", "failed"], "{entries:#?}");
-}
-
-#[test]
-fn limits_end_an_analysis_and_nothing_else() {
-    let Some(site) = Site::new() else { return };
-    site.configure("[analysis]\ntimeout = 1\nmemory_mb = 16\n");
-    let client = Client::alone(&site);
-    let rows: Vec<Value> = (0..3_000).map(|n| json!({"n": n})).collect();
-    fs::write(workspace(&site).join("t.json"), json!(rows).to_string()).unwrap();
-    let ask = |query: &str| {
-        client.answer(
-            "execute_analysis",
-            json!({"analysis_type": "sql", "source": "t.json",
-            "parameters": {"query": query}}),
-        )
-    };
-    let endless = "select count(*) from t a, t b, t c, t d where a.n + b.n + c.n + d.n = -1";
-    let answer = ask(endless);
-    assert_eq!(answer["isError"], true, "{answer:#}");
-    says(&text_of(&answer).into(), &["stopped"]);
-    assert_eq!(ask("select count(*) as n from t")["isError"], false);
-    let error = client.error(&format!("await sql('{endless}', t='t.json')"));
-    says(&error, &["longer than 1 s"]);
-}
-
-// On the command line.
-
-fn narrows(site: &Site, arguments: &[&str], input: Option<&str>) -> Output {
-    let mut command = site.narrows();
-    command.current_dir(site.path("")).args(arguments);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.unwrap_or_default().as_bytes()).unwrap();
-    child.wait_with_output().unwrap()
-}
-
-#[test]
-fn the_command_analyses_files_and_tools() {
-    let Some(office) = Office::new("") else { return };
-    let site = &office.site;
-    fs::write(site.path("stocks.json"), stocks().to_string()).unwrap();
-    fs::write(site.path("heads.csv"), "sector,head\nTech,Ann\n").unwrap();
-    let ask = |arguments: &[&str], input: Option<&str>| narrows(site, arguments, input);
-    let output = ask(&["analyze", "describe", "stocks.json"], None);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    says(&text(&output.stdout).into(), &["symbol", "sector", "roi"]);
-    let query = "select head, avg(roi) as roi from stocks join h using (sector) group by 1";
-    let output =
-        ask(&["analyze", "sql", "stocks.json", "h=heads.csv", "-q", query, "--json"], None);
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(answer["data"], json!([{"head": "Ann", "roi": 10.6}]));
-    let output = ask(
-        &["analyze", "percentiles", "-", "-p", r#"{"field": "roi"}"#, "--format", "csv"],
-        Some(&stocks().to_string()),
-    );
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let mail = [
-        "analyze",
-        "sql",
-        "--tool",
-        "mail.list_messages",
-        "--path",
-        "messages",
-        "-q",
-        "select \"from\" as f from data",
-    ];
-    assert!(!text(&ask(&mail, None).stdout).contains(SENDER));
-    let revealed = [&mail[..], &["--reveal"]].concat();
-    assert!(text(&ask(&revealed, None).stdout).contains(SENDER));
-    // All rows to a file, in both formats, and one is read again.
-    for file in ["out.parquet", "out.csv"] {
-        let output =
-            ask(&["analyze", "sql", "stocks.json", "-q", "select * from stocks", "-o", file], None);
-        assert!(output.status.success(), "{}", text(&output.stderr));
-        let output =
-            ask(&["analyze", "sql", file, "-q", "select count(*) as n from out", "--json"], None);
-        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(answer["data"], json!([{"n": 4}]), "{file}");
-    }
-    // Through a link, to the file that it leads to.
-    std::os::unix::fs::symlink("out.csv", site.path("link.csv")).unwrap();
-    let few = "select symbol from stocks limit 1";
-    let output = ask(&["analyze", "sql", "stocks.json", "-q", few, "-o", "link.csv"], None);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(fs::read_to_string(site.path("out.csv")).unwrap().lines().count(), 2);
-}
-
-#[test]
-fn the_command_says_what_is_wrong_and_how_it_ended() {
-    let Some(site) = Site::new() else { return };
-    site.configure("[analysis]\ntimeout = 1\n");
-    fs::write(site.path("stocks.json"), stocks().to_string()).unwrap();
-    fs::write(site.path("strange.txt"), "a").unwrap();
-    let fails = |arguments: &[&str], code: i32, words: &[&str]| {
-        let output = narrows(&site, arguments, None);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
-        says(&said.into(), words);
-    };
-    fails(&["analyze", "descrbe", "stocks.json"], 2, &["describe"]);
-    fails(&["analyze", "describe"], 2, &["nothing to analyse"]);
-    fails(&["analyze", "describe", "none.json"], 2, &["none.json"]);
-    fails(&["analyze", "describe", "strange.txt"], 2, &["parquet"]);
-    fails(&["analyze", "describe", "stocks.json", "-p", "[1]"], 2, &["JSON object"]);
-    fails(&["analyze", "sql", "stocks.json", "-q", "select setor from stocks"], 2, &["sector"]);
-    fails(
-        &["analyze", "sql", "stocks.json", "-q", "select 1", "-o", "a.txt"],
-        2,
-        &[".parquet or .csv"],
-    );
-    // A file that was asked for is there, or the command fails.
-    let there = ["analyze", "sql", "stocks.json", "-q", "select 1", "-o", "none/a.csv"];
-    fails(&there, 2, &["output.file", "cannot be written"]);
-    let figures = ["-p", r#"{"test": "t", "field": "roi", "value": 1}"#, "-o", "a.csv"];
-    fails(&[&["analyze", "test", "stocks.json"], &figures[..]].concat(), 2, &["output.file"]);
-    let endless = "select count(*) from generate_series(1, 1000000) a, generate_series(1, 1000000) b, \
-                   generate_series(1, 1000000) c where a.value + b.value + c.value < 0";
-    let output = narrows(&site, &["analyze", "sql", "stocks.json", "-q", endless], None);
-    assert!(matches!(output.status.code(), Some(2 | 3)), "{}", text(&output.stderr));
-}
-
-#[test]
-fn what_is_interrupted_leaves_no_files() {
-    let Some(site) = Site::new() else { return };
-    let temporary = site.path("temporary");
-    fs::create_dir(&temporary).unwrap();
-    let left = || fs::read_dir(&temporary).unwrap().count();
-    let endless = "select count(*) from generate_series(1, 1000000) a, \
-                   generate_series(1, 1000000) b where a.value + b.value < 0";
-    let program = format!("await sql({endless:?})");
-    for arguments in [["analyze", "sql", "-q", endless].as_slice(), &["run", "-c", &program]] {
-        for signal in ["INT", "TERM"] {
-            let mut command = site.narrows();
-            command.current_dir(site.path("")).args(arguments).env("TMPDIR", &temporary);
-            let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            wait_for("its files", || (left() > 0).then_some(()));
-            dead::signal(signal, child.id());
-            let output = child.wait_with_output().unwrap();
-            assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-            assert_eq!(left(), 0, "{arguments:?} {signal}");
-        }
-    }
 }

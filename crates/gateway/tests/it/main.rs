@@ -5,6 +5,8 @@ mod support;
 
 mod agents;
 mod analysis;
+mod analysis_safety;
+mod analyze_command;
 mod audit;
 mod command_line;
 mod conformance;

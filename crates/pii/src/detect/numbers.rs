@@ -216,8 +216,8 @@ impl Neighbours {
     }
 }
 
-/// Whether the comma between two digits is within a number: `12,345`. Otherwise two numbers are
-/// beside each other, as in a line of CSV or a list.
+/// Whether a comma after a digit is within a number: `12,345`. Otherwise two numbers are beside each
+/// other, as in a line of CSV or a list, or it ends a part of a sentence.
 pub(super) fn is_grouping(bytes: &[u8], comma: usize) -> bool {
     let before = bytes[..comma].iter().rev().take(4).take_while(|b| b.is_ascii_digit()).count();
     let rest = &bytes[comma + 1..];
@@ -230,9 +230,7 @@ fn ends_well(bytes: &[u8], end: usize) -> bool {
     match bytes.get(end) {
         None => true,
         Some(b) if b.is_ascii_alphanumeric() || *b == b'_' => false,
-        Some(b',') => {
-            !bytes.get(end + 1).is_some_and(u8::is_ascii_digit) || !is_grouping(bytes, end)
-        }
+        Some(b',') => !is_grouping(bytes, end),
         Some(b'.' | b'-') => !bytes.get(end + 1).is_some_and(u8::is_ascii_digit),
         Some(_) => true,
     }

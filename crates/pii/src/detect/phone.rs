@@ -59,10 +59,9 @@ impl<'a> Candidate<'a> {
         let end = cluster.end(count);
         let in_word = bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
             && candidate.extension() == 0;
-        let is_before_digit = bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
         let goes_on = match bytes.get(end) {
-            Some(b':' | b'.') => is_before_digit,
-            Some(b',') => is_before_digit && is_grouping(bytes, end),
+            Some(b':' | b'.') => bytes.get(end + 1).is_some_and(u8::is_ascii_digit),
+            Some(b',') => is_grouping(bytes, end),
             _ => false,
         };
         let after_word = !starts_word(bytes, cluster.start());

@@ -39,21 +39,15 @@ impl Notes {
 
 /// Makes names from a header differ, and gives a name to what has none.
 pub(super) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
-    let mut taken: HashSet<String> = names.iter().map(|name| name.trim().to_owned()).collect();
-    let mut seen = HashSet::new();
+    let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+    let mut numbering = Numbering::new(&names);
     let mut unnamed = 0;
-    let mut repeated = 0;
     let named = names.into_iter().enumerate().map(|(place, name)| {
-        let name = name.trim().to_owned();
         if name.is_empty() {
             unnamed += 1;
-            distinct(format!("c{place}"), &mut taken)
-        } else if seen.insert(name.clone()) {
-            name
-        } else {
-            repeated += 1;
-            distinct(name, &mut taken)
+            return distinct(format!("c{place}"), &mut numbering.taken);
         }
+        numbering.name(name)
     });
     let named = named.collect();
     if unnamed > 0 {
@@ -62,36 +56,45 @@ pub(super) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
             columns(unnamed)
         ));
     }
-    if repeated > 0 {
-        notes.general(format!(
-            "{} with a name that was there before in the header: numbered (_2, _3, …)",
-            columns(repeated)
-        ));
-    }
+    numbering.note("a name that was there before in the header", notes);
     named
 }
 
 /// Makes the names of columns differ that are shown alike, as those of a key `x.y` and of the key
 /// `y` of an object `x`.
 pub(super) fn apart(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
-    let mut taken: HashSet<String> = names.iter().cloned().collect();
-    let mut seen = HashSet::new();
-    let mut repeated = 0;
-    let named = names.into_iter().map(|name| {
-        if seen.insert(name.clone()) {
+    let mut numbering = Numbering::new(&names);
+    let named = names.into_iter().map(|name| numbering.name(name)).collect();
+    numbering.note("the dotted name of another one", notes);
+    named
+}
+
+/// Numbers names that were there before, without taking one that is there.
+struct Numbering {
+    taken: HashSet<String>,
+    seen: HashSet<String>,
+    repeated: usize,
+}
+
+impl Numbering {
+    fn new(names: &[String]) -> Self {
+        Self { taken: names.iter().cloned().collect(), seen: HashSet::new(), repeated: 0 }
+    }
+
+    fn name(&mut self, name: String) -> String {
+        if self.seen.insert(name.clone()) {
             return name;
         }
-        repeated += 1;
-        distinct(name, &mut taken)
-    });
-    let named = named.collect();
-    if repeated > 0 {
-        notes.general(format!(
-            "{} with the dotted name of another one: numbered (_2, _3, …)",
-            columns(repeated)
-        ));
+        self.repeated += 1;
+        distinct(name, &mut self.taken)
     }
-    named
+
+    fn note(&self, what: &str, notes: &mut Notes) {
+        if self.repeated > 0 {
+            let repeated = columns(self.repeated);
+            notes.general(format!("{repeated} with {what}: numbered (_2, _3, …)"));
+        }
+    }
 }
 
 /// A name that is not taken yet: the wanted one, or else one with a number.

@@ -7,7 +7,7 @@ use datafusion::{
     functions::expr_fn::{contains, ends_with, isnan, lower, starts_with},
     functions_aggregate::expr_fn::{count, sum},
     functions_nested::expr_fn::array_has,
-    logical_expr::{self, Expr, binary_expr, cast, in_list, lit, when},
+    logical_expr::{self, Expr, binary_expr, cast, in_list, lit},
     prelude::{DataFrame, ident},
     scalar::ScalarValue,
 };
@@ -23,7 +23,7 @@ use crate::{
     functions::{json_has, json_is_list},
     ops::{
         columns,
-        numbers::{is_text, note_text, plain_type, read_number, read_whole},
+        numbers::{self, is_text, note_text, plain_type, read_number},
         reading::{short, wrong},
         times::{Form, Texts, Time, comparable, meant, note_texts},
     },
@@ -222,15 +222,10 @@ impl Subject<'_> {
         })
     }
 
-    /// Compares the column as what it is compared as. A float has no room for all whole numbers, so
-    /// that those are compared for themselves.
+    /// Compares the column as what it is compared as.
     fn compared(&self, nature: Nature, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
         Ok(match nature {
-            Nature::NumberInText => {
-                let whole = read_whole(self.column());
-                let number = read_number(self.column());
-                when(whole.clone().is_not_null(), compare(whole)).otherwise(compare(number))?
-            }
+            Nature::NumberInText => numbers::compared(self.column(), compare)?,
             Nature::Text if self.comparison.ignore_case => compare(lower(self.column())),
             _ => compare(self.column()),
         })

@@ -17,8 +17,8 @@ use crate::{
     ops::{
         conditions::literal::{Nature, literal},
         names::word,
-        numbers::{read_number, read_whole},
-        times::{self, Numbers, Time},
+        numbers::{compared, read_number},
+        times::{self, Time},
     },
 };
 
@@ -145,17 +145,9 @@ fn number_in_text(
     if coerce == Coerce::Nothing {
         return Ok(Bound { holds: lit(false), unread: Some((subject.is_there(), WANTED)) });
     }
-    let holds = as_number(subject, |side| operator.holds(side, number.clone()))?;
+    let holds = compared(subject.column.clone(), |side| operator.holds(side, number.clone()))?;
     let is_unread = read_number(subject.column.clone()).is_null();
     Ok(Bound { holds, unread: Some((is_unread, WANTED)) })
-}
-
-/// Compares text as the number that it reads as. A float has no room for all whole numbers, so that
-/// those are compared for themselves.
-fn as_number(subject: &Subject, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
-    let whole = read_whole(subject.column.clone());
-    let number = read_number(subject.column.clone());
-    Ok(when(whole.clone().is_not_null(), compare(whole)).otherwise(compare(number))?)
 }
 
 /// A text is compared as the number or the time that is written in it, else as text.
@@ -183,13 +175,7 @@ fn text_in_text(
 }
 
 fn time_in_text(subject: &Subject, operator: Operator, time: Time) -> Bound {
-    // A time without a zone is one of the clock that each was written by.
-    let of: fn(Time) -> Option<i64> = match time.is_zoned() {
-        true => |time| Some(time.micros),
-        false => |time| Some(time.on_clock()),
-    };
-    let column = subject.column.clone();
-    let times = times::figure(column, &subject.data_type, Numbers::default(), of);
+    let times = times::comparable(subject.column.clone(), time);
     let is_unread = times.clone().is_null();
     let holds = operator.holds(times, lit(time.micros));
     Bound { holds, unread: Some((is_unread, "a time")) }
@@ -242,7 +228,7 @@ pub(super) fn list(subject: &Subject, listed: &Listed, coerce: Coerce) -> Result
     let is_in = |side: Expr| side.in_list(literals.clone(), false);
     let is_listed = match nature {
         _ if literals.is_empty() => lit(false),
-        Nature::NumberInText => as_number(subject, is_in)?,
+        Nature::NumberInText => compared(subject.column.clone(), is_in)?,
         Nature::Text => is_in(subject.as_text(path)?),
         Nature::Number | Nature::Boolean | Nature::Time => is_in(subject.column.clone()),
     };
