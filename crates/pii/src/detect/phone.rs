@@ -176,8 +176,9 @@ impl<'a> Candidate<'a> {
             return false;
         }
         if matches!(digits, [0, 0, ..]) {
-            let written = self.written().trim_start_matches('(');
-            let international = format!("+{}", &written[2..]);
+            // From the digits: a separator of several bytes may stand between the zeros.
+            let mut international = String::from("+");
+            international.extend(digits[2..].iter().map(|digit| char::from(b'0' + digit)));
             return phonenumber::parse(None, international).is_ok_and(|number| number.is_valid());
         }
         let marked = digits[0] == 0 || self.cluster.paren;
