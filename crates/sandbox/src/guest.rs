@@ -17,7 +17,7 @@ use narrows_model::Limits;
 
 mod bindings {
     wasmtime::component::bindgen!({
-        path: "guest/wit",
+        path: "../../guest/wit",
         world: "sandbox",
         imports: {
             "narrows:guest/host.poll": async | trappable,
@@ -31,7 +31,7 @@ mod bindings {
 
 pub(crate) use bindings::{Sandbox as Guest, SandboxPre, narrows::guest::host as interface};
 
-/// The interpreter with the standard library in its memory, as machine code; see `build.rs`.
+/// The interpreter with the standard library in its memory, as machine code; see `guest/`.
 static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.cwasm"));
 
 /// Room for the host's own functions on the stack that the guest runs on.
@@ -118,7 +118,7 @@ fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
 }
 
 /// SAFETY: `deserialize` trusts its input to be what a compiler of this wasmtime wrote. It is:
-/// `build.rs` compiled it with the same wasmtime (one exact version in the workspace) and the
+/// `guest/builder` compiled it with the same wasmtime (one exact version in both workspaces) and the
 /// same settings (`runtime_config`), and it is part of this very binary, so whoever can change
 /// it can change the program around it as well. Nothing is read from disk. wasmtime checks its
 /// own version, the settings and the processor's features before it uses the code.

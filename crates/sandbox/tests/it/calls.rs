@@ -11,7 +11,9 @@ use narrows_sandbox::{
 use serde_json::{Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use crate::support::{SANDBOX, TestHost, failure, limit, run, run_with, run_within, value};
+use crate::support::{
+    PATIENCE, SANDBOX, TestHost, failure, limit, patient, run, run_with, run_within, value,
+};
 
 const IMPORT: &str = "import asyncio\nfrom client import call_mcp_tool as call, query\n";
 
@@ -214,14 +216,14 @@ result = ask()
 async fn calls_run_at_once() {
     let source = "
 order = []
-async def wait(ms):
-    await call('wait', {'ms': ms})
-    order.append(ms)
-await asyncio.gather(wait(300), wait(100), wait(200))
+async def turn(n):
+    await call('turn', {'n': n, 'of': 3})
+    order.append(n)
+await asyncio.gather(turn(2), turn(0), turn(1))
 result = order
 ";
     let (outcome, host) = run_calls(source).await;
-    assert_eq!(*value(&outcome), json!([100, 200, 300]));
+    assert_eq!(*value(&outcome), json!([0, 1, 2]));
     assert_eq!(host.most_in_flight.lock().unwrap().1, 3);
 }
 
@@ -260,7 +262,7 @@ result = [answer['n'] for answer in answers] == list(range(1000))
 #[tokio::test]
 async fn only_so_many_calls_are_in_flight() {
     let source = "
-answers = await asyncio.gather(*[call('wait', {'ms': 2, 'n': n}) for n in range(40)])
+answers = await asyncio.gather(*[call('meet', {'of': 4, 'n': n}) for n in range(40)])
 result = [answer['n'] for answer in answers]
 ";
     let limits = Limits { calls_in_flight: 4, ..Limits::default() };
@@ -445,8 +447,7 @@ except* ToolError: pass",
     ] {
         let source = format!(
             "{IMPORT}{cancelled}
-async with asyncio.timeout(10):
-    while await call('dropped', {{}}) != 1: await asyncio.sleep(0.001)
+while await call('dropped', {{}}) != 1: await asyncio.sleep(0.001)
 result = 'dropped'"
         );
         let host = Telling(TestHost::new());
@@ -476,14 +477,14 @@ result = 1
 
 #[tokio::test]
 async fn a_call_that_never_ends_meets_the_time_limit() {
-    let limits = Limits { wall_time: Duration::from_millis(300), ..Limits::default() };
+    let limits = Limits { wall_time: Duration::from_secs(3), ..Limits::default() };
     let (outcome, host) =
         run_calls_within("print('before')\nawait call('never', {})", limits).await;
     assert_eq!(limit(&outcome), LimitKind::WallTime);
     assert_eq!(outcome.stdout, "before\n");
     assert_eq!(*host.dropped.lock().unwrap(), 1);
     let message = &failure(&outcome).message;
-    let expected = "the program was stopped at the wall time limit of 0.3 s; ";
+    let expected = "the program was stopped at the wall time limit of 3 s; ";
     assert!(message.starts_with(expected), "{message}");
 }
 
@@ -510,7 +511,8 @@ impl ToolHost for Asking {
     }
 }
 
-const TIME: Duration = Duration::from_millis(500);
+/// Enough for a program that does nothing but ask, on a busy machine too.
+const TIME: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn the_time_of_a_person_does_not_count() {
@@ -521,12 +523,15 @@ async fn the_time_of_a_person_does_not_count() {
         let host = Asking(TestHost::new(), Patience::default());
         SANDBOX.run(program, &host, options, CancellationToken::new()).await.unwrap()
     };
-    let asked = run("result = await call('ask', {}) + await call('ask', {})").await;
+    let (asked, slow, after) = tokio::join!(
+        run("result = await call('ask', {}) + await call('ask', {})"),
+        run("await call('be slow', {})"),
+        run("await call('ask', {})\nprint('asked')\nawait asyncio.sleep(100)"),
+    );
     assert_eq!(*value(&asked), 2);
     assert!(asked.wall_time >= 4 * TIME, "{:?}", asked.wall_time);
-    assert_eq!(limit(&run("await call('be slow', {})").await), LimitKind::WallTime);
+    assert_eq!(limit(&slow), LimitKind::WallTime);
     // Its own time goes on afterwards.
-    let after = run("await call('ask', {})\nprint('asked')\nawait asyncio.sleep(100)").await;
     assert_eq!((limit(&after), after.stdout.as_str()), (LimitKind::WallTime, "asked\n"));
 }
 
@@ -549,7 +554,6 @@ async fn cancelling_ends_a_program_wherever_it_is() {
         assert_eq!(outcome.stdout, "started\n", "{waiting}");
         let failure = failure(&outcome);
         assert_eq!((&*failure.kind, &*failure.message), ("Cancelled", "the run was cancelled"));
-        assert!(outcome.wall_time < Duration::from_secs(10), "{waiting}: {:?}", outcome.wall_time);
     }
 }
 
@@ -589,12 +593,15 @@ async fn a_run_that_is_cancelled_before_it_starts_does_nothing() {
 async fn dropping_the_run_cancels_it() {
     let sandbox = small_sandbox(1);
     let host = TestHost::new();
+    // No limit ends the program while the next one is waited for.
+    let limits = Limits { wall_time: 4 * PATIENCE, cpu_time: 4 * PATIENCE, ..Limits::default() };
     for source in
-        ["print('started')\nwhile True: pass", "import time\nprint('started')\ntime.sleep(100)"]
+        ["print('started')\nwhile True: pass", "import time\nprint('started')\ntime.sleep(9999)"]
     {
         host.printed.lock().unwrap().clear();
         let program = Program::new(source);
-        let running = sandbox.run(program, &host, RunOptions::default(), CancellationToken::new());
+        let options = RunOptions { limits: limits.clone(), ..RunOptions::default() };
+        let running = sandbox.run(program, &host, options, CancellationToken::new());
         let started = async {
             while host.stdout().is_empty() {
                 tokio::task::yield_now().await;
@@ -611,7 +618,7 @@ async fn dropping_the_run_cancels_it() {
             RunOptions::default(),
             CancellationToken::new(),
         );
-        let outcome = tokio::time::timeout(Duration::from_secs(10), next).await.unwrap().unwrap();
+        let outcome = tokio::time::timeout(PATIENCE, next).await.unwrap().unwrap();
         assert_eq!(*value(&outcome), 2);
     }
 }
@@ -742,13 +749,13 @@ async fn the_most_memory_is_measured() {
 
 #[tokio::test]
 async fn what_was_printed_before_a_limit_is_kept() {
-    let short = Duration::from_millis(300);
-    let base = Limits::default();
+    let base = patient();
+    let (little_cpu, little_time) = (Duration::from_millis(300), Duration::from_secs(3));
     let cases = [
-        ("while True: pass", Limits { cpu_time: short, ..base.clone() }, LimitKind::CpuTime),
+        ("while True: pass", Limits { cpu_time: little_cpu, ..base.clone() }, LimitKind::CpuTime),
         (
             "import time\ntime.sleep(100)",
-            Limits { wall_time: short, ..base.clone() },
+            Limits { wall_time: little_time, ..base.clone() },
             LimitKind::WallTime,
         ),
         ("x = bytearray(10 ** 9)", base.clone(), LimitKind::Memory),

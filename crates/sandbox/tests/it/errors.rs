@@ -1,7 +1,5 @@
 //! Failures as CPython itself shows them.
 
-use std::time::Duration;
-
 use narrows_model::{Ending, Failure};
 use narrows_sandbox::RunOptions;
 
@@ -848,7 +846,6 @@ await asyncio.gather(fetch('echo'), fetch('never'), fetch('fail'))";
 ToolError: the tool failed as it was told
 "#;
     assert_eq!(failure.traceback, expected);
-    assert!(outcome.wall_time < Duration::from_secs(10));
     assert_eq!(*host.dropped.lock().unwrap(), 1);
 }
 

@@ -1,12 +1,10 @@
 //! Python as it is everywhere: asyncio, printing, time, files, and a real `__main__`.
 
-use std::time::Duration;
-
-use narrows_model::{Limits, Outcome, OutputStream};
+use narrows_model::{Outcome, OutputStream};
 use narrows_sandbox::RunOptions;
 use serde_json::json;
 
-use crate::support::{TestHost, failure, run, run_in, run_with, run_within, value};
+use crate::support::{TestHost, failure, run, run_in, run_with, value};
 
 /// What a program that must succeed prints to stdout; it must not print to stderr.
 async fn stdout_of(source: &str) -> String {
@@ -70,10 +68,13 @@ print([n async for n in numbers()])
 #[tokio::test]
 async fn gather_runs_at_once_and_keeps_the_order() {
     let source = "
-import asyncio, time
+import asyncio
+done = [asyncio.Event() for _ in range(4)]
+done[3].set()
 async def f(n):
-    await asyncio.sleep(0.05 * (3 - n))
+    await done[n + 1].wait()
     print('done', n)
+    done[n].set()
     return n
 print(await asyncio.gather(*[f(n) for n in range(3)]))
 print(await asyncio.gather(f(2), asyncio.sleep(0, 'x'), return_exceptions=True))
@@ -166,12 +167,16 @@ print(sorted(await asyncio.gather(*[barrier.wait() for _ in range(3)])))
 async fn as_completed_and_wait_give_what_is_done_first() {
     let source = "
 import asyncio
+loop = asyncio.get_running_loop()
+start = loop.time()
 async def f(n):
-    await asyncio.sleep(0.03 * n)
-    return n
+    # By the clock: however late a task begins, those with less to wait are done first.
+    over = loop.create_future()
+    loop.call_at(start + 0.03 * n, over.set_result, n)
+    return await over
 print([await future for future in asyncio.as_completed([f(3), f(1), f(2)])])
 print([await task async for task in asyncio.as_completed([f(1), f(0)])])
-tasks = [asyncio.create_task(f(n)) for n in (0, 100)]
+tasks = [asyncio.create_task(f(n)) for n in (0, 100_000)]
 done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
 print([task.result() for task in done], len(pending))
 pending.pop().cancel()
@@ -204,8 +209,9 @@ print(await asyncio.get_running_loop().run_in_executor(None, double, 1))
 async fn shield_and_cancel_work() {
     let source = "
 import asyncio
+gate = asyncio.Event()
 async def work():
-    await asyncio.sleep(0.02)
+    await gate.wait()
     return 'finished'
 inner = asyncio.create_task(work())
 outer = asyncio.create_task(asyncio.wait_for(asyncio.shield(inner), 0.001))
@@ -213,6 +219,7 @@ try:
     await outer
 except TimeoutError:
     print('outer gave up')
+gate.set()
 print(await inner)
 async def clean():
     try:
@@ -358,15 +365,16 @@ asyncio.run(main())
 
 #[tokio::test]
 async fn sleeping_takes_the_time_it_says() {
+    // One after the other they would take longer than a program may.
     let source = "
 import asyncio, time
 start = time.monotonic()
-await asyncio.gather(*[asyncio.sleep(0.1) for _ in range(50)])
+await asyncio.gather(*[asyncio.sleep(0.1) for _ in range(4000)])
 time.sleep(0.05)
 result = time.monotonic() - start
 ";
     let took = result_of(source).await.as_f64().unwrap();
-    assert!((0.15..5.0).contains(&took), "{took}");
+    assert!(took >= 0.15, "{took}");
 }
 
 // What was forgotten.
@@ -426,7 +434,6 @@ result = 1
 ";
     let outcome = run(source).await;
     assert_eq!(*value(&outcome), 1);
-    assert!(outcome.wall_time < Duration::from_secs(5), "{:?}", outcome.wall_time);
     assert!(outcome.notes[0].contains("stubborn"), "{:?}", outcome.notes);
     assert_eq!(outcome.stderr, "");
 }
@@ -454,7 +461,6 @@ async fn a_deadlock_is_reported_at_once() {
     assert_eq!(failure.kind, "Deadlock");
     assert!(failure.message.contains(DEADLOCK), "{}", failure.message);
     assert_eq!(outcome.stdout, "before\n");
-    assert!(outcome.wall_time < Duration::from_secs(5), "{:?}", outcome.wall_time);
     // The line that waits is shown, as if the wait itself had failed.
     assert_eq!(failure.line, Some(3));
     assert!(failure.traceback.contains("line 3, in <module>"), "{}", failure.traceback);
@@ -481,7 +487,6 @@ asyncio.run(main())
     assert!(failure.message.contains(DEADLOCK), "{}", failure.message);
     assert!(failure.message.contains("consumer"), "{}", failure.message);
     assert!(failure.line.is_some());
-    assert!(outcome.wall_time < Duration::from_secs(5), "{:?}", outcome.wall_time);
     shows_nothing_of_the_sandbox(&outcome);
 }
 
@@ -492,9 +497,7 @@ async fn waiting_for_a_thread_that_cannot_exist_ends_at_once_and_says_why() {
         "import threading\nthreading.Event().wait()",
         "import queue\nqueue.Queue().get()",
     ] {
-        let outcome =
-            run_within(source, Limits { wall_time: Duration::from_secs(3), ..Limits::default() })
-                .await;
+        let outcome = run(source).await;
         let failure = failure(&outcome);
         // The interpreter itself gives up, so that there is no traceback.
         assert_eq!(failure.kind, "Aborted", "{source}");
@@ -849,7 +852,8 @@ except zoneinfo.ZoneInfoNotFoundError as error:
 
 #[tokio::test]
 async fn the_clock_is_the_real_one_and_local_time_is_utc() {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = || std::time::UNIX_EPOCH.elapsed().unwrap().as_secs_f64();
+    let before = now();
     let source = "
 import datetime, time
 print(datetime.datetime.now().astimezone().utcoffset(), time.tzname[0], time.timezone)
@@ -859,9 +863,10 @@ result = [time.time(), datetime.datetime.now(datetime.timezone.utc).timestamp(),
 ";
     let outcome = run(source).await;
     assert_eq!(outcome.stdout, "0:00:00 UTC 0\n");
+    let after = now();
     for time in value(&outcome).as_array().unwrap() {
-        let off = time.as_f64().unwrap() - now.as_secs_f64();
-        assert!((-0.1..60.0).contains(&off), "{off}");
+        let time = time.as_f64().unwrap();
+        assert!((before - 0.1..after + 0.1).contains(&time), "{before} {time} {after}");
     }
 }
 

@@ -7,12 +7,14 @@ use narrows_model::{Ending, LimitKind, Limits, Outcome};
 use narrows_sandbox::RunOptions;
 use serde_json::json;
 
-use crate::support::{TestHost, failure, limit, run, run_with, run_within, value};
+use crate::support::{
+    PATIENCE, TestHost, failure, limit, patient, run, run_with, run_within, value,
+};
 
 /// Little processor time and much of the other: it is the loop that is ended.
 fn little_cpu() -> Limits {
     Limits {
-        wall_time: Duration::from_secs(30),
+        wall_time: PATIENCE,
         cpu_time: Duration::from_millis(250),
         memory_bytes: 128 << 20,
         ..Limits::default()
@@ -31,7 +33,7 @@ fn little_time() -> Limits {
 
 /// Enough time to run into the limit of memory or of the stack.
 fn little_memory() -> Limits {
-    Limits { memory_bytes: 128 << 20, ..Limits::default() }
+    Limits { memory_bytes: 128 << 20, ..patient() }
 }
 
 /// The sandbox is as it was.
@@ -163,7 +165,6 @@ async fn an_endless_loop_ends_at_the_wall_time() {
     let outcome = run_within("while True: pass", little_time()).await;
     assert_stopped(&outcome, LimitKind::WallTime);
     assert!(outcome.wall_time >= Duration::from_millis(700));
-    assert!(outcome.wall_time < Duration::from_secs(5), "{:?}", outcome.wall_time);
     assert_unharmed().await;
 }
 
@@ -181,7 +182,8 @@ async fn waiting_ends_at_the_wall_time() {
         assert_stopped(&outcome, LimitKind::WallTime);
         assert!(outcome.cpu_time < Duration::from_millis(600), "{source}: waiting is not work");
     }
-    let outcome = run_within("import time\ntime.sleep(0.01)\nresult = 1", little_time()).await;
+    let enough_time = Limits { wall_time: PATIENCE, ..little_time() };
+    let outcome = run_within("import time\ntime.sleep(0.01)\nresult = 1", enough_time).await;
     assert_eq!(*value(&outcome), json!(1));
 }
 
@@ -635,10 +637,8 @@ task = asyncio.create_task(stubborn())
 await asyncio.sleep(0)
 result = "done"
 "#;
-    let limits = Limits { wall_time: Duration::from_secs(10), ..little_cpu() };
-    let outcome = run_within(source, limits).await;
+    let outcome = run_within(source, little_cpu()).await;
     assert_eq!(*value(&outcome), json!("done"));
-    assert!(outcome.wall_time < Duration::from_secs(5), "{:?}", outcome.wall_time);
     let note = "1 task was still running when the program ended and was cancelled: stubborn";
     assert!(outcome.notes[0].starts_with(note), "{:?}", outcome.notes);
     assert_unharmed().await;

@@ -11,16 +11,12 @@ use crate::{
     security_host::attempting,
     security_isolation::WHOLE_MEMORY,
     security_limits::ended,
-    support::{TestHost, failure, limit, run, run_with, run_within, value},
+    support::{TestHost, failure, limit, patient, run, run_with, run_within, value},
 };
 
-/// Enough for anything honest, and soon over for the rest.
+/// Enough for anything honest, and soon over for what works without end.
 fn short() -> Limits {
-    Limits {
-        wall_time: Duration::from_secs(10),
-        cpu_time: Duration::from_secs(5),
-        ..Limits::default()
-    }
+    Limits { cpu_time: Duration::from_secs(5), ..patient() }
 }
 
 async fn run_on(host: &TestHost, source: &str) -> Outcome {

@@ -9,7 +9,6 @@ use std::{
         net::UnixListener,
     },
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use narrows_model::{LimitKind, Limits, Outcome};
@@ -19,7 +18,9 @@ use tempfile::TempDir;
 
 use crate::{
     security_host::attempting,
-    support::{TestHost, failure, limit, run, run_in, run_in_within, run_with, run_within, value},
+    support::{
+        PATIENCE, TestHost, failure, limit, run, run_in, run_in_within, run_with, run_within, value,
+    },
 };
 
 const SECRET: &str = "a secret of the host";
@@ -67,7 +68,7 @@ impl Neighbours {
 
 fn small() -> Limits {
     Limits {
-        wall_time: Duration::from_secs(20),
+        wall_time: PATIENCE,
         workspace_bytes: 1 << 20,
         workspace_files: 20,
         tmp_bytes: 1 << 20,
@@ -324,7 +325,7 @@ result = [[attempt(open, name, mode) for name in ("pipe", "socket") for mode in 
           sorted(os.listdir(".")), open("own.txt").read(), os.remove("pipe")]
 "#;
     let running = place.run(source);
-    let outcome = tokio::time::timeout(Duration::from_secs(20), running).await.expect("it hangs");
+    let outcome = tokio::time::timeout(PATIENCE, running).await.expect("it hangs");
     let mut refused = vec![not_permitted("pipe"); 4];
     refused.extend(vec![not_permitted("socket"); 4]);
     let expected = json!([refused, ["own.txt", "pipe", "socket"], "mine", null]);
@@ -338,7 +339,6 @@ async fn the_times_of_a_pipe_are_set_without_waiting_for_its_other_end() {
     let place = Neighbours::new();
     let pipe = place.workspace().join("pipe");
     make_pipe(&pipe);
-    let limits = Limits { wall_time: Duration::from_secs(2), ..small() };
     let source = attempting(
         r#"
 import os
@@ -347,8 +347,8 @@ result = [attempt(os.utime, "pipe", (1, 1)), own[1]]
 "#,
     );
     let workspace = place.workspace();
-    let running = run_in_within(&workspace, &source, limits);
-    let outcome = tokio::time::timeout(Duration::from_secs(8), running).await;
+    let running = run_in_within(&workspace, &source, small());
+    let outcome = tokio::time::timeout(PATIENCE, running).await;
     // Frees the thread that waits for a writer, whatever came of it.
     let writer = fs::OpenOptions::new().write(true).custom_flags(0o4000).open(&pipe);
     drop(writer);

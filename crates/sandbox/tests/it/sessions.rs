@@ -95,6 +95,41 @@ async fn what_was_written_down_is_brought_back_in_another_isolate() {
     assert_eq!(again.result, json!([3, 18, 3]), "{again:?}");
 }
 
+/// Not among the tests of the guest's Python alone, since few machines have a Python that knows them.
+#[tokio::test]
+async fn type_parameters_lazy_annotations_and_templates_are_brought_back() {
+    let mut notebook = Notebook::new();
+    let made = notebook
+        .run(
+            "import functools
+class Box[T: int]:
+    item: T
+    other: 'Box'
+    inner: Inner
+    class Inner: pass
+    def get(self, x: Inner, y: Missing) -> T: return x
+    @functools.cached_property
+    def slow(self): return 5
+type Pair[A] = tuple[A, A]
+def first[A](x: A) -> A: return x
+b = Box(); t = t'a{1}'",
+        )
+        .await;
+    assert!(made.is_success(), "{made:?}");
+    notebook.put_to_rest();
+    let back = notebook
+        .run(
+            "Missing = 5
+of_get, of_box = Box.get.__annotations__, Box.__annotations__
+result = [Box.__type_params__[0].__name__, b.slow, first(2), Pair.__name__,
+    first.__type_params__[0].__name__, list(t.strings), Pair[int].__args__ == (int,),
+    of_get['x'] is Box.Inner, of_get['y'], of_box['inner'] is Box.Inner]",
+        )
+        .await;
+    let expected = json!(["T", 5, 2, "Pair", "A", ["a", ""], true, true, 5, true]);
+    assert_eq!(back.result, expected, "{back:?}");
+}
+
 #[tokio::test]
 async fn what_cannot_be_kept_is_named_when_it_is_missing() {
     let mut notebook = Notebook::new();
@@ -142,6 +177,7 @@ async fn a_program_that_is_stopped_leaves_the_session_as_it_was() {
     let stopped = notebook.run("x = 2\nwhile True: pass").await;
     assert!(matches!(stopped.ending, Ending::Limit(..)), "{stopped:?}");
     assert!(stopped.notes.join("\n").contains("as they were before"), "{:?}", stopped.notes);
+    notebook.options.limits = Limits::default();
     assert_eq!(notebook.run("x").await.result, json!(1));
     let exited = notebook.run("x = 3\nimport os; os._exit(1)").await;
     assert!(!exited.is_success());

@@ -16,6 +16,15 @@ use narrows_sandbox::{
 use serde_json::{Value, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
+/// How long a test waits for what has to happen. Whatever takes longer hangs: nothing takes nearly
+/// as long on the busiest machine.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+
+/// What programs may use that are not about limits: as by default, but on a busy machine too.
+pub fn patient() -> Limits {
+    Limits { wall_time: PATIENCE, ..Limits::default() }
+}
+
 /// One for all tests of a process.
 pub static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
     let config = SandboxConfig { warm_isolates: 0, ..SandboxConfig::default() };
@@ -34,8 +43,10 @@ pub struct TestHost {
     pub dropped: Arc<Mutex<u32>>,
     /// The modules that were asked for.
     pub asked: Mutex<Vec<String>>,
-    /// The most calls that were in flight at once.
+    /// The calls that are in flight, and the most that were at once.
     pub most_in_flight: Arc<Mutex<(u32, u32)>>,
+    /// How many calls of `turn` were answered.
+    pub turns: Arc<Mutex<u64>>,
 }
 
 impl TestHost {
@@ -80,8 +91,9 @@ impl Drop for CountDrop {
 }
 
 impl ToolHost for TestHost {
-    /// `echo` gives its arguments back, `fail` fails, `wait` answers after `ms` milliseconds,
-    /// `never` does not answer, anything else does not exist.
+    /// `echo` gives its arguments back, `fail` fails, `wait` answers after `ms` milliseconds, `meet`
+    /// when `of` calls are in flight, `turn` then too, if it is the `n`th, `never` does not answer,
+    /// anything else does not exist.
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         self.calls.lock().unwrap().push(call.tool.clone());
         {
@@ -90,6 +102,7 @@ impl ToolHost for TestHost {
             flight.1 = flight.1.max(flight.0);
         }
         let flight = InFlight(self.most_in_flight.clone());
+        let (flights, turns) = (self.most_in_flight.clone(), self.turns.clone());
         // Also if it is dropped before it has begun.
         let count = (call.tool == "never").then(|| CountDrop(self.dropped.clone(), false));
         Box::pin(async move {
@@ -113,6 +126,20 @@ impl ToolHost for TestHost {
                     let arguments: Value = serde_json::from_str(call.arguments.get()).unwrap();
                     let ms = arguments["ms"].as_u64().unwrap_or(0);
                     tokio::time::sleep(Duration::from_millis(ms)).await;
+                    Ok(call.arguments.into())
+                }
+                tool @ ("meet" | "turn") => {
+                    let arguments: Value = serde_json::from_str(call.arguments.get()).unwrap();
+                    let of = arguments["of"].as_u64().unwrap_or(0);
+                    let n = arguments["n"].as_u64().unwrap_or(0);
+                    let is_next = || {
+                        let have_met = u64::from(flights.lock().unwrap().1) >= of;
+                        have_met && (tool == "meet" || *turns.lock().unwrap() == n)
+                    };
+                    while !is_next() {
+                        tokio::task::yield_now().await;
+                    }
+                    *turns.lock().unwrap() += 1;
                     Ok(call.arguments.into())
                 }
                 "never" => {
@@ -149,9 +176,9 @@ impl ToolHost for TestHost {
     }
 }
 
-/// Runs a program with everything at its default.
+/// Runs a program with everything at its default, and with enough time.
 pub async fn run(source: &str) -> Outcome {
-    run_with(source, &TestHost::new(), RunOptions::default()).await
+    run_within(source, patient()).await
 }
 
 pub async fn run_within(source: &str, limits: Limits) -> Outcome {
@@ -165,7 +192,7 @@ pub async fn run_within(source: &str, limits: Limits) -> Outcome {
 
 /// Runs a program with a directory as its workspace.
 pub async fn run_in(directory: &Path, source: &str) -> Outcome {
-    run_in_within(directory, source, Limits::default()).await
+    run_in_within(directory, source, patient()).await
 }
 
 pub async fn run_in_within(directory: &Path, source: &str, limits: Limits) -> Outcome {

@@ -7,23 +7,31 @@
 //! whose table and addresses are constants, and what nothing can reach is left out.
 
 mod component;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
+mod layout;
 mod live;
 mod merge;
 mod module;
 mod resident;
 
-use std::ops::Range;
-
 use anyhow::{Context, Result, bail};
+use wasmparser::{Validator, WasmFeatures};
 use wit_component::{ComponentEncoder, DecodedWasm, StringEncoding};
 use wit_parser::WorldItem;
 
 use component::Component;
-pub(crate) use resident::ranges;
+pub(crate) use layout::Layout;
 
-/// The same component with one module inside, which begins by writing to the pages of `resident`.
-pub(crate) fn link(component: &[u8], resident: &[Range<i32>]) -> Result<Vec<u8>> {
-    let mut module = merge::merge(&Component::read(component)?, resident)?;
+/// The same component with one module inside, which begins by writing to the pages that every program
+/// writes to, and has no data where all is free.
+pub(crate) fn link(component: &[u8], layout: &Layout) -> Result<Vec<u8>> {
+    // Lengths and indices are looked at here once; what follows relies on them.
+    Validator::new_with_features(WasmFeatures::all())
+        .validate_all(component)
+        .context("the guest is not a valid component")?;
+    let mut module = merge::merge(&Component::read(component)?, layout)?;
     let DecodedWasm::Component(mut resolve, world) = wit_component::decode(component)? else {
         bail!("the guest is not a component");
     };

@@ -60,7 +60,8 @@ impl<'a> Component<'a> {
                 Payload::End(_) => depth -= 1,
                 Payload::Version { .. } => depth += 1,
                 Payload::ModuleSection { unchecked_range, .. } if depth == 1 => {
-                    component.modules.push(Module::read(&bytes[unchecked_range.clone()])?);
+                    let module = bytes.get(unchecked_range.clone());
+                    component.modules.push(Module::read(module.context("a module is cut off")?)?);
                 }
                 _ if depth == 1 => component.take(payload)?,
                 // Of a module or component inside.
@@ -149,7 +150,8 @@ impl<'a> Component<'a> {
         let mut instantiated = vec![0; self.modules.len()];
         for instance in &self.instances {
             if let Instance::Module { module, .. } = instance {
-                instantiated[*module] += 1;
+                let count = instantiated.get_mut(*module);
+                *count.context("a module that is not the component's own")? += 1;
             }
         }
         ensure!(instantiated.iter().all(|count| *count == 1), "a module has not one instance");
@@ -203,7 +205,7 @@ impl<'a> Component<'a> {
     }
 
     fn item(&self, function: usize) -> Result<(&'a str, Place<'a>)> {
-        match self.items[&Kind::Function][function] {
+        match self.item_at(Kind::Function, function)? {
             Item::Export { instance, name } => {
                 Ok((name, self.exported(instance, Kind::Function, name, ("", ""))?))
             }
@@ -211,14 +213,35 @@ impl<'a> Component<'a> {
         }
     }
 
+    fn item_at(&self, kind: Kind, index: usize) -> Result<Item<'a>> {
+        let item = self.items.get(&kind).and_then(|items| items.get(index));
+        item.copied().context("an item that is not there")
+    }
+
     /// Where that is which a module knows by this index.
     pub(super) fn place(&self, module: usize, kind: Kind, index: u32) -> Result<Place<'a>> {
+        self.place_within(self.max_steps(), module, kind, index)
+    }
+
+    /// No way from an import to where it really is goes through an instance more often than twice.
+    /// The names of the shim and of the fixup are the only thing that could lead it in a circle.
+    fn max_steps(&self) -> usize {
+        2 * self.instances.len()
+    }
+
+    fn place_within(
+        &self,
+        steps: usize,
+        module: usize,
+        kind: Kind,
+        index: u32,
+    ) -> Result<Place<'a>> {
         let Some(import) = self.modules[module].imported(kind).get(index as usize) else {
             return Ok(Place::Defined { module, index });
         };
         let arguments = self.arguments(|other| other == module)?;
         let instance = arguments.get(import.module).context("an import that nobody gives")?;
-        self.exported(*instance, kind, import.name, (import.module, import.name))
+        self.exported_within(steps, *instance, kind, import.name, (import.module, import.name))
     }
 
     /// Where an export of an instance is. What is the host's has the name by which it was asked.
@@ -229,23 +252,37 @@ impl<'a> Component<'a> {
         name: &str,
         asked: (&'a str, &'a str),
     ) -> Result<Place<'a>> {
-        match &self.instances[instance] {
+        self.exported_within(self.max_steps(), instance, kind, name, asked)
+    }
+
+    fn exported_within(
+        &self,
+        steps: usize,
+        instance: usize,
+        kind: Kind,
+        name: &str,
+        asked: (&'a str, &'a str),
+    ) -> Result<Place<'a>> {
+        let steps = steps.checked_sub(1).context("imports that lead in a circle")?;
+        match self.instances.get(instance).context("an instance that is not there")? {
             Instance::Items(items) => {
                 let item = *items.get(name).with_context(|| format!("no {name}"))?;
-                match self.items[&kind][item] {
-                    Item::Export { instance, name } => self.exported(instance, kind, name, asked),
+                match self.item_at(kind, item)? {
+                    Item::Export { instance, name } => {
+                        self.exported_within(steps, instance, kind, name, asked)
+                    }
                     Item::Host => Ok(Place::Host { module: asked.0, name: asked.1 }),
                 }
             }
             Instance::Module { module, .. } if self.is_named(*module, SHIM) => {
                 let fixup = self.arguments(|module| self.is_named(module, FIXUP))?;
                 let instance = fixup.values().next().context("the fixup has no arguments")?;
-                self.exported(*instance, kind, name, asked)
+                self.exported_within(steps, *instance, kind, name, asked)
             }
             Instance::Module { module, .. } => {
                 let exports = &self.modules[*module].exports;
                 let index = exports.get(name).with_context(|| format!("no export {name}"))?;
-                self.place(*module, kind, *index)
+                self.place_within(steps, *module, kind, *index)
             }
         }
     }

@@ -274,21 +274,6 @@ class Classes(NotebookTest):
             "g.x == 1 and r.n == 4 and both[0] is both[1]",
         )
 
-    @unittest.skipIf(sys.version_info < (3, 14), "the guest has Python 3.14")
-    def test_what_newer_versions_of_python_add(self):
-        self.comes_back(
-            "import functools\nclass Box[T: int]:\n    item: T\n    other: 'Box'\n    inner: Inner\n    class Inner: pass\n"
-            "    def get(self, x: Inner, y: Missing) -> T: return x\n    @functools.cached_property\n    def slow(self): return 5\n"
-            "type Pair[A] = tuple[A, A]\ndef first[A](x: A) -> A: return x\nb = Box(); t = t'a{1}'\n",
-            "Box.__type_params__[0].__name__ == 'T' and b.slow == 5 and first(2) == 2 and Pair.__name__ == 'Pair'",
-            "first.__type_params__[0].__name__ == 'A' and t.strings == ('a', '') and Pair[int].__args__ == (int,)",
-        )
-        self.run_cell("Missing = 5\nnotes = Box.get.__annotations__, Box.__annotations__")
-        of_get, of_box = self.scope["notes"]
-        self.assertIs(of_get["x"], self.scope["Box"].Inner)
-        self.assertEqual(of_get["y"], 5)
-        self.assertIs(of_box["inner"], self.scope["Box"].Inner)
-
 
 class HostModules(NotebookTest):
     """Modules that the host provides are kept by name, and may be gone afterwards."""

@@ -139,14 +139,6 @@ class Saving(SkillsTest):
         self.assertEqual(self.runs(self.code_of("Row"))["Row"](3).x, 3)
         self.assertEqual(self.runs(self.code_of("Sub"))["Sub"]().m(), 5)
 
-    @unittest.skipIf(sys.version_info < (3, 13), "classes know their line since Python 3.13")
-    def test_a_class_is_found_among_others_of_its_name(self):
-        self.run_cell("class Row:\n    x = 1\nold = Row\n")
-        self.run_cell("\nclass Row:\n    x = 2\n")
-        self.assertIn("x = 2", self.code_of("Row"))
-        self.scope["Row"] = self.scope["old"]
-        self.assertIn("x = 1", self.code_of("Row"))
-
     def test_what_cannot_be_saved_is_refused(self):
         self.run_cell("rows = [object()]\ndef f(): return rows\ng = lambda: 1\n")
         with self.assertRaisesRegex(ValueError, "'rows'.*parameter"):

@@ -1,29 +1,30 @@
 //! Writes one module with all that the modules of a component need.
 
-use std::{collections::HashMap, ops::Range};
+use std::collections::HashMap;
 
 use anyhow::{Context, Result, anyhow, bail};
 use wasm_encoder::{
     CodeSection, ConstExpr, DataSection, ElementSection, Elements, EntityType, ExportKind,
-    ExportSection, Function, FunctionSection, GlobalSection, GlobalType, ImportSection,
-    Instruction, MemorySection, StartSection, TableSection, TypeSection, ValType,
+    ExportSection, FunctionSection, GlobalSection, GlobalType, ImportSection, Instruction,
+    MemorySection, StartSection, TableSection, TypeSection, ValType,
     reencode::{Error, Reencode, utils},
 };
 use wasmparser::{DataKind, FuncType, Operator};
 
 use super::{
     component::{Component, Place},
+    layout::Layout,
     live::Live,
     module::{Kind, Module},
     resident,
 };
 
-pub(super) fn merge(component: &Component<'_>, resident: &[Range<i32>]) -> Result<Vec<u8>> {
+pub(super) fn merge(component: &Component<'_>, layout: &Layout) -> Result<Vec<u8>> {
     let exports = component.exports()?;
     let table = table(component)?;
     let roots = exports.iter().map(|(_, place)| *place).chain(table.iter().flatten().copied());
     let live = Live::from(component, roots)?;
-    Merged::new(component, live)?.write(&exports, &table, &resident::touch(resident))
+    Merged::new(component, live)?.write(&exports, &table, layout)
 }
 
 /// The table as it is when all modules have put their functions into it.
@@ -117,12 +118,12 @@ impl<'c, 'a> Merged<'c, 'a> {
             globals: (0..).zip(&global_order).map(|(index, place)| (*place, index)).collect(),
             global_order,
         };
-        for module in component.linked_modules() {
-            for ty in &component.modules[module].types {
-                if !merged.types.contains_key(ty) {
-                    merged.types.insert(ty.clone(), u32::try_from(merged.type_order.len())?);
-                    merged.type_order.push(ty.clone());
-                }
+        let modules = component.linked_modules().map(|module| &component.modules[module]);
+        // The last one is that of the start function.
+        for ty in modules.flat_map(|module| &module.types).chain([&FuncType::new([], [])]) {
+            if !merged.types.contains_key(ty) {
+                merged.types.insert(ty.clone(), u32::try_from(merged.type_order.len())?);
+                merged.type_order.push(ty.clone());
             }
         }
         Ok(merged)
@@ -132,7 +133,7 @@ impl<'c, 'a> Merged<'c, 'a> {
         &self,
         exported: &[(&str, Place<'a>)],
         table: &[Option<Place<'a>>],
-        start: &Function,
+        layout: &Layout,
     ) -> Result<Vec<u8>> {
         let mut code = CodeSection::new();
         let mut functions = FunctionSection::new();
@@ -144,7 +145,7 @@ impl<'c, 'a> Merged<'c, 'a> {
             }
         }
         functions.function(self.types[&FuncType::new([], [])]);
-        code.function(start);
+        code.function(&resident::touch(&layout.resident));
         let start = StartSection { function_index: u32::try_from(self.order.len())? };
         let mut module = wasm_encoder::Module::new();
         module
@@ -158,7 +159,7 @@ impl<'c, 'a> Merged<'c, 'a> {
             .section(&start)
             .section(&self.element_section(table))
             .section(&code)
-            .section(&self.data_section()?);
+            .section(&self.data_section(layout)?);
         Ok(module.finish())
     }
 
@@ -169,7 +170,7 @@ impl<'c, 'a> Merged<'c, 'a> {
             }
             Place::Host { module, name } => self.host_type(module, name)?,
         };
-        Ok(self.types[ty])
+        self.types.get(ty).copied().context("a function of a type that no module has")
     }
 
     /// The type that those who import a function of the host give it.
@@ -255,13 +256,16 @@ impl<'c, 'a> Merged<'c, 'a> {
         section
     }
 
-    fn data_section(&self) -> Result<DataSection> {
+    fn data_section(&self, layout: &Layout) -> Result<DataSection> {
         let mut section = DataSection::new();
         for module in self.component.linked_modules() {
             for data in &self.component.modules[module].data {
                 let DataKind::Active { offset_expr, .. } = &data.kind else { continue };
                 let offset = constant(self.component, module, offset_expr)?;
-                section.active(0, &ConstExpr::i32_const(offset), data.data.iter().copied());
+                let data = layout.in_use(offset, data.data);
+                if !data.is_empty() {
+                    section.active(0, &ConstExpr::i32_const(offset), data.iter().copied());
+                }
             }
         }
         Ok(section)
@@ -274,6 +278,11 @@ fn written<T>(result: Result<T, Error<anyhow::Error>>) -> Result<T> {
         Error::UserError(error) => error,
         other => anyhow!("the linked guest cannot be written: {other}"),
     })
+}
+
+/// Something is used in a way that [`Live`] does not look at.
+fn unreached(what: &str) -> Error<anyhow::Error> {
+    Error::UserError(anyhow!("a {what} is used that was not found before"))
 }
 
 /// Reads one of the modules and writes what it reads with the indices of the merged one.
@@ -292,15 +301,19 @@ impl Reencode for InModule<'_, '_, '_> {
     type Error = anyhow::Error;
 
     fn function_index(&mut self, index: u32) -> Result<u32, Error<Self::Error>> {
-        Ok(self.merged.functions[&self.place(Kind::Function, index)?])
+        let function = self.merged.functions.get(&self.place(Kind::Function, index)?);
+        function.copied().ok_or_else(|| unreached("function"))
     }
 
     fn global_index(&mut self, index: u32) -> Result<u32, Error<Self::Error>> {
-        Ok(self.merged.globals[&self.place(Kind::Global, index)?])
+        let global = self.merged.globals.get(&self.place(Kind::Global, index)?);
+        global.copied().ok_or_else(|| unreached("global"))
     }
 
     fn type_index(&mut self, index: u32) -> Result<u32, Error<Self::Error>> {
-        Ok(self.merged.types[&self.merged.component.modules[self.module].types[index as usize]])
+        let types = &self.merged.component.modules[self.module].types;
+        let ty = types.get(index as usize).and_then(|ty| self.merged.types.get(ty));
+        ty.copied().ok_or_else(|| unreached("type"))
     }
 
     fn instruction<'b>(

@@ -97,4 +97,4 @@ roster.write("/0/objects.bin")
 # The interpreter's caches once more, which the roster has used.
 _rehearse_as_called()
 packing.fill()
-packing.write_resident("/0/resident.bin")
+packing.write_layout("/0/layout.bin")

@@ -106,10 +106,11 @@ def move_modules() -> None:
     sys.modules.update(modules)
 
 
-def write_resident(path: str) -> None:
+def write_layout(path: str) -> None:
     """Writes where programs write: from the interpreter's own state, which follows its types, over
-    what it made when it started, to the end of the room."""
+    what it made when it started, to the end of the room; and where all memory in use ends."""
     types = (item for item in vars(builtins).values() if type(item) is type and not item.__flags__ & _ON_HEAP)
+    addresses = [max(map(id, types)), _start + _ROOM, id(bytes(_PROBE))]
     with open(path, "wb") as file:
-        for address in (max(map(id, types)), _start + _ROOM):
+        for address in addresses:
             file.write(address.to_bytes(4, "little"))
