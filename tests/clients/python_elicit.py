@@ -17,7 +17,6 @@ import warnings
 from contextlib import AsyncExitStack
 from typing import Any
 
-import anyio
 import mcp_types as types
 from gateway import gateway, parser, report, start
 from mcp import Client
@@ -128,8 +127,8 @@ async def run(options: argparse.Namespace) -> None:
                 result = await client.call_tool(name, arguments, progress_callback=listener.on_progress)
         except MCPError as refused:
             error = {"code": refused.error.code, "message": refused.error.message, "data": refused.error.data}
-        # Notifications that are not tied to the call may come just behind its result.
-        await anyio.sleep(options.linger)
+        # What is not tied to the call may come just behind its result, but before the next answer.
+        await client.list_tools()
         report(
             client="python elicit",
             protocol=client.protocol_version,
@@ -152,7 +151,6 @@ def main() -> None:
     made.add_argument("--watch", action="append", default=[], metavar="URI", help="listen, and watch this resource")
     made.add_argument("--action", choices=["accept", "decline", "cancel"], default="accept")
     made.add_argument("--without", action="append", default=[], choices=["elicitation", "sampling", "roots"])
-    made.add_argument("--linger", type=float, default=0.2, metavar="SECONDS")
     start(run, made.parse_args())
 
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from gateway import gateway, parser
+from gateway import TIMEOUT_SECONDS, gateway, parser
 from leaks import leaks
 from mcp import Client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
@@ -94,7 +94,7 @@ class Attempt:
 
     async def _call(self, tool: str, arguments: Json) -> Any:
         called = self.client.call_tool(
-            tool, arguments, read_timeout_seconds=60, progress_callback=self.witness.on_progress
+            tool, arguments, read_timeout_seconds=TIMEOUT_SECONDS, progress_callback=self.witness.on_progress
         )
         return await self._hear(called)
 

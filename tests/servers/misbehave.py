@@ -36,10 +36,15 @@ Json = dict[str, Any]
 Tool = Callable[["Server", "Call"], Json]
 
 
-def note_pid(pid: int) -> None:
-    if path := os.environ.get("NARROWS_TEST_PIDS"):
+def note(path: str | None, line: str) -> None:
+    """Appends a line to a file, if there is one."""
+    if path:
         with open(path, "a") as file:
-            file.write(f"{pid}\n")
+            file.write(f"{line}\n")
+
+
+def note_pid(pid: int) -> None:
+    note(os.environ.get("NARROWS_TEST_PIDS"), str(pid))
 
 
 class Call:
@@ -250,8 +255,9 @@ class HugeLine(Good):
 class Slow(Good):
     """The tool `slow` takes SECONDS, or its argument `seconds`.
 
-    When it is cancelled it ends at once and appends `cancelled` to the file that its argument
-    `file` or else NARROWS_TEST_CANCELLED names.
+    It appends `begun` to the file that NARROWS_TEST_BEGUN names. When it is cancelled it ends at
+    once and appends `cancelled` to the file that its argument `file` or else
+    NARROWS_TEST_CANCELLED names.
     """
 
     def __init__(self, seconds: str = "60") -> None:
@@ -260,9 +266,9 @@ class Slow(Good):
         def slow(_: Server, call: Call) -> Json:
             wanted = float(call.arguments.get("seconds", seconds))
             path = call.arguments.get("file") or os.environ.get("NARROWS_TEST_CANCELLED")
-            if call.cancelled.wait(wanted) and path:
-                with open(path, "a") as file:
-                    file.write("cancelled\n")
+            note(os.environ.get("NARROWS_TEST_BEGUN"), "begun")
+            if call.cancelled.wait(wanted):
+                note(path, "cancelled")
             return text(f"slept {wanted} s")
 
         self.add("slow", slow)

@@ -12,7 +12,7 @@ mod request;
 mod sql;
 mod work;
 
-pub use answer::{Answer, Cost, Format, Kept, Shown, Table};
+pub use answer::{Answer, Cost, Format, Kept, Shown, Table, count_tokens};
 pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
 pub use error::AnalysisError;
 pub use narrows_tables::{FileFormat, Input};

@@ -64,7 +64,7 @@ mod tests {
             background
                 .run(move || done.lock().unwrap_or_else(PoisonError::into_inner).push(number));
         }
-        background.flush(Duration::from_secs(10));
+        background.flush(Duration::from_secs(300));
         let done = done.lock().unwrap_or_else(PoisonError::into_inner).clone();
         assert_eq!(done, (0..100).collect::<Vec<_>>());
     }

@@ -210,3 +210,6 @@ fn of_unknown(result: Value) -> CallToolResult {
     }
     known
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -97,3 +97,6 @@ fn check(limits: &Limits) -> Result<(), ExecuteError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -192,3 +192,6 @@ fn told(skills: Result<Vec<ListedSkill>, StateError>) -> Vec<ListedSkill> {
         Vec::new()
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,9 @@ pub mod check;
 pub mod codegen;
 mod execute;
 mod fingerprint;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod guide;
 mod hex;
 pub mod ledger;

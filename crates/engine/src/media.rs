@@ -180,3 +180,6 @@ fn mime_type_of(path: &str) -> Option<&'static str> {
     let extension = if extension == "jpeg" { "jpg" } else { &extension };
     KINDS.iter().find(|(_, known)| *known == extension).map(|(kind, _)| *kind)
 }
+
+#[cfg(test)]
+mod tests;

@@ -217,3 +217,6 @@ pub fn keep_text(workspace: &Arc<Workspace>, stem: &str, text: &str) -> std::io:
     file.append(text.as_bytes())?;
     Ok(name)
 }
+
+#[cfg(test)]
+mod tests;

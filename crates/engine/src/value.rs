@@ -177,7 +177,161 @@ fn message(result: &CallToolResult) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use narrows_model::Limits;
+    use narrows_sandbox::Workspace;
+
     use super::*;
+    use crate::catalog::tests::tool;
+
+    fn result(result: Value) -> CallToolResult {
+        serde_json::from_value(result).unwrap()
+    }
+
+    fn given(answer: Value, tool: &Tool) -> Result<Value, String> {
+        of(result(answer), tool, &Media::default())
+    }
+
+    fn text_block(text: &str) -> Value {
+        json!({"type": "text", "text": text})
+    }
+
+    #[test]
+    fn structure_goes_before_the_text_that_repeats_it() {
+        let tool = tool(json!({"name": "go"}));
+        let answer = json!({"content": [text_block("a is 1")], "structuredContent": {"a": 1}});
+        assert_eq!(given(answer, &tool), Ok(json!({"a": 1})));
+    }
+
+    #[test]
+    fn none_one_and_several_blocks_are_none_a_value_and_a_list() {
+        let tool = tool(json!({"name": "go"}));
+        for (blocks, expected) in [
+            (json!([]), json!(null)),
+            (json!([text_block("1")]), json!(1)),
+            (json!([text_block("[1]"), text_block("b")]), json!([[1], "b"])),
+        ] {
+            assert_eq!(given(json!({"content": blocks}), &tool), Ok(expected));
+        }
+    }
+
+    #[test]
+    fn what_was_wrapped_is_unwrapped_only_if_the_tool_says_so() {
+        let answer = json!({"content": [], "structuredContent": {"result": [1, 2]}});
+        let schema = json!({"type": "object", "properties": {"result": {"type": "array"}}});
+        let plain = tool(json!({"name": "go", "outputSchema": schema}));
+        assert_eq!(given(answer.clone(), &plain), Ok(json!({"result": [1, 2]})));
+        let mut schema = schema;
+        schema["x-fastmcp-wrap-result"] = true.into();
+        let wrapping = tool(json!({"name": "go", "outputSchema": schema}));
+        assert_eq!(given(answer, &wrapping), Ok(json!([1, 2])));
+        // What does not keep to its own schema is given as it is.
+        let other = json!({"content": [], "structuredContent": {"other": 1}});
+        assert_eq!(given(other, &wrapping), Ok(json!({"other": 1})));
+    }
+
+    #[test]
+    fn an_image_is_a_file_beside_the_structure() {
+        let home = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(home.path(), &Limits::default()).unwrap();
+        let media = Media::new(Some(Arc::clone(&workspace)), false);
+        let tool = tool(json!({"name": "go"}));
+        let answer = result(json!({
+            "content": [
+                text_block("a chart"),
+                {"type": "image", "mimeType": "image/png", "data": "AAEC"},
+            ],
+            "structuredContent": {"rows": 3},
+        }));
+        let file = json!({
+            "type": "image", "mime_type": "image/png", "bytes": 3,
+            "path": "/workspace/image-1.png",
+        });
+        assert_eq!(of(answer, &tool, &media), Ok(json!([{"rows": 3}, file])));
+        assert_eq!(workspace.read("image-1.png", 10).unwrap(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn resources_and_links_keep_their_address_and_type() {
+        let tool = tool(json!({"name": "go"}));
+        let block = |block: Value| given(json!({"content": [block]}), &tool).unwrap();
+        let text = json!({"uri": "file:///a", "mimeType": "text/plain", "text": "[1]"});
+        assert_eq!(
+            block(json!({"type": "resource", "resource": text})),
+            json!({"type": "resource", "uri": "file:///a", "mime_type": "text/plain", "text": "[1]"})
+        );
+        let bytes = json!({"uri": "file:///b", "blob": "AAEC"});
+        assert_eq!(
+            block(json!({"type": "resource", "resource": bytes})),
+            json!({"type": "resource", "mime_type": "application/octet-stream", "bytes": 3,
+                "data": "AAEC", "uri": "file:///b"})
+        );
+        let link = json!({"type": "resource_link", "uri": "file:///c", "name": "c",
+            "mimeType": "text/csv"});
+        assert_eq!(
+            block(link),
+            json!({"type": "resource_link", "uri": "file:///c", "name": "c",
+                "mime_type": "text/csv"})
+        );
+    }
+
+    #[test]
+    fn a_failure_says_what_the_tool_said_and_no_more_than_can_be_read() {
+        let tool = tool(json!({"name": "go"}));
+        let failed = |answer: Value| given(answer, &tool).unwrap_err();
+        let blocks = json!([text_block("no such issue"), text_block("7")]);
+        assert_eq!(failed(json!({"content": blocks, "isError": true})), "no such issue\n7");
+        let structured = json!({"content": [], "isError": true, "structuredContent": {"code": 7}});
+        assert_eq!(failed(structured), r#"{"code":7}"#);
+        assert_eq!(
+            failed(json!({"content": [], "isError": true})),
+            "the tool failed without saying why"
+        );
+        // The cut would go through a letter of two bytes.
+        let long = format!("x{}", "ö".repeat(5_000));
+        let told = failed(json!({"content": [text_block(&long)], "isError": true}));
+        assert_eq!(told, format!("x{}… (10001 bytes in all)", "ö".repeat(1_999)));
+    }
+
+    #[tokio::test]
+    async fn a_table_in_a_text_is_rows_that_keep_the_text() {
+        let tool = tool(json!({"name": "go"}));
+        let table = "| id | name |\n|---|---|\n| 1 | Ada |\n| 2 | Bob |\n";
+        let rows = json!([{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}]);
+        let answer = result(json!({"content": [text_block(table)]}));
+        let read = recovered(answer, &tool, &Media::default()).await.unwrap();
+        assert_eq!(read, Given { value: rows.clone(), raw: Some(table.to_owned()) });
+        assert_eq!(read.into_message(), json!({"$recovered": rows, "raw": table}));
+        // A text that is only a text is one.
+        let prose = result(json!({"content": [text_block("There is nothing to tell.")]}));
+        let read = recovered(prose, &tool, &Media::default()).await.unwrap();
+        assert_eq!(read.into_message(), json!("There is nothing to tell."));
+    }
+
+    #[tokio::test]
+    async fn a_long_text_is_read_as_a_short_one_is() {
+        let tool = tool(json!({"name": "go"}));
+        let rows: String = (0..20_000).map(|id| format!("| {id} | Ada |\n")).collect();
+        let table = format!("| id | name |\n|---|---|\n{rows}");
+        assert!(table.len() > LONG_TEXT);
+        let answer = result(json!({"content": [text_block(&table)]}));
+        let read = recovered(answer, &tool, &Media::default()).await.unwrap();
+        assert_eq!(read.value[19_999], json!({"id": 19_999, "name": "Ada"}));
+        assert_eq!(read.raw, Some(table));
+    }
+
+    #[test]
+    fn a_client_reads_the_texts_or_else_the_structure() {
+        for (answer, expected) in [
+            (json!({"content": [text_block("a")], "structuredContent": {"a": 1}}), "a"),
+            (json!({"content": [text_block("a"), text_block("b")]}), "a\nb"),
+            (json!({"content": [], "structuredContent": {"a": 1}}), r#"{"a":1}"#),
+            (json!({"content": []}), ""),
+        ] {
+            assert_eq!(text(&result(answer)), expected);
+        }
+    }
 
     #[test]
     fn text_that_is_json_is_parsed_and_nothing_is_lost() {

@@ -21,6 +21,8 @@ const CHILDREN: usize = 24;
 const ROUNDS: u64 = 500;
 /// What a round may leave in memory, in bytes: nothing, but allocators are not exact.
 const SLACK: u64 = 16 << 20;
+/// How long is waited for what has to happen: nothing takes nearly as long on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 fn main() {
     // `cargo test -- --list` and filters are for tests that have names.
@@ -72,7 +74,8 @@ async fn round(next: &mut impl FnMut(usize) -> usize) {
                 args: vec!["serve".into()],
                 ..StdioSpec::default()
             };
-            ServerSpec::new(format!("s{number}"), Connection::Stdio(stdio))
+            let spec = ServerSpec::new(format!("s{number}"), Connection::Stdio(stdio));
+            ServerSpec { start_timeout: PATIENCE, ..spec }
         })
         .collect();
     let catalog = Arc::new(Catalog::new(&specs, None));
@@ -98,7 +101,7 @@ async fn round(next: &mut impl FnMut(usize) -> usize) {
 }
 
 async fn wait_until(what: &str, done: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while !done() {
         assert!(Instant::now() < deadline, "it does not come to pass that {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;

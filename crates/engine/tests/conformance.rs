@@ -18,7 +18,7 @@ fn passed(revision: &str) -> Option<usize> {
     let driver = driver();
     let said = tools.conformance(
         revision,
-        &["client", "--timeout", "60000", "--command", driver.to_str().unwrap()],
+        &["client", "--timeout", "300000", "--command", driver.to_str().unwrap()],
     );
     Some(said.lines().filter(|line| line.trim_start().starts_with('✓')).count())
 }

@@ -107,6 +107,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             return Ok(Exit::Success);
         }
         Command::Completions(args) => return Ok(cli::completions::run(args, printer)),
+        Command::Man(args) => return cli::man::run(args, printer),
         Command::Import(args) => return cli::import::run(args, cli.config, printer),
         _ => {}
     }
@@ -135,7 +136,9 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             Command::Audit(args) => cli::audit::run(args, Setting::load(&at)?, printer).await,
             Command::Stats(args) => cli::stats::run(args, Setting::load(&at)?, printer),
             Command::Doctor(args) => cli::doctor::run(args, &at, printer).await,
-            Command::Guard | Command::Completions(_) | Command::Import(_) => Ok(Exit::Success),
+            Command::Guard | Command::Completions(_) | Command::Man(_) | Command::Import(_) => {
+                Ok(Exit::Success)
+            }
         }
     });
     // A blocked read of standard input must not keep the process alive.

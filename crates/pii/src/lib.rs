@@ -11,6 +11,9 @@
 
 mod context;
 mod detect;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod json;
 mod kind;
 mod lexicon;

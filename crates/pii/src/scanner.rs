@@ -209,9 +209,12 @@ fn stands_alone(text: &str, range: &Range<usize>) -> bool {
 /// The parts of a finding that are beside the tokens of the text, which stay as they are. Signs
 /// alone say nothing, and stay too.
 fn beside_tokens(text: &str, tokens: &[Range<usize>], found: Found) -> Vec<Found> {
-    let mut parts = Vec::new();
     let mut start = found.range.start;
     let next = tokens.partition_point(|token| token.end <= start);
+    if tokens.get(next).is_none_or(|token| token.start >= found.range.end) {
+        return vec![found];
+    }
+    let mut parts = Vec::new();
     let overlapping = tokens[next..].iter().take_while(|token| token.start < found.range.end);
     for token in overlapping {
         parts.push(start..token.start.max(start));

@@ -9,5 +9,8 @@ mod ingest;
 mod marshal;
 pub mod stats;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub use ingest::fuzz;
 pub use ingest::{FileFormat, Input, LoadError, Loaded, load};
 pub use marshal::marshal;

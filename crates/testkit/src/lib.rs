@@ -1,192 +1,28 @@
-//! Where tests find what is not part of a crate: the pinned real servers and clients, and the
-//! catalog of real tools.
+//! What tests of several crates need: the test data of the repository, the pinned real servers and
+//! clients, a PostgreSQL server, and one way to skip a test.
 //!
-//! What is missing is an error under CI. Elsewhere the test says what it needs, and is skipped.
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
-
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-    sync::{Mutex, PoisonError},
-};
-
-use serde_json::Value;
+//! | file | subject |
+//! |---|---|
+//! | `data.rs` | the made-up servers, labelled queries and labelled texts of `tests/data` |
+//! | `skip.rs` | tests that cannot run on this machine say so; under CI they fail |
+//! | `tools.rs` | what `scripts/install-test-tools` installs |
+//! | `postgres.rs` | a PostgreSQL server of the tests' own |
+//! | `chance.rs` | numbers that look random |
+//! | `damage.rs` | damaged seeds for property tests of readers |
+#![allow(clippy::unwrap_used)]
 
 mod chance;
+mod damage;
+mod data;
 mod postgres;
+mod skip;
+mod tools;
 
 pub use chance::Chance;
+pub use damage::{damaged, same_cases};
+pub use data::{
+    catalog, catalog_directory, labelled_queries, labelled_queries_file, labelled_texts, repository,
+};
 pub use postgres::Postgres;
-
-/// The top of the repository.
-pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
-/// The programs that `scripts/install-test-tools` installs.
-#[derive(Clone, Debug)]
-pub struct Tools(PathBuf);
-
-impl Tools {
-    pub fn find() -> Option<Self> {
-        let below_target = |target: std::ffi::OsString| PathBuf::from(target).join("test-tools");
-        let directory = std::env::var_os("NARROWS_TEST_TOOLS")
-            .map(PathBuf::from)
-            .or_else(|| std::env::var_os("CARGO_TARGET_DIR").map(below_target))
-            .unwrap_or_else(|| repository().join("target/test-tools"));
-        let is_complete =
-            ["venv.stamp", "node_modules.stamp"].iter().all(|stamp| directory.join(stamp).exists());
-        if is_complete {
-            return Some(Self(directory));
-        }
-        absent("the test tools (scripts/install-test-tools)", &directory);
-        None
-    }
-
-    /// Where they are; see `tests/README.md`.
-    pub fn directory(&self) -> &Path {
-        &self.0
-    }
-
-    /// A Python with the clients, the Python servers and mypy.
-    pub fn python(&self) -> PathBuf {
-        self.0.join("venv/bin/python")
-    }
-
-    /// What a Python script of `tests/` prints: JSON, one value a line.
-    pub fn lines(&self, script: &str, args: &[&str]) -> Vec<Value> {
-        let script = repository().join("tests").join(script);
-        let output = Command::new(self.python()).arg(&script).args(args).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}: {said}", script.display());
-        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
-    }
-
-    /// A program of an npm package.
-    pub fn npm(&self, name: &str) -> PathBuf {
-        self.0.join("node_modules/.bin").join(name)
-    }
-
-    /// Runs the scenarios of one revision of the official conformance suite against the committed
-    /// baseline, and gives what it says. Any other failure than those of the baseline is a panic.
-    ///
-    /// One suite at a time, and what fails is run once more alone: some scenarios measure
-    /// milliseconds (`sse-retry`), while the suite runs all of them beside each other.
-    pub fn conformance(&self, revision: &str, args: &[&str]) -> String {
-        static ALONE: Mutex<()> = Mutex::new(());
-        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut said = match self.run_conformance(&[args, &["--requirements", revision]].concat()) {
-            Ok(said) => return said,
-            Err(said) => said,
-        };
-        let failed = unexpected(&said);
-        assert!(!failed.is_empty(), "{said}");
-        for scenario in failed {
-            let one = ["--scenario", &scenario, "--spec-version", revision];
-            match self.run_conformance(&[args, &one].concat()) {
-                Ok(alone) if !alone.contains("SKIPPED") => {}
-                Ok(alone) | Err(alone) => panic!("{said}\nAND ALONE\n{alone}"),
-            }
-            said.push_str(&format!("\n✓ {scenario}, alone"));
-        }
-        said
-    }
-
-    fn run_conformance(&self, args: &[&str]) -> Result<String, String> {
-        let out = tempfile::tempdir().unwrap();
-        let output = Command::new(self.npm("conformance"))
-            .args(args)
-            .arg("-o")
-            .arg(out.path())
-            .arg("--expected-failures")
-            .arg(repository().join("tests/conformance/expected-failures.yaml"))
-            .env("PATH", self.path())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        if output.status.success() {
-            return Ok(said);
-        }
-        Err(format!("{said}\n{}", String::from_utf8_lossy(&output.stderr)))
-    }
-
-    /// A search path on which the npm programs find their own Node.
-    pub fn path(&self) -> String {
-        let path = std::env::var("PATH").unwrap_or_default();
-        format!("{}:{path}", self.0.join("node_modules/.bin").display())
-    }
-}
-
-/// Where the tools of real servers are.
-pub fn catalog_directory() -> Option<PathBuf> {
-    present("the catalog of real tools", shared("catalog"))
-}
-
-/// The tools of real servers, by server.
-pub fn catalog() -> Option<Vec<(String, Vec<Value>)>> {
-    let directory = catalog_directory()?;
-    let entries = std::fs::read_dir(&directory).unwrap();
-    let mut servers: Vec<(String, Vec<Value>)> = entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-        .filter(|path| !path.ends_with("INDEX.json"))
-        .map(|path| {
-            let listing: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-            (name, listing["tools"].as_array().unwrap().clone())
-        })
-        .collect();
-    servers.sort_by(|a, b| a.0.cmp(&b.0));
-    assert!(servers.iter().map(|(_, tools)| tools.len()).sum::<usize>() > 2_000);
-    Some(servers)
-}
-
-/// Tools and labelled queries, as `{"tools": […], "queries": […]}`.
-pub fn labelled_queries() -> Option<Value> {
-    Some(serde_json::from_slice(&std::fs::read(labelled_queries_file()?).unwrap()).unwrap())
-}
-
-/// Where they are.
-pub fn labelled_queries_file() -> Option<PathBuf> {
-    present("labelled queries", shared("search").join("dev.json"))
-}
-
-fn present(what: &str, path: PathBuf) -> Option<PathBuf> {
-    if !path.exists() {
-        absent(what, &path);
-        return None;
-    }
-    Some(path)
-}
-
-/// A directory of the data that lies beside the repository, or beside the one it was cloned from.
-fn shared(name: &str) -> PathBuf {
-    let beside = |repository: PathBuf| repository.join("../shared").join(name);
-    let origin = || origin().map(beside).filter(|directory| directory.is_dir());
-    let here = beside(repository());
-    if here.is_dir() { here } else { origin().unwrap_or(here) }
-}
-
-/// The repository on this machine that this one was cloned from, if there is one.
-fn origin() -> Option<PathBuf> {
-    let asked = Command::new("git")
-        .args(["remote", "get-url", "origin"])
-        .current_dir(repository())
-        .output()
-        .ok()?;
-    let path = String::from_utf8(asked.stdout).ok()?;
-    Path::new(path.trim().trim_start_matches("file://")).canonicalize().ok()
-}
-
-fn absent(what: &str, place: &Path) {
-    let missing = format!("{what}: not in {}", place.display());
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    eprintln!("skipped, for want of {missing}");
-}
-
-/// The scenarios that failed and are not in the baseline.
-fn unexpected(said: &str) -> Vec<String> {
-    let lines = said.lines().skip_while(|line| !line.contains("Unexpected failures (not in"));
-    lines.skip(1).map_while(|line| line.strip_prefix("  ✗ ")).map(str::to_owned).collect()
-}
+pub use skip::skip;
+pub use tools::Tools;

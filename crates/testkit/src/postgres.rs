@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     os::unix::fs::chown,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Stdio},
     sync::{
         OnceLock,
@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::absent;
+use crate::skip;
 
 /// PostgreSQL refuses to run as root; Debian's package makes this user for it.
 const USER: &str = "postgres";
@@ -61,18 +61,27 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// The server that all tests of this process share.
+    /// Returns the server that all tests of this process share. If there is no PostgreSQL, the
+    /// current test is skipped.
     pub fn shared() -> Option<&'static Self> {
-        static SHARED: OnceLock<Option<Postgres>> = OnceLock::new();
-        SHARED.get_or_init(Self::start).as_ref()
+        static SHARED: OnceLock<Postgres> = OnceLock::new();
+        let programs = programs_or_skip()?;
+        Some(SHARED.get_or_init(|| Self::start_with(programs)))
     }
 
-    /// A server for one test, which may stop it.
+    /// Starts a server for one test, which may stop it. If there is no PostgreSQL, the current test
+    /// is skipped.
     pub fn start() -> Option<Self> {
-        let Some(programs) = programs() else {
-            absent("PostgreSQL (Debian: the package postgresql)", Path::new("/usr/lib/postgresql"));
-            return None;
-        };
+        programs_or_skip().map(Self::start_with)
+    }
+
+    /// Tells whether there is no PostgreSQL, and skips the current test if so. For tests that start
+    /// the server in another thread than their own, where nobody knows their name.
+    pub fn is_missing() -> bool {
+        programs_or_skip().is_none()
+    }
+
+    fn start_with(programs: PathBuf) -> Self {
         let directory = tempfile::Builder::new().prefix("pg").tempdir().unwrap().keep();
         let owner = owner();
         if let Some((user, group)) = owner {
@@ -91,7 +100,7 @@ impl Postgres {
         let databases = AtomicUsize::new(0);
         let server = Self { programs, directory, keeper, answers, databases };
         server.wait();
-        Some(server)
+        server
     }
 
     /// Makes a new, empty database and gives its URL.
@@ -155,6 +164,14 @@ impl Drop for Postgres {
         // It has done its work, or was ended with us.
         let _ = self.keeper.wait();
     }
+}
+
+fn programs_or_skip() -> Option<PathBuf> {
+    let found = programs();
+    if found.is_none() {
+        skip("the server of PostgreSQL", "install it (Debian: the package postgresql)");
+    }
+    found
 }
 
 /// Where the programs of the newest PostgreSQL are.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 pub use shown::Shown;
 pub(crate) use tokens::cost;
+pub use tokens::count_tokens;
 
 use crate::request::Kind;
 

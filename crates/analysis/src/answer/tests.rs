@@ -193,7 +193,8 @@ fn huge_and_strange_texts_take_no_time() {
     let start = Instant::now();
     let text = answer.plain().text(None);
     assert!(text.len() > 5 << 20);
-    assert!(start.elapsed().as_secs() < 20, "it took {:?}", start.elapsed());
+    // What is not linear takes hours; a busy machine takes no more than a part of this.
+    assert!(start.elapsed().as_secs() < 300, "it took {:?}", start.elapsed());
 }
 
 #[test]

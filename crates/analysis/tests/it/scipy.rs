@@ -47,7 +47,7 @@ fn analysis(threads: usize) -> (Analysis, TempDir) {
         memory_bytes: 1 << 30,
         disk_bytes: 1 << 30,
         temporary: directory.path().to_owned(),
-        time: Duration::from_secs(120),
+        time: Duration::from_secs(600),
         threads,
     };
     (Analysis::new(settings).unwrap(), directory)

@@ -9,3 +9,6 @@ pub use cache::Cache;
 pub use listing::{About, Listing};
 pub use names::Unresolved;
 pub use snapshot::{Catalog, ServerTools, Snapshot, Tool};
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -4,7 +4,7 @@
 /// are estimates, and a text of many megabytes would take seconds.
 const MOST_COUNTED: usize = 256 << 10;
 
-/// Bytes that make a token where the encoding is missing or there is no time to count.
+/// Bytes that make a token where there is no time to count.
 const BYTES_PER_TOKEN: usize = 4;
 
 /// The tokens of a text. Long texts are estimated from their beginning.
@@ -31,10 +31,7 @@ impl Sample {
     }
 
     pub(super) fn tokens(&self) -> u64 {
-        let counted = match tiktoken::get_encoding("o200k_base") {
-            Some(encoding) => encoding.count(&self.beginning),
-            None => self.beginning.len() / BYTES_PER_TOKEN,
-        };
+        let counted = narrows_analysis::count_tokens(&self.beginning);
         if self.beginning.len() == self.bytes {
             return counted as u64;
         }

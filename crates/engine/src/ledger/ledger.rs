@@ -179,7 +179,7 @@ mod tests {
         for _ in 0..2 {
             ledger.session("client".into(), &catalog, || "our own tools".into());
         }
-        background.flush(Duration::from_secs(10));
+        background.flush(Duration::from_secs(300));
     }
 
     #[test]

@@ -399,3 +399,6 @@ impl Sink for Named {
 fn raw(value: &Value) -> Result<Box<RawValue>, ToolFailure> {
     serde_json::value::to_raw_value(value).map_err(|error| ToolFailure::new(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -292,3 +292,6 @@ impl ToolHost for ProgramHost {
         (self.output)(stream, text);
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -55,3 +55,6 @@ fn server_module(catalog: &Catalog, server: &str, module: &str) -> String {
         Value::String(server.to_owned())
     )
 }
+
+#[cfg(test)]
+mod tests;

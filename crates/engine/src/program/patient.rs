@@ -62,3 +62,6 @@ impl Caller for Patient {
         self.waiting(self.caller.sample(server, request))
     }
 }
+
+#[cfg(test)]
+mod tests;

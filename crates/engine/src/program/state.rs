@@ -190,3 +190,6 @@ fn shared(found: Option<SharedValue>) -> Value {
 fn failure(error: StateError) -> ToolFailure {
     ToolFailure::new(error.to_string())
 }
+
+#[cfg(test)]
+mod tests;

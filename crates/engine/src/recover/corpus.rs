@@ -388,6 +388,6 @@ fn long_texts_take_a_time_that_grows_with_them_only() {
         recover(&format!("a,b\n{text}"));
         recover(&format!("| a | b |\n|---|---|\n{text}"));
     }
-    // Something that is not linear takes hours.
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    // Something that is not linear takes hours, on an idle machine.
+    assert!(start.elapsed().as_secs() < 300, "{:?}", start.elapsed());
 }

@@ -20,6 +20,8 @@ mod cells;
 mod corpus;
 mod delimited;
 mod fields;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod json;
 mod keys;
 mod recovery;

@@ -150,3 +150,6 @@ impl Watch {
         (of_level.action == Action::Deny).then_some(of_level.why)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -250,7 +250,7 @@ mod tests {
             let habits = Habits::new(Some(path.clone()), background.clone());
             habits.searched(&stems("secret customer melissa"), vec![tool.clone()]);
             habits.used(&tool);
-            background.flush(Duration::from_secs(10));
+            background.flush(Duration::from_secs(300));
         }
         let kept = read(&path);
         assert_eq!((kept.len(), kept[0].count), (1, 3));

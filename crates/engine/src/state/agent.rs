@@ -180,3 +180,6 @@ impl Agent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

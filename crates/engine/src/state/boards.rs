@@ -115,3 +115,6 @@ impl Agent {
         Ok(found.into_iter().map(|(key, _)| key).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -289,3 +289,6 @@ fn text_of(bytes: &[u8], is_cut: bool) -> Option<&str> {
         Err(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

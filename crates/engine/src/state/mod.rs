@@ -320,6 +320,11 @@ pub(crate) mod tests {
 
     /// What lasts in a directory, as nobody configured it.
     pub(crate) fn state(home: &Path) -> Arc<State> {
+        state_under(home, SafetySettings::default())
+    }
+
+    /// The same, under these rules.
+    pub(crate) fn state_under(home: &Path, rules: SafetySettings) -> Arc<State> {
         State::new(StateSettings {
             store: Place::Sqlite(home.join("narrows.db")),
             workspaces: home.join("workspaces"),
@@ -328,7 +333,7 @@ pub(crate) mod tests {
             output_age: Duration::from_secs(60),
             output_bytes: 1 << 20,
             sessions: SessionSettings::default(),
-            safety: Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap(),
+            safety: Safety::new(rules, Arc::new(|| Ok([7; 32]))).unwrap(),
             analysis: narrows_analysis::Settings::default(),
         })
     }

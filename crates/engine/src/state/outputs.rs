@@ -121,3 +121,6 @@ impl Agent {
         Ok(entries.collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -419,3 +419,6 @@ async fn give_back(state: &State, (namespace, id): &Key) {
         tracing::warn!(%error, "a session stays taken until its lease is over");
     }
 }
+
+#[cfg(test)]
+mod tests;

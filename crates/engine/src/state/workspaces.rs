@@ -46,3 +46,6 @@ impl Workspaces {
         Ok(workspace)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use super::{diary::Diary, guard::Guard};
 /// was asked by a signal.
 const LEAVING_TIME: Duration = Duration::from_secs(1);
 /// How long the last words of a child may take to arrive here.
-const LAST_WORDS_TIME: Duration = Duration::from_millis(500);
+const LAST_WORDS_TIME: Duration = Duration::from_secs(2);
 /// A line on standard error is read in pieces of this size.
 const STDERR_PIECE: u64 = 4 << 10;
 

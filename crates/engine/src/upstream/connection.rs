@@ -458,3 +458,6 @@ pub(super) fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> O
     let said = diary.and_then(|diary| diary.last_problem().or_else(|| diary.last_words()));
     OpenError::Handshake(said.map_or(reason.clone(), |said| format!("{reason}; {said}")))
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -150,3 +150,6 @@ impl std::fmt::Debug for Fleet {
         f.debug_struct("Fleet").field("servers", &self.servers.keys()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

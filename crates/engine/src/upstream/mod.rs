@@ -10,6 +10,8 @@ mod connection;
 mod diary;
 mod error;
 mod fleet;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
 mod guard;
 mod handler;
 mod http;
@@ -32,3 +34,6 @@ pub use handler::{Change, ServerChange};
 pub use http::client_builder;
 pub use login::{Login, LoginError, LoginStore};
 pub use server::{Health, Status};
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -417,3 +417,6 @@ impl State {
 fn implementation(info: &ServerPeerInfo) -> Option<String> {
     info.server_info.as_ref().map(|server| format!("{} {}", server.name, server.version))
 }
+
+#[cfg(test)]
+pub(super) mod tests;

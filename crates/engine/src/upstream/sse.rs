@@ -19,6 +19,9 @@ use tokio_util::sync::DropGuard;
 
 use super::{bearer::Bearer, raw::RawTools};
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzz;
+
 /// How long the server may take to name the address for messages.
 const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
 

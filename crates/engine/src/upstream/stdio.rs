@@ -24,6 +24,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{diary::Diary, notices::Notices, raw::RawTools};
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzz;
+
 /// The longest line that is read. A child that sends a longer one would fill our memory.
 const LONGEST_LINE: usize = 32 << 20;
 /// So much of both ends of a line that is too long is kept, to find out what it answers.

@@ -8,6 +8,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod login;
+pub(crate) mod man;
 pub(crate) mod pii;
 pub(crate) mod run;
 pub(crate) mod serve;
@@ -82,6 +83,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write those of all commands into a directory
+    Man(man::ManArgs),
     /// Ends the servers when the gateway is killed (started by the gateway)
     #[command(hide = true)]
     Guard,

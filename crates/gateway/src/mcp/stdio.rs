@@ -25,6 +25,7 @@ use super::{Gateway, Session};
 /// A client that closes our standard input leaves. What it asked for last is answered if that
 /// takes no longer than this: clients kill those who stay for more than two seconds.
 const LEAVING_TIME: Duration = Duration::from_millis(1_500);
+const _: () = assert!(LEAVING_TIME.as_millis() < 2_000);
 
 /// Serves one client until it closes our standard input, or until we are told to stop.
 pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> anyhow::Result<()> {

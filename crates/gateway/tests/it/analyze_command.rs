@@ -81,7 +81,6 @@ fn the_command_analyses_files_and_tools() {
 #[test]
 fn the_command_says_what_is_wrong_and_how_it_ended() {
     let Some(site) = Site::new() else { return };
-    site.configure("[analysis]\ntimeout = 1\n");
     fs::write(site.path("stocks.json"), stocks().to_string()).unwrap();
     fs::write(site.path("strange.txt"), "a").unwrap();
     let fails = |arguments: &[&str], code: i32, words: &[&str]| {
@@ -108,6 +107,7 @@ fn the_command_says_what_is_wrong_and_how_it_ended() {
     fails(&[&["analyze", "test", "stocks.json"], &figures[..]].concat(), 2, &["output.file"]);
     let endless = "select count(*) from generate_series(1, 1000000) a, generate_series(1, 1000000) b, \
                    generate_series(1, 1000000) c where a.value + b.value + c.value < 0";
+    site.configure("[analysis]\ntimeout = 1\n");
     let output = narrows(&site, &["analyze", "sql", "stocks.json", "-q", endless], None);
     assert!(matches!(output.status.code(), Some(2 | 3)), "{}", text(&output.stderr));
 }
@@ -121,7 +121,9 @@ fn what_is_interrupted_leaves_no_files() {
     let endless = "select count(*) from generate_series(1, 1000000) a, \
                    generate_series(1, 1000000) b where a.value + b.value < 0";
     let program = format!("await sql({endless:?})");
-    for arguments in [["analyze", "sql", "-q", endless].as_slice(), &["run", "-c", &program]] {
+    site.configure("[analysis]\ntimeout = 300\n");
+    let run = ["run", "--timeout", "120", "-c", &program];
+    for arguments in [["analyze", "sql", "-q", endless].as_slice(), &run] {
         for signal in ["INT", "TERM"] {
             let mut command = site.narrows();
             command.current_dir(site.path("")).args(arguments).env("TMPDIR", &temporary);

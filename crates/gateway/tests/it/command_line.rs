@@ -235,7 +235,7 @@ fn the_json_of_other_clients_is_a_configuration() {
         .collect();
     assert_eq!(names, [(&json!("clock"), &json!(true)), (&json!("off"), &json!(false))]);
     let code = "from servers.clock import get_current_time\nresult = (await get_current_time(timezone='Asia/Tokyo'))['timezone']";
-    let outcome = document(&narrows(&["run", "--json", "-c", code]));
+    let outcome = document(&narrows(&["run", "--json", "--timeout", "120", "-c", code]));
     assert_eq!(succeeded(outcome), "Asia/Tokyo");
 
     // It belongs to another program: it is read, and never written.
@@ -257,7 +257,7 @@ fn variables_are_filled_in_from_the_environment() {
     let code = "from servers.everything import get_env\nenv = await get_env()\nresult = [env['GIVEN'], env['DEFAULT']]";
     let mut command = site.narrows();
     command.env("NARROWS_TEST_GIVEN", "given $HOME").env("NARROWS_TEST_MODE", "stdio");
-    let output = command.args(["run", "--json", "-c", code]).output().unwrap();
+    let output = command.args(["run", "--json", "--timeout", "120", "-c", code]).output().unwrap();
     assert_eq!(succeeded(document(&output)), json!(["given $HOME", "a default"]));
 
     let unset = site.says(&["run", "--json", "-c", code]);
@@ -330,7 +330,7 @@ for name in {}:
         vec!["doctor", "--json"],
         vec!["tools", "list"],
         vec!["tools", "show", "argument.anything"],
-        vec!["run", "--json", "-c", &code],
+        vec!["run", "--json", "--timeout", "120", "-c", &code],
     ] {
         let output =
             site.narrows().env("NARROWS_TEST_SECRET", SECRET).args(&arguments).output().unwrap();

@@ -6,6 +6,9 @@ use std::{
 };
 
 use narrows_testkit::{Tools, repository};
+use serde_json::Value;
+
+use crate::support::real::wait_for;
 
 struct Gateway {
     process: Child,
@@ -19,22 +22,26 @@ impl Gateway {
         let fixture = repository().join("tests/fixture/server.py");
         let config = home.path().join("narrows.toml");
         let text = format!(
-            "[servers.fixture]\ncommand = {:?}\nargs = [{:?}]\nexpose = \"direct\"\n[http]\nno_key = true\n",
+            "[servers.fixture]\ncommand = {:?}\nargs = [{:?}]\nexpose = \"direct\"\n\
+             start_timeout = 300\n[http]\nno_key = true\n",
             tools.python(),
             fixture
         );
         std::fs::write(&config, text).unwrap();
-        let mut process = Command::new(env!("CARGO_BIN_EXE_narrows"))
-            .arg("--config")
-            .arg(config)
-            .args(["serve", "--http", "127.0.0.1:0"])
-            .env("NARROWS_CONFIG_DIR", home.path().join("config"))
-            .env("NARROWS_DATA_DIR", home.path().join("data"))
-            .env("NARROWS_CACHE_DIR", home.path().join("cache"))
-            .stdin(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let narrows = |arguments: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
+            command
+                .arg("--config")
+                .arg(&config)
+                .args(arguments)
+                .env("NARROWS_CONFIG_DIR", home.path().join("config"))
+                .env("NARROWS_DATA_DIR", home.path().join("data"))
+                .env("NARROWS_CACHE_DIR", home.path().join("cache"))
+                .stdin(Stdio::null());
+            command
+        };
+        let mut serve = narrows(&["serve", "--http", "127.0.0.1:0"]);
+        let mut process = serve.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let url = loop {
             let line = lines.next().expect("the gateway says where it listens").unwrap();
@@ -44,6 +51,12 @@ impl Gateway {
         };
         // Its standard error is read to the end, so that it never waits for us.
         std::thread::spawn(move || lines.for_each(drop));
+        // Lists wait some seconds only for a server of which nothing is known.
+        wait_for("the tools of the fixture", || {
+            let status = narrows(&["servers", "status", "--json"]).output().unwrap();
+            let status: Value = serde_json::from_slice(&status.stdout).unwrap();
+            status["gateways"][0]["servers"][0]["tools"].is_number().then_some(())
+        });
         Self { process, url, _home: home }
     }
 }

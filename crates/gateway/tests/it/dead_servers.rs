@@ -14,7 +14,7 @@ use crate::support::dead::{
 
 #[test]
 fn a_known_tool_is_shown_without_starting_another_server() {
-    let place = Place::with_good().server("bad", "hang", "start_timeout = 120");
+    let place = Place::with_good().server("bad", "hang", "start_timeout = 600");
     assert!(place.run(&["tools", "list", "good"]).status.success());
     for name in ["good.echo", "echo"] {
         let shown = place.run(&["tools", "show", name]);
@@ -33,7 +33,7 @@ fn twenty() -> Place {
         place = place.server(&format!("good{number}"), "good", "");
     }
     for number in 0..5 {
-        place = place.server(&format!("hang{number}"), "hang", "start_timeout = 120");
+        place = place.server(&format!("hang{number}"), "hang", "start_timeout = 600");
     }
     for number in 0..3 {
         place = place.server(&format!("crash{number}"), "crash", "");
@@ -81,11 +81,10 @@ fn tools_of_direct_servers_are_listed_although_another_hangs() {
     let place = Place::new().server("good", "good", "expose = \"direct\"").server(
         "bad",
         "hang",
-        "expose = \"direct\"\nstart_timeout = 120",
+        "expose = \"direct\"\nstart_timeout = 600",
     );
     let mut gateway = place.legacy();
-    let names = gateway.tool_names();
-    assert!(names.contains(&"echo".to_owned()), "{names:?}");
+    gateway.tool_names_with("echo");
     let answer = gateway.call("echo", json!({ "text": "direct" }));
     assert_eq!(answer["result"]["content"][0]["text"], "direct", "{answer}");
     for method in ["prompts/list", "resources/list", "resources/templates/list"] {
@@ -96,7 +95,7 @@ fn tools_of_direct_servers_are_listed_although_another_hangs() {
 
 #[test]
 fn programs_that_wait_for_a_dead_server_do_not_keep_others_from_running() {
-    let place = Place::with_good().server("bad", "hang", "start_timeout = 120");
+    let place = Place::with_good().server("bad", "hang", "start_timeout = 600");
     // Each gateway is asked while its sandbox is getting ready, and again when it is.
     for _ in 0..3 {
         let mut gateway = place.legacy();
@@ -131,7 +130,14 @@ fn a_server_that_never_answers_fails_within_its_start_timeout() {
     let message = failure_beside_good(&mut gateway, "echo(text='x')");
     assert_has(&message, &["not available", "did not answer within 3 s"]);
     assert_has(&place.last_error_in_gateway("bad"), &["did not answer within 3 s"]);
-    let process = place.pids("bad")[0];
+    // On a busy machine it may have been given up before it noted its id.
+    let process = until("a process that never answers", || {
+        let noted = place.pids("bad").first().copied();
+        if noted.is_none() {
+            gateway.failure(&failing_call("echo(text='x')"));
+        }
+        noted
+    });
     until("the end of the process that never answered", || (!is_running(process)).then_some(()));
 }
 
@@ -176,26 +182,27 @@ fn a_server_that_cannot_be_started_is_explained() {
     assert_has(&message, &["\"poor\"", "NARROWS_TEST_NO_SUCH_VARIABLE"]);
 }
 
-/// Calls `bad` again and again for so long, and says how often. Each call has to fail.
-fn failing_calls(gateway: &mut Gateway, time: Duration) -> usize {
-    let end = Instant::now() + time;
-    let mut attempts = 0;
-    while Instant::now() < end {
-        gateway.failure(&failing_call("echo(text='x')"));
-        attempts += 1;
-    }
-    attempts
+/// Calls `bad` until it was started three times and a call was told to wait for the next attempt.
+/// Each call has to fail. Says how long the starts took.
+fn three_starts(place: &Place) -> Duration {
+    let begun = Instant::now();
+    let mut gateway = place.legacy();
+    let mut told_to_wait = false;
+    until("three starts, and a call between them", || {
+        assert_good_works(&mut gateway);
+        let message = gateway.failure(&failing_call("echo(text='x')"));
+        told_to_wait |= message.contains("the next attempt is in");
+        (told_to_wait && place.pids("bad").len() >= 3).then_some(())
+    });
+    begun.elapsed()
 }
 
 #[test]
 fn a_server_that_does_not_start_is_not_tried_all_the_time() {
     let place = Place::with_good().server("bad", "crash", "");
-    let mut gateway = place.legacy();
-    let attempts = failing_calls(&mut gateway, Duration::from_secs(5));
-    // The pauses are 1, 2 and 4 seconds.
-    let starts = place.pids("bad").len();
-    assert!((2..=4).contains(&starts), "{starts} starts for {attempts} calls");
-    assert!(attempts > 8, "only {attempts} calls: each had to wait");
+    let took = three_starts(&place);
+    // The pauses before the second and the third start are 1 and 2 seconds.
+    assert!(took >= Duration::from_secs(3), "{took:?}");
 }
 
 // Servers that die during a call.
@@ -243,10 +250,9 @@ fn a_server_that_ends_within_an_answer_is_explained_and_started_again() {
 #[test]
 fn a_server_that_dies_from_every_call_is_not_started_all_the_time() {
     let place = Place::with_good().server("bad", "crash-on-call", "");
-    let mut gateway = place.legacy();
-    let attempts = failing_calls(&mut gateway, Duration::from_secs(6));
-    let starts = place.pids("bad").len();
-    assert!((2..=4).contains(&starts), "{starts} starts for {attempts} calls");
+    let took = three_starts(&place);
+    // A call that comes before its death is noticed starts it again without a pause.
+    assert!(took >= Duration::from_secs(1), "{took:?}");
 }
 
 #[test]
@@ -294,8 +300,8 @@ fn a_call_that_takes_too_long_fails_and_is_cancelled_at_its_server() {
     assert_has(&message, &["did not answer within 2 s", "call_timeout"]);
     until("the cancellation at the server", || (place.cancelled("bad") == 1).then_some(()));
     // The server itself is well.
-    let output = gateway.run("from servers.bad import echo\nprint(await echo(text='still here'))");
-    assert_eq!(output, "still here");
+    let call = "from servers.bad import echo\nprint(await echo(text='still here'))";
+    assert_eq!(gateway.run_until_success(call), "still here");
     assert_eq!(place.pids("bad").len(), 1);
 }
 
@@ -304,13 +310,13 @@ fn a_server_that_is_stopped_fails_its_calls_and_works_when_it_goes_on() {
     let place = Place::with_good().server("bad", "good", "call_timeout = 2");
     let mut gateway = place.legacy();
     let call = "from servers.bad import echo\nprint(await echo(text='x'))";
-    assert_eq!(gateway.run(call), "x");
+    assert_eq!(gateway.run_until_success(call), "x");
     let process = place.pids("bad")[0];
     dead::signal("STOP", process);
     let message = failure_beside_good(&mut gateway, "echo(text='x')");
     assert_has(&message, &["did not answer within 2 s"]);
     dead::signal("CONT", process);
-    assert_eq!(gateway.run(call), "x");
+    assert_eq!(gateway.run_until_success(call), "x");
     assert_eq!(place.pids("bad").len(), 1);
 }
 
@@ -320,26 +326,25 @@ fn a_server_that_does_not_read_fails_its_calls_within_their_time() {
     let place = Place::with_good().server("bad", "good", "call_timeout = 2");
     let mut gateway = place.legacy();
     let call = "from servers.bad import echo\nprint(len(await echo(text='x' * 1_000_000)))";
-    assert_eq!(gateway.run(call), "1000000");
+    assert_eq!(gateway.run_until_success(call), "1000000");
     dead::signal("STOP", place.pids("bad")[0]);
     for _ in 0..2 {
         let message = failure_beside_good(&mut gateway, "echo(text='x' * 1_000_000)");
         assert_has(&message, &["did not answer within 2 s"]);
     }
     dead::signal("CONT", place.pids("bad")[0]);
-    assert_eq!(gateway.run(call), "1000000");
+    assert_eq!(gateway.run_until_success(call), "1000000");
 }
 
-/// After the first call it says for some seconds, as fast as it can, that its tools changed.
+/// From the first call on it says, as fast as it can, that its tools changed.
 const RESTLESS: &str = r#"
-import json, sys, threading, time
+import json, sys, threading
 def send(message):
     with lock:
         print(json.dumps({"jsonrpc": "2.0"} | message), flush=True)
 lock = threading.Lock()
 def flood():
-    end = time.monotonic() + 6
-    while time.monotonic() < end:
+    while True:
         send({"method": "notifications/tools/list_changed"})
 for line in sys.stdin:
     message = json.loads(line)
@@ -363,39 +368,29 @@ for line in sys.stdin:
 
 #[test]
 fn a_server_that_tells_of_changes_all_the_time_does_not_stop_the_others() {
-    let place = Place::with_good().program("bad", RESTLESS, &[], "call_timeout = 20");
+    let place = Place::with_good().program("bad", RESTLESS, &[], "");
     let mut gateway = place.legacy();
     assert_eq!(gateway.run("from servers.bad import hello\nprint(await hello())"), "hello");
     let before = peak_memory(gateway.id());
-    let end = Instant::now() + Duration::from_secs(3);
-    while Instant::now() < end {
+    // However slow the machine is, this often, and for long enough that memory could grow.
+    let (begun, mut rounds) = (Instant::now(), 0);
+    while rounds < 20 || begun.elapsed() < Duration::from_secs(3) {
         assert_good_works(&mut gateway);
+        rounds += 1;
     }
     let grown = peak_memory(gateway.id()) - before;
     assert!(grown < 200, "its memory grew by {grown} MB");
 }
 
-/// Starts a call of `slow`, and says so when the server has it.
-const SLOW: &str = "
-import asyncio
-from servers.bad import slow, echo
-call = asyncio.create_task(slow())
-await asyncio.sleep(0)
-await echo(text='after it')
-print('the server has it')
-await call";
-
-fn start_slow_call(gateway: &mut Gateway) -> u64 {
-    let id = gateway.start_code(SLOW);
-    gateway.wait("the output of the program", |message| {
-        message["method"] == "notifications/message"
-            && message["params"]["data"].as_str().is_some_and(|it| it.contains("has it"))
-    });
+/// Starts a program that calls `slow`, and waits until the server has the call.
+fn start_slow_call(place: &Place, gateway: &mut Gateway) -> u64 {
+    let id = gateway.start_code(&failing_call("slow()"));
+    until("the call at the server", || (place.begun("bad") == 1).then_some(()));
     id
 }
 
 fn assert_cancellation_reaches_the_server(place: &Place, mut gateway: Gateway) {
-    let id = start_slow_call(&mut gateway);
+    let id = start_slow_call(place, &mut gateway);
     assert_eq!(place.cancelled("bad"), 0);
     let params = json!({ "requestId": id, "reason": "the user pressed escape" });
     let method = "notifications/cancelled";
@@ -424,11 +419,10 @@ fn a_client_of_the_newer_protocol_cancels_calls_at_their_server() {
 fn a_direct_call_that_is_cancelled_is_cancelled_at_its_server() {
     let place = Place::with_good().server("bad", "slow 600", "expose = \"direct\"");
     let mut gateway = place.legacy();
-    assert!(gateway.tool_names().contains(&"slow".to_owned()));
+    gateway.tool_names_with("slow");
     let id = gateway.request("tools/call", json!({ "name": "slow", "arguments": {} }));
-    // Requests reach the server in their order: when this is answered, it has the other.
-    let answer = gateway.call("echo", json!({ "text": "after it" }));
-    assert_eq!(answer["result"]["content"][0]["text"], "after it", "{answer}");
+    until("the call at the server", || (place.begun("bad") == 1).then_some(()));
+    assert_eq!(place.cancelled("bad"), 0);
     let params = json!({ "requestId": id });
     gateway
         .send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }));
@@ -441,17 +435,23 @@ fn a_program_that_ends_by_its_time_limit_leaves_no_call_behind() {
     let mut gateway = place.legacy();
     assert_good_works(&mut gateway);
     let arguments = json!({ "code": failing_call("slow()"), "timeout": 3 });
-    let answer = gateway.call("execute_code", arguments);
-    let error = &answer["result"]["structuredContent"]["error"];
-    assert_eq!(error["limit"]["name"], "wall_time", "{answer}");
-    until("the cancellation at the server", || (place.cancelled("bad") == 1).then_some(()));
+    // On a busy machine the time may be over before the server has the call.
+    until("a program whose call reaches the server", || {
+        let answer = gateway.call("execute_code", arguments.clone());
+        let error = &answer["result"]["structuredContent"]["error"];
+        assert_eq!(error["limit"]["name"], "wall_time", "{answer}");
+        (place.begun("bad") > 0).then_some(())
+    });
+    until("the cancellation at the server", || {
+        (place.cancelled("bad") == place.begun("bad")).then_some(())
+    });
 }
 
 #[test]
 fn a_client_that_leaves_during_a_call_ends_the_gateway_and_the_servers() {
     let place = Place::with_good().server("bad", "slow 600", "");
     let mut gateway = place.legacy();
-    start_slow_call(&mut gateway);
+    start_slow_call(&place, &mut gateway);
     gateway.close_stdin();
     let (status, errors) = gateway.wait_for_end();
     assert!(status.success(), "{status}: {errors}");

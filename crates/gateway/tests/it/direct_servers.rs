@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::{
     fixture::{ERAS, alone, direct, direct_site, elicit, methods, text_of},
-    real::{HttpGateway, Site, Wire, document, text, wait_for},
+    real::{HttpGateway, Site, Wire, document, repository, stdio, text, wait_for},
 };
 
 #[test]
@@ -72,6 +72,11 @@ fn prompts_and_resources_that_would_be_denied_are_not_listed() {
         let rule = "[[policy.rules]]\nname = \"closed\"\naction = \"deny\"\n";
         site.configure(&format!("{server}{rule}tools = {denied}\n"));
         let mut wire = Wire::initialized(&site);
+        // A list does not wait for a server that is slow to start; a call does.
+        wait_for("the server", || {
+            let call = json!({"name": "test_simple_text", "arguments": {}});
+            wire.ask("tools/call", call)["result"].is_object().then_some(())
+        });
         let lists = [
             ("prompts/list", "prompts"),
             ("resources/list", "resources"),
@@ -133,13 +138,14 @@ fn servers_with_the_same_tools_get_their_names_in_front_and_are_in_programs_too(
 /// A client may know the name from the last time, and call before it lists.
 #[test]
 fn a_direct_tool_can_be_called_before_it_was_listed() {
-    let Some(site) = direct_site("legacy") else { return };
+    let Some(site) = Site::new() else { return };
+    // It starts in a fraction of the time for which such a call waits.
+    let script = repository().join("tests/servers/misbehave.py");
+    let server = stdio("good", "python3", &[script.to_str().unwrap(), "good"]);
+    site.configure(&format!("{server}expose = \"direct\"\n"));
     let mut wire = Wire::initialized(&site);
-    let called = wire.ask("tools/call", json!({"name": "test_simple_text", "arguments": {}}));
-    assert_eq!(
-        called["result"]["content"][0]["text"], "This is a simple text response for testing.",
-        "{called}"
-    );
+    let called = wire.ask("tools/call", json!({"name": "echo", "arguments": {"text": "called"}}));
+    assert_eq!(called["result"]["content"][0]["text"], "called", "{called}");
 }
 
 /// All four: who asks in which era, and who is asked in which.

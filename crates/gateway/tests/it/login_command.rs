@@ -2,14 +2,11 @@
 #![cfg(unix)]
 #![allow(clippy::print_stderr)]
 
-use std::{
-    net::{TcpListener, TcpStream},
-    time::Instant,
-};
+use std::net::{TcpListener, TcpStream};
 
 use serde_json::json;
 
-use crate::support::oauth::{FAST, LOGIN_COMMAND, browse, browse_with, world};
+use crate::support::oauth::{ENDLESS_SECONDS, LOGIN_COMMAND, browse, browse_with, world};
 
 #[test]
 fn without_registration_the_user_is_told_to_set_a_client_id() {
@@ -115,15 +112,13 @@ fn interrupting_a_login_that_waits_for_the_browser_ends_it() {
 #[test]
 fn interrupting_a_login_that_waits_for_the_server_ends_it() {
     let world = world!();
-    world.control(json!({ "token_delay": 20 }));
+    world.control(json!({ "token_delay": ENDLESS_SECONDS }));
     let login = world.begin_login();
     browse(&login.url);
     world.wait_for("authorization_code", 1);
-    let began = Instant::now();
     login.interrupt();
     let login = login.end();
     assert_eq!(login.code, 130, "{login:?}");
-    assert!(began.elapsed() < FAST, "{:?}", began.elapsed());
     assert_eq!(world.login_files(), Vec::<std::path::PathBuf>::new());
 }
 

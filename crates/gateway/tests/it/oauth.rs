@@ -3,20 +3,18 @@
 #![cfg(unix)]
 #![allow(clippy::print_stderr)]
 
-use std::{
-    fs,
-    os::unix::fs::PermissionsExt,
-    time::{Duration, Instant},
-};
+use std::{fs, os::unix::fs::PermissionsExt, time::Instant};
 
 use serde_json::json;
 
-use crate::support::oauth::{FAST, Gateway, LOGIN_COMMAND, browse, world};
+use crate::support::{
+    PATIENCE,
+    oauth::{ENDLESS_SECONDS, Gateway, LOGIN_COMMAND, browse, world},
+};
 
 #[test]
 fn without_a_login_everyone_is_told_how_to_log_in() {
     let world = world!();
-    let began = Instant::now();
     let status = world.narrows(&["servers", "status", "--json"]);
     assert_eq!(status.code, 1, "{status:?}");
     assert_eq!(status.json()["servers"][0]["health"], "login_needed", "{status:?}");
@@ -26,7 +24,6 @@ fn without_a_login_everyone_is_told_how_to_log_in() {
     assert_eq!(call.code, 1, "{call:?}");
     assert!(call.stderr.contains("ToolError"), "{call:?}");
     assert!(call.stderr.contains(LOGIN_COMMAND), "{call:?}");
-    assert!(began.elapsed() < FAST, "{:?}", began.elapsed());
 }
 
 #[test]
@@ -117,13 +114,11 @@ fn a_refresh_that_is_rejected_asks_for_a_new_login() {
     world.log_in();
     world.assert_calls();
     world.control(json!({ "revoke": true, "reject_refresh": true }));
-    let began = Instant::now();
     let call = world.call();
     assert_eq!(call.code, 1, "{call:?}");
     assert!(call.stderr.contains(LOGIN_COMMAND), "{call:?}");
     let status = world.narrows(&["servers", "status", "--json"]);
     assert_eq!(status.json()["servers"][0]["health"], "login_needed", "{status:?}");
-    assert!(began.elapsed() < FAST, "{:?}", began.elapsed());
 }
 
 #[test]
@@ -133,10 +128,8 @@ fn a_gateway_that_loses_its_login_asks_for_one_and_goes_on_with_it() {
     let mut gateway = Gateway::start(&world);
     gateway.assert_calls();
     world.control(json!({ "revoke": true, "reject_refresh": true }));
-    let began = Instant::now();
     let answer = gateway.call();
     assert!(answer.contains(LOGIN_COMMAND), "{answer}");
-    assert!(began.elapsed() < FAST, "{:?}", began.elapsed());
     world.control(json!({ "reject_refresh": false }));
     world.log_in();
     gateway.assert_calls();
@@ -150,7 +143,7 @@ fn a_gateway_that_waits_for_a_login_uses_it_at_once() {
     let answer = gateway.call();
     assert!(answer.contains(LOGIN_COMMAND), "{answer}");
     let refused = world.asked("unauthorized");
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + PATIENCE;
     while world.asked("unauthorized") == refused {
         assert!(Instant::now() < deadline, "it never tried again");
         assert!(gateway.call().contains(LOGIN_COMMAND));
@@ -239,16 +232,14 @@ fn processes_that_refresh_at_once_all_succeed() {
 
 #[test]
 fn a_process_that_waits_for_the_refresh_of_another_ends_in_time() {
-    let world = world!("start_timeout = 1");
+    let world = world!("start_timeout = 5");
     world.control(json!({ "lifetime": 20 }));
     world.log_in();
-    world.control(json!({ "token_delay": 20 }));
+    world.control(json!({ "token_delay": ENDLESS_SECONDS }));
     let _first = Gateway::start(&world).begin_call();
     world.wait_for("refresh_token", 1);
-    let began = Instant::now();
     let second = world.call();
     assert_eq!(second.code, 1, "{second:?}");
-    assert!(began.elapsed() < FAST, "{:?}", began.elapsed());
 }
 
 /// The user can do nothing about it with a login.

@@ -9,6 +9,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::support::PATIENCE;
+
 fn narrows() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -229,15 +231,14 @@ fn a_timeout_that_is_not_possible_is_wrong_use() {
 #[test]
 fn an_endless_loop_meets_the_timeout() {
     let started = Instant::now();
-    let output = run(&["-c", "print('before')\nwhile True: pass", "--timeout", "1"]);
+    let output = run(&["-c", "print('before')\nwhile True: pass", "--timeout", "3"]);
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(text(&output.stdout), "before\n");
     let stderr = text(&output.stderr);
     assert!(stderr.starts_with("note: review: line 2: nothing ends this while loop"), "{stderr}");
     assert!(stderr.contains("\nerror: the program was stopped at the "), "{stderr}");
-    assert!(stderr.contains("time limit of 1 s; "), "{stderr}");
-    let took = started.elapsed();
-    assert!((Duration::from_secs(1)..Duration::from_secs(10)).contains(&took), "{took:?}");
+    assert!(stderr.contains("time limit of 3 s; "), "{stderr}");
+    assert!(started.elapsed() >= Duration::from_secs(3), "{:?}", started.elapsed());
 }
 
 #[test]
@@ -370,6 +371,7 @@ const FIELDS: [&str; 10] = [
 
 #[test]
 fn every_ending_is_one_document() {
+    let endless = ["while True: pass", "import time; time.sleep(600)"];
     for (code, exit, kind) in [
         ("1", 0, None),
         ("raise ValueError('x')", 1, Some("ValueError")),
@@ -377,16 +379,18 @@ fn every_ending_is_one_document() {
         ("import sys; sys.exit(4)", 1, Some("SystemExit")),
         ("import os; os._exit(4)", 1, Some("SystemExit")),
         ("import os; os.abort()", 1, Some("Aborted")),
-        ("while True: pass", 3, Some("LimitExceeded")),
-        ("import time; time.sleep(100)", 3, Some("LimitExceeded")),
+        (endless[0], 3, Some("LimitExceeded")),
+        (endless[1], 3, Some("LimitExceeded")),
         ("x = bytearray(10 ** 9)", 3, Some("MemoryError")),
         ("'x' * 2_000_000", 3, Some("LimitExceeded")),
         ("while True: print('x' * 10_000)", 3, Some("LimitExceeded")),
         ("import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): f()\nf()", 3, Some("LimitExceeded")),
         ("import asyncio\nawait asyncio.Queue().get()", 1, Some("Deadlock")),
     ] {
+        // The others end by themselves, however busy the machine is.
+        let timeout = if endless.contains(&code) { "3" } else { "120" };
         let code = format!("import sys\nprint('ü')\nprint('err', file=sys.stderr)\n{code}");
-        let output = run(&["--json", "--timeout", "1", "-c", &code]);
+        let output = run(&["--json", "--timeout", timeout, "-c", &code]);
         assert_eq!(output.status.code(), Some(exit), "{code}");
         let document = document(&output);
         let names: Vec<_> = document.as_object().unwrap().keys().collect();
@@ -546,22 +550,21 @@ fn output_is_shown_while_the_program_runs() {
 fn an_interrupt_ends_it_and_keeps_the_output() {
     for waiting in [
         "while True: pass",
-        "import time; time.sleep(100)",
-        "import asyncio; await asyncio.sleep(100)",
+        "import time; time.sleep(600)",
+        "import asyncio; await asyncio.sleep(600)",
     ] {
         let code = format!("print('first')\n{waiting}");
-        let child = narrows().args(["run", "-c", &code]).spawn().unwrap();
+        let child = narrows().args(["run", "--timeout", "120", "-c", &code]).spawn().unwrap();
         let mut child = Running(child);
         let mut stdout = BufReader::new(child.0.stdout.take().unwrap());
         let mut line = String::new();
         stdout.read_line(&mut line).unwrap();
         assert_eq!(line, "first\n");
-        let started = Instant::now();
         child.interrupt();
         let (code, stderr) = child.finish();
+        // At the end of its time it would end with another code.
         assert_eq!(code, Some(130), "{waiting}");
         assert!(stderr.ends_with("error: the run was cancelled\n"), "{waiting}: {stderr}");
-        assert!(started.elapsed() < Duration::from_secs(10), "{waiting}");
     }
 }
 
@@ -571,10 +574,10 @@ fn an_interrupt_gives_a_document_too() {
     let workspace = directory.path().to_str().unwrap();
     // Nothing is shown before the end, so a file tells that the program has started.
     let code = "print('first')\nopen('started', 'w').close()\nwhile True: pass";
-    let child =
-        narrows().args(["run", "--json", "--workspace", workspace, "-c", code]).spawn().unwrap();
-    let mut child = Running(child);
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut command = narrows();
+    command.args(["run", "--json", "--timeout", "120", "--workspace", workspace, "-c", code]);
+    let mut child = Running(command.spawn().unwrap());
+    let deadline = Instant::now() + PATIENCE;
     while !directory.path().join("started").exists() {
         assert!(Instant::now() < deadline, "it does not start");
         std::thread::yield_now();

@@ -103,6 +103,18 @@ result = await save_skill(price, tags=["shop"])
 }
 
 #[test]
+fn a_class_is_saved_as_it_was_written_among_others_of_its_name() {
+    let Some(site) = Site::new() else { return };
+    let client = Client::alone(&site);
+    client.go_on("s", "class Row:\n    x = 1\nold = Row");
+    let code = "await save_skill(Row)\nresult = load_skill('Row')";
+    let newer = client.go_on("s", &format!("\nclass Row:\n    x = 2\n{code}"));
+    says(&newer, &["x = 2"]);
+    let older = client.go_on("s", &format!("Row = old\n{code}"));
+    says(&older, &["x = 1"]);
+}
+
+#[test]
 fn each_change_is_a_version_and_all_of_them_stay() {
     let Some(site) = Site::new() else { return };
     let client = Client::alone(&site);
@@ -181,6 +193,8 @@ fn what_is_no_skill_is_refused_and_changes_nothing() {
 #[test]
 fn the_search_for_tools_finds_skills_and_marks_them() {
     let Some(site) = Site::with(&["time"]) else { return };
+    // From now on its tools are known, however long it takes to start.
+    assert!(site.says(&["tools", "list"]).status.success());
     let client = Client::alone(&site);
     let code = r#"
 from servers.time import convert_time

@@ -22,7 +22,7 @@ fn a_server_over_streamable_http_is_called_and_gets_its_headers() {
          [servers.http]\nurl = {url}\ntransport = \"http\"\n",
     ));
     let mut command = site.narrows();
-    command.env("TOKEN", SECRET).args(["run", "--json", "-c"]);
+    command.env("TOKEN", SECRET).args(["run", "--json", "--timeout", "120", "-c"]);
     let output = command
         .arg(
             "import servers\nresult = [await servers.auto.get_sum(a=1, b=2), \

@@ -4,10 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::dead::{
-    Gateway, Place, assert_good_works, assert_has, failure_beside_good, peak_memory,
+    Gateway, Place, assert_good_works, assert_has, failure_beside_good, peak_memory, until,
 };
 
 // Servers that say too much.
@@ -19,9 +19,11 @@ fn a_server_that_floods_its_standard_error_works_in_bounded_memory() {
     let call = "from servers.bad import echo\nprint(await echo(text='x' * 1000))";
     assert_eq!(gateway.run(call).len(), 1000);
     let before = peak_memory(gateway.id());
-    let end = Instant::now() + Duration::from_secs(3);
-    while Instant::now() < end {
+    // However slow the machine is, this often, and for long enough that memory could grow.
+    let (begun, mut rounds) = (Instant::now(), 0);
+    while rounds < 20 || begun.elapsed() < Duration::from_secs(3) {
         assert_eq!(gateway.run(call).len(), 1000);
+        rounds += 1;
     }
     let grown = peak_memory(gateway.id()) - before;
     assert!(grown < 200, "its memory grew by {grown} MB");
@@ -76,17 +78,24 @@ print(await tool_0(text='a'), await tool_2999(text='b'), len(servers.lots.__all_
 
 // Servers that change.
 
+/// The notification when the tool `fresh` is listed. One of the start may come before it.
+fn told_of_fresh_tool(gateway: &mut Gateway) -> Value {
+    until("a notification, and then the tool in the list", || {
+        let told = gateway.notification("notifications/tools/list_changed");
+        gateway.tool_names().contains(&"fresh".to_owned()).then_some(told)
+    })
+}
+
 #[test]
 fn a_client_of_the_older_protocol_is_told_of_new_tools() {
     let place = Place::with_good().server("bad", "changing", "expose = \"direct\"");
     let mut gateway = place.legacy();
-    assert!(gateway.tool_names().contains(&"add_tool".to_owned()));
+    gateway.tool_names_with("add_tool");
     assert_good_works(&mut gateway);
     gateway.forget();
     let answer = gateway.call("add_tool", json!({ "name": "fresh" }));
     assert_eq!(answer["result"]["content"][0]["text"], "added fresh", "{answer}");
-    gateway.notification("notifications/tools/list_changed");
-    assert!(gateway.tool_names().contains(&"fresh".to_owned()));
+    told_of_fresh_tool(&mut gateway);
     let answer = gateway.call("fresh", json!({}));
     assert_eq!(answer["result"]["content"][0]["text"], "I am fresh", "{answer}");
 }
@@ -95,17 +104,16 @@ fn a_client_of_the_older_protocol_is_told_of_new_tools() {
 fn a_client_of_the_newer_protocol_is_told_of_new_tools() {
     let place = Place::with_good().server("bad", "changing", "expose = \"direct\"");
     let mut gateway = place.modern();
-    assert!(gateway.tool_names().contains(&"add_tool".to_owned()));
+    gateway.tool_names_with("add_tool");
     assert_good_works(&mut gateway);
     let id = gateway
         .request("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
     gateway.notification("notifications/subscriptions/acknowledged");
     gateway.forget();
     gateway.call("add_tool", json!({ "name": "fresh" }));
-    let told = gateway.notification("notifications/tools/list_changed");
+    let told = told_of_fresh_tool(&mut gateway);
     let meta = &told["params"]["_meta"];
     assert_eq!(meta["io.modelcontextprotocol/subscriptionId"], id, "{told}");
-    assert!(gateway.tool_names().contains(&"fresh".to_owned()));
     let answer = gateway.call("fresh", json!({}));
     assert_eq!(answer["result"]["content"][0]["text"], "I am fresh", "{answer}");
 }
@@ -313,7 +321,8 @@ fn direct_tools_that_two_servers_have_can_both_be_called() {
         .program("one", NAMES, &["same", "execute_code"], "expose = \"direct\"")
         .program("two", NAMES, &["same"], "expose = \"direct\"");
     let mut gateway = place.legacy();
-    let names = gateway.tool_names();
+    // Only when both servers are there, the names of their tools collide.
+    let names = gateway.tool_names_with("two__same");
     for name in ["one__same", "two__same", "one__execute_code", "execute_code"] {
         assert_eq!(names.iter().filter(|known| *known == name).count(), 1, "{name} in {names:?}");
     }

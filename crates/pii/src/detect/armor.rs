@@ -91,10 +91,11 @@ fn header_end(bytes: &[u8], at: usize) -> Option<usize> {
     Some(at + end)
 }
 
-/// Whether this may be the beginning of a line of a key: of a header, of the body or of its end.
+/// Whether this may be the beginning of a line of a key: of a header, of the body or of its end. The
+/// last line of the body may be short, and the end may follow it.
 fn may_go_on(rest: &[u8]) -> bool {
     let dashes = rest.iter().rev().take_while(|b| **b == b'-').count();
-    rest[..rest.len() - dashes].iter().all(|b| is_base64(*b))
+    rest[..rest.len() - dashes].trim_ascii_end().iter().all(|b| is_base64(*b))
         || HEADERS.iter().any(|header| header.starts_with(rest))
 }
 

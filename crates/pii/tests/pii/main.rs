@@ -1,5 +1,5 @@
 //! What the crate promises, one file a subject.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod clean;
 mod data;

@@ -1,11 +1,11 @@
 //! Message boards.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use narrows_store::{BOARD_KEEPS, Filter, StoreError};
 use serde_json::json;
 
-use crate::home::on_both;
+use crate::home::{PATIENCE, on_both};
 
 on_both! {
     async fn messages_are_read_as_they_were_posted(home) {
@@ -44,7 +44,7 @@ on_both! {
             });
         }
         let mut seen = Vec::new();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + PATIENCE;
         while seen.len() < usize::try_from(WRITERS * POSTS).unwrap() {
             assert!(Instant::now() < deadline, "seen {}", seen.len());
             let last = i64::try_from(seen.len()).unwrap();

@@ -1,11 +1,15 @@
 //! An empty store for a test, in either database.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use narrows_store::{Place, Store};
 use narrows_testkit::Postgres;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
+
+/// How long a test waits for what has to happen. Whatever takes longer hangs: nothing takes nearly
+/// as long on the busiest machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A database of the test's own, and how to reach it.
 pub(crate) struct Home {
@@ -22,6 +26,9 @@ impl Home {
     }
 
     pub(crate) async fn postgres() -> Option<Self> {
+        if Postgres::is_missing() {
+            return None;
+        }
         let url = tokio::task::spawn_blocking(|| Some(Postgres::shared()?.database()));
         let url = url.await.unwrap()?;
         let directory = tempfile::tempdir().unwrap();
@@ -68,6 +75,11 @@ impl Home {
     pub(crate) async fn tamper(&self, sql: &str) -> u64 {
         tamper(&self.url, sql).await.unwrap()
     }
+}
+
+/// The answer to something that must not hang.
+pub(crate) async fn in_time<T>(asked: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, asked).await.expect("it hangs")
 }
 
 pub(crate) async fn open(url: &str) -> Store {

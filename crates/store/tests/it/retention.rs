@@ -196,19 +196,27 @@ on_both! {
     }
 
     async fn who_writes_does_not_wait_for_the_end_of_a_cut(home) {
-        noted(&home, 6_000).await;
-        let store = home.another().await;
-        let pruning = tokio::spawn(async move { prune(&store, None, Some(100_000)).await });
-        // So many of the old ones were there after each write.
-        let mut left = Vec::new();
-        while !pruning.is_finished() {
-            let last = home.store.audit().append(&NewEntry::default()).await.unwrap();
-            let entries = home.store.audit().size().await.unwrap().entries;
-            left.push(entries - (last - 6_000));
+        // On a busy machine it may be that nothing is written between the beginning and the end of
+        // one cut. If everybody had to wait for the end, it would be so each time.
+        for _ in 0..20 {
+            noted(&home, 6_000).await;
+            let before = home.store.audit().size().await.unwrap().entries;
+            let store = home.another().await;
+            let pruning = tokio::spawn(async move { prune(&store, None, Some(100_000)).await });
+            let (mut writes, mut between) = (0, false);
+            while !pruning.is_finished() {
+                home.store.audit().append(&NewEntry::default()).await.unwrap();
+                writes += 1;
+                // So many of the old ones are still there.
+                let left = home.store.audit().size().await.unwrap().entries - writes;
+                between |= (before - 5_000..before - 200).contains(&left);
+            }
+            assert!(pruning.await.unwrap().entries > 5_000);
+            if between {
+                return;
+            }
         }
-        let pruned = pruning.await.unwrap();
-        assert!(pruned.entries > 5_000);
-        assert!(left.iter().any(|left| (1_000..5_800).contains(left)), "{left:?}");
+        panic!("nothing was ever written during a cut");
     }
 
     async fn a_chain_that_is_cut_and_written_to_by_several_is_intact_at_every_moment(home) {

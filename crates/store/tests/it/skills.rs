@@ -1,14 +1,11 @@
 //! Skills: versions, listings, changes.
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::{collections::BTreeMap, time::Instant};
 
 use narrows_store::{Filter, NewSkill, Saved, SkillHead, Store, StoreError};
 use serde_json::json;
 
-use crate::home::on_both;
+use crate::home::{PATIENCE, on_both};
 
 pub(crate) fn skill(namespace: &str, name: &str, code: &str) -> NewSkill {
     NewSkill {
@@ -164,7 +161,7 @@ on_both! {
         let mut index = BTreeMap::new();
         let mut last = 0;
         let end = i64::try_from(WRITERS * SAVES).unwrap();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + PATIENCE;
         while last < end {
             assert!(Instant::now() < deadline, "seen up to {last} of {end}");
             for head in home.store.skills().changed_since(&namespaces, last, 5).await.unwrap() {

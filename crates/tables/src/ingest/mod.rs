@@ -13,6 +13,8 @@ mod document;
 mod each;
 mod facts;
 pub(crate) mod flaw;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod json;
 mod layout;
 mod lines;

@@ -127,7 +127,8 @@ fn hostile_patterns_take_no_longer_than_others() {
     ] {
         assert_eq!(fits("to", matcher, json!({"to": text})), (false, false));
     }
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    // What tries all ways to fit takes years; a busy machine takes no more than a part of this.
+    assert!(start.elapsed().as_secs() < 300, "{:?}", start.elapsed());
 }
 
 fn json_value() -> impl Strategy<Value = Value> {

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::support::MAX_PROGRAM_TIME;
+
 /// One attempt.
 #[derive(Debug)]
 pub(crate) struct Attempt {
@@ -40,7 +42,10 @@ pub(crate) const fn attempt(name: &'static str, steps: &'static [Step]) -> Attem
 
 impl Step {
     pub(crate) fn order(&self) -> Value {
-        let run = |arguments: Value| json!({"tool": "execute_code", "arguments": arguments});
+        let run = |mut arguments: Value| {
+            arguments["timeout"] = MAX_PROGRAM_TIME.as_secs().into();
+            json!({"tool": "execute_code", "arguments": arguments})
+        };
         let with_record = |code: &str| format!("{PRELUDE}{code}");
         match self {
             Self::Run(code) => run(json!({"code": with_record(code)})),

@@ -84,6 +84,7 @@ impl Target {
 
     fn of(site: &Site) -> Self {
         let gateway = HttpGateway::start(site);
+        gateway.wait_for_tools(site);
         let witness = Witness::start(site);
         for era in ["modern", "legacy"] {
             let target = [&["--era".into(), era.into()], &*gateway.over_http()].concat();

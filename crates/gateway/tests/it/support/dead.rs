@@ -16,8 +16,7 @@ use std::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Longer than anything takes on a slow and busy machine.
-pub(crate) const LONG: Duration = Duration::from_secs(40);
+use super::{MAX_PROGRAM_TIME, PATIENCE};
 
 const MISBEHAVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/misbehave.py");
 
@@ -34,12 +33,12 @@ fn python() -> &'static str {
 
 /// Asks again and again until there is something, and fails with `what` if there never is.
 pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + LONG;
+    let end = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = ask() {
             return found;
         }
-        assert!(Instant::now() < end, "waited {} s for: {what}", LONG.as_secs());
+        assert!(Instant::now() < end, "waited {} s for: {what}", PATIENCE.as_secs());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -66,7 +65,9 @@ impl Place {
         args.extend(mode.split(' '));
         let pids = self.pid_file(name);
         let env = format!(
-            "env = {{ NARROWS_TEST_PIDS = {pids:?}, NARROWS_TEST_CANCELLED = {:?} }}\n{settings}",
+            "env = {{ NARROWS_TEST_PIDS = {pids:?}, NARROWS_TEST_BEGUN = {:?}, \
+             NARROWS_TEST_CANCELLED = {:?} }}\n{settings}",
+            self.file(&format!("{name}.begun")),
             self.file(&format!("{name}.cancelled"))
         );
         self.command(name, python(), &args, &env)
@@ -81,10 +82,17 @@ impl Place {
         self.command(name, python(), &all, settings)
     }
 
+    /// Adds a server. Where the settings do not say otherwise, it may be slow to start and to
+    /// answer.
     pub(crate) fn command(self, name: &str, command: &str, args: &[&str], settings: &str) -> Self {
-        self.toml(&format!(
-            "[servers.{name}]\ncommand = {command:?}\nargs = {args:?}\n{settings}\n"
-        ))
+        let mut table =
+            format!("[servers.{name}]\ncommand = {command:?}\nargs = {args:?}\n{settings}\n");
+        for key in ["start_timeout", "call_timeout"] {
+            if !settings.contains(key) {
+                table += &format!("{key} = {}\n", PATIENCE.as_secs());
+            }
+        }
+        self.toml(&table)
     }
 
     pub(crate) fn toml(mut self, text: &str) -> Self {
@@ -121,10 +129,18 @@ impl Place {
         environment.windows(here.len()).any(|part| part == here)
     }
 
+    /// How many calls of `slow` a server has begun.
+    pub(crate) fn begun(&self, name: &str) -> usize {
+        self.lines(&format!("{name}.begun"))
+    }
+
     /// How many calls of `slow` a server was told to cancel.
     pub(crate) fn cancelled(&self, name: &str) -> usize {
-        let text = fs::read_to_string(self.file(&format!("{name}.cancelled")));
-        text.unwrap_or_default().lines().count()
+        self.lines(&format!("{name}.cancelled"))
+    }
+
+    fn lines(&self, name: &str) -> usize {
+        fs::read_to_string(self.file(name)).unwrap_or_default().lines().count()
     }
 
     pub(crate) fn narrows(&self, args: &[&str]) -> Command {
@@ -311,7 +327,7 @@ impl Gateway {
 
     /// Takes the first message that fits; the others stay for later.
     pub(crate) fn wait(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        let end = Instant::now() + LONG;
+        let end = Instant::now() + PATIENCE;
         if let Some(place) = self.early.iter().position(&fits) {
             return self.early.remove(place).unwrap();
         }
@@ -345,6 +361,14 @@ impl Gateway {
         self.early.clear();
     }
 
+    /// The names of all tools, when a direct server's tool is among them: a list does not wait for
+    /// a server that is slow to start.
+    pub(crate) fn tool_names_with(&mut self, tool: &str) -> Vec<String> {
+        until(&format!("the tool {tool} in the list"), || {
+            Some(self.tool_names()).filter(|names| names.iter().any(|name| name == tool))
+        })
+    }
+
     pub(crate) fn tool_names(&mut self) -> Vec<String> {
         let answer = self.ask("tools/list", json!({}));
         let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
@@ -357,7 +381,7 @@ impl Gateway {
 
     /// Sends a program and waits for nothing.
     pub(crate) fn start_code(&mut self, code: &str) -> u64 {
-        let arguments = json!({ "code": code, "timeout": 60 });
+        let arguments = json!({ "code": code, "timeout": MAX_PROGRAM_TIME.as_secs() });
         self.request("tools/call", json!({ "name": "execute_code", "arguments": arguments }))
     }
 
@@ -365,6 +389,17 @@ impl Gateway {
     pub(crate) fn run(&mut self, code: &str) -> String {
         let id = self.start_code(code);
         self.output(id)
+    }
+
+    /// What a program printed, when it succeeds: a call within it may take longer than it may
+    /// while the machine is busy.
+    pub(crate) fn run_until_success(&mut self, code: &str) -> String {
+        until("a program that succeeds", || {
+            let id = self.start_code(code);
+            let outcome = self.answer(id)["result"]["structuredContent"].take();
+            let stdout = outcome["stdout"].as_str().unwrap_or_default().trim_end().to_owned();
+            (outcome["success"] == true).then_some(stdout)
+        })
     }
 
     pub(crate) fn output(&mut self, id: u64) -> String {

@@ -4,7 +4,10 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::real::{HttpGateway, Site, report};
+use super::{
+    MAX_PROGRAM_TIME,
+    real::{HttpGateway, Site, report},
+};
 
 pub(crate) const ERAS: [(&str, &str); 2] = [("legacy", "2025-11-25"), ("modern", "2026-07-28")];
 /// The fixture, as a server that knows both eras, only the older, or only the newer one.
@@ -28,7 +31,14 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 pub(crate) fn direct(era: &str) -> Option<&'static HttpGateway> {
     static DIRECT: [OnceLock<Option<HttpGateway>>; 2] = [OnceLock::new(), OnceLock::new()];
     let place = &DIRECT[usize::from(era == "modern")];
-    place.get_or_init(|| direct_site(era).map(HttpGateway::lease)).as_ref()
+    let start = || {
+        let site = direct_site(era)?;
+        // From now on its tools are known: a list and a call by name wait some seconds only for a
+        // server of which nothing is known.
+        site.says(&["tools", "list"]);
+        Some(HttpGateway::lease(site))
+    };
+    place.get_or_init(start).as_ref()
 }
 
 pub(crate) fn direct_site(era: &str) -> Option<Site> {
@@ -55,7 +65,8 @@ pub(crate) fn elicit(
 /// What it reports of a program.
 #[track_caller]
 pub(crate) fn execute(gateway: &HttpGateway, options: &[&str], code: &str) -> Value {
-    elicit(gateway, options, "execute_code", &json!({"code": code, "timeout": 60}))
+    let arguments = json!({"code": code, "timeout": MAX_PROGRAM_TIME.as_secs()});
+    elicit(gateway, options, "execute_code", &arguments)
 }
 
 #[track_caller]

@@ -11,15 +11,18 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, channel},
     },
     thread::JoinHandle,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use narrows_testkit::{Tools, repository};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What no command of these tests may need.
-const PATIENCE: Duration = Duration::from_secs(15);
+use super::{MAX_PROGRAM_TIME, PATIENCE};
+
+/// Longer than anybody here waits: who is answered has not waited for the end of it.
+pub(crate) const ENDLESS_SECONDS: u64 = 2 * PATIENCE.as_secs();
+
 const CALL: &str = "from servers.guarded import whoami\nprint(await whoami())";
 const CLIENT_SECRET: &str = "fake-client-secret";
 const STATIC_KEY: &str = "fake-static-key";
@@ -129,13 +132,18 @@ impl World {
     /// As `narrows`, without the environment variables that hold secrets.
     #[track_caller]
     pub(crate) fn call_without_secrets(&self) -> Said {
-        let mut command = self.command(&["run", "-c", CALL]);
+        let mut command = self.call_command();
         command.env_remove("OAUTH_SECRET").env_remove("STATIC_KEY");
         Running::start(command).end()
     }
 
+    fn call_command(&self) -> Command {
+        let seconds = MAX_PROGRAM_TIME.as_secs().to_string();
+        self.command(&["run", "--timeout", &seconds, "-c", CALL])
+    }
+
     pub(crate) fn begin_call(&self) -> Running {
-        Running::start(self.command(&["run", "-c", CALL]))
+        Running::start(self.call_command())
     }
 
     #[track_caller]
@@ -356,7 +364,7 @@ impl Gateway {
     /// Calls the tool and does not wait for the answer.
     #[must_use]
     pub(crate) fn begin_call(mut self) -> Self {
-        self.ask("tools/call", json!({ "name": "execute_code", "arguments": { "code": CALL } }));
+        self.ask("tools/call", execute(CALL));
         self
     }
 
@@ -366,8 +374,7 @@ impl Gateway {
     }
 
     pub(crate) fn run(&mut self, code: &str) -> String {
-        let params = json!({ "name": "execute_code", "arguments": { "code": code } });
-        self.request("tools/call", params).to_string()
+        self.request("tools/call", execute(code)).to_string()
     }
 
     #[track_caller]
@@ -383,6 +390,12 @@ impl Gateway {
         while self.running.next_line(deadline).is_some() {}
         std::mem::take(&mut *self.running.stderr.lock().unwrap())
     }
+}
+
+/// What runs a program.
+fn execute(code: &str) -> Value {
+    let arguments = json!({ "code": code, "timeout": MAX_PROGRAM_TIME.as_secs() });
+    json!({ "name": "execute_code", "arguments": arguments })
 }
 
 /// Does what a browser does: follows where it is sent. The last page.
@@ -448,18 +461,19 @@ struct Servers {
 }
 
 fn new_server() -> Option<u16> {
-    static SERVERS: OnceLock<Option<Mutex<Servers>>> = OnceLock::new();
+    static SERVERS: OnceLock<Mutex<Servers>> = OnceLock::new();
+    // Each time, so that each test that is skipped says so.
+    let python = Tools::find()?.python();
     let servers = SERVERS.get_or_init(|| {
-        let python = Tools::find()?.python();
         let script = repository().join("tests/servers/oauth_server.py");
         let mut command = Command::new(python);
         command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Some(Mutex::new(Servers { stdin, stdout, _child: child }))
+        Mutex::new(Servers { stdin, stdout, _child: child })
     });
-    let mut servers = servers.as_ref()?.lock().unwrap();
+    let mut servers = servers.lock().unwrap();
     servers.stdin.write_all(b"\n").unwrap();
     let mut line = String::new();
     servers.stdout.read_line(&mut line).unwrap();
@@ -467,8 +481,6 @@ fn new_server() -> Option<u16> {
 }
 
 pub(crate) const LOGIN_COMMAND: &str = "narrows servers login guarded";
-/// What a person does not call a stall.
-pub(crate) const FAST: Duration = Duration::from_secs(5);
 
 /// Ends the test early where the test tools are not installed.
 macro_rules! world {

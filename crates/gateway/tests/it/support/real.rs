@@ -15,8 +15,8 @@ pub(crate) use narrows_testkit::repository;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Nothing here takes as long as this, unless it hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+use super::MAX_PROGRAM_TIME;
+pub(crate) use super::PATIENCE;
 
 /// A user with a home, a configuration and the test tools.
 pub(crate) struct Site {
@@ -136,7 +136,15 @@ impl Site {
     /// The outcome of a program.
     #[track_caller]
     pub(crate) fn outcome(&self, code: &str) -> Value {
-        self.json(&["run", "--json", "--timeout", "60", "-c", code])
+        self.outcome_with(&[], code)
+    }
+
+    /// The outcome of a program that is run with more options.
+    #[track_caller]
+    pub(crate) fn outcome_with(&self, options: &[&str], code: &str) -> Value {
+        let seconds = MAX_PROGRAM_TIME.as_secs().to_string();
+        let run = ["run", "--json", "--timeout", &seconds, "-c", code];
+        self.json(&[&run[..], options].concat())
     }
 
     /// The result of a program, which must not fail.
@@ -162,10 +170,16 @@ impl Site {
     }
 }
 
-/// The table of a server over stdio.
+/// The table of a server over stdio, which may be slow to start and to answer.
 pub(crate) fn stdio(name: &str, command: &str, arguments: &[&str]) -> String {
+    let seconds = PATIENCE.as_secs();
     // Strings of JSON are strings of TOML.
-    format!("[servers.{name}]\ncommand = {}\nargs = {}\n", json!(command), json!(arguments))
+    format!(
+        "[servers.{name}]\ncommand = {}\nargs = {}\n\
+         start_timeout = {seconds}\ncall_timeout = {seconds}\n",
+        json!(command),
+        json!(arguments)
+    )
 }
 
 pub(crate) fn text(bytes: &[u8]) -> String {
@@ -321,6 +335,18 @@ impl HttpGateway {
             }
             said.push(line);
         }
+    }
+
+    /// Waits until it knows the tools of all its servers. Lists and calls of direct tools wait some
+    /// seconds only for a server of which nothing is known.
+    pub(crate) fn wait_for_tools(&self, site: &Site) {
+        wait_for("the tools of all servers", || {
+            let status = site.json(&["servers", "status", "--json"]);
+            let mut gateways = status["gateways"].as_array()?.iter();
+            let this = gateways.find(|gateway| gateway["process_id"] == self.process.0.id())?;
+            let mut servers = this["servers"].as_array()?.iter();
+            servers.all(|server| server["tools"].is_number()).then_some(())
+        });
     }
 
     pub(crate) fn url(&self) -> String {

@@ -12,7 +12,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::real::{HttpGateway, PATIENCE, Running, Site, lines, repository};
+use super::{
+    MAX_PROGRAM_TIME, PATIENCE,
+    real::{HttpGateway, Running, Site, lines, repository},
+};
 
 /// Reads one order in a line: a client to connect, or a call to make. Calls do not wait for one
 /// another; each is answered with a line when it is done.
@@ -20,7 +23,7 @@ const SCRIPT: &str = r#"
 import json, sys
 from contextlib import AsyncExitStack
 import anyio
-from gateway import gateway, parser
+from gateway import TIMEOUT_SECONDS, gateway, parser
 from mcp.shared.exceptions import MCPError
 from python_mcp import connect
 
@@ -29,7 +32,7 @@ def tell(number, **answer):
 
 async def call(client, number, tool, arguments):
     try:
-        result = await client.call_tool(tool, arguments, read_timeout_seconds=60)
+        result = await client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT_SECONDS)
         tell(number, result=result.model_dump(by_alias=True, mode="json", exclude_none=True))
     except MCPError as error:
         tell(number, refusal=str(error))
@@ -49,6 +52,11 @@ async def main():
 
 anyio.run(main)
 "#;
+
+/// What `execute_code` is given to run a program, which may take its time.
+pub(crate) fn program(code: &str) -> Value {
+    json!({"code": code, "timeout": MAX_PROGRAM_TIME.as_secs()})
+}
 
 /// The process in which the clients are.
 pub(crate) struct Clients(Rc<Wire>);
@@ -171,7 +179,7 @@ impl Client {
     /// The result of a program, which must not fail.
     #[track_caller]
     pub(crate) fn run(&self, code: &str) -> Value {
-        self.begin("execute_code", json!({"code": code})).result()
+        self.begin("execute_code", program(code)).result()
     }
 
     /// The same in a session.
@@ -181,13 +189,15 @@ impl Client {
     }
 
     pub(crate) fn begin_in(&self, session: &str, code: &str) -> Pending {
-        self.begin("execute_code", json!({"code": code, "session_id": session}))
+        let mut arguments = program(code);
+        arguments["session_id"] = session.into();
+        self.begin("execute_code", arguments)
     }
 
     /// What a program fails with.
     #[track_caller]
     pub(crate) fn error(&self, code: &str) -> Value {
-        let mut answer = self.answer("execute_code", json!({"code": code}));
+        let mut answer = self.answer("execute_code", program(code));
         assert_eq!(answer["structuredContent"]["success"], false, "{answer:#}");
         answer["structuredContent"]["error"]["message"].take()
     }

@@ -1,0 +1,513 @@
+//! Calls that are made, refused, asked about and given up, with servers inside of this process.
+
+use std::{path::Path, sync::Mutex};
+
+use futures::future::BoxFuture;
+use narrows_model::Principal;
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationAction,
+        ElicitationCapability,
+    },
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    catalog::tests::{named, spec},
+    policy::{Action, FlowRule, PolicySettings, Quota, RevealRule, Rule},
+    safety::{Mode, SafetySettings},
+    state::{Agent, now, tests::state_under},
+    upstream::{
+        Nobody,
+        tests::{FakeReply, FakeServer, broker},
+    },
+    value,
+};
+
+/// Whoever uses this machine, at home in a directory and under these rules.
+pub(crate) fn agent(home: &Path, settings: SafetySettings) -> Agent {
+    state_under(home, settings).agent(Arc::new(Principal::local()))
+}
+
+/// Nothing is said about safety but these rules.
+pub(crate) fn rules(rules: Vec<Rule>) -> SafetySettings {
+    let policy = PolicySettings { rules, ..PolicySettings::default() };
+    SafetySettings { policy, ..SafetySettings::default() }
+}
+
+/// The rule `no` that denies these tools.
+pub(crate) fn deny(tools: &str) -> Rule {
+    Rule { tools: vec![tools.to_owned()], ..Rule::new("no", Action::Deny) }
+}
+
+/// A client whose person answers every question alike.
+#[derive(Debug)]
+struct Person {
+    answer: ElicitResult,
+    questions: Mutex<Vec<String>>,
+}
+
+impl Person {
+    fn new(action: ElicitationAction, content: Value) -> Arc<Self> {
+        let answer = ElicitResult::new(action).with_content(content);
+        Arc::new(Self { answer, questions: Mutex::default() })
+    }
+}
+
+impl Caller for Person {
+    fn capabilities(&self) -> ClientCapabilities {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.elicitation = Some(ElicitationCapability::default());
+        capabilities
+    }
+
+    fn elicit(
+        &self,
+        _server: &str,
+        question: ElicitRequestParams,
+    ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
+        let ElicitRequestParams::FormElicitationParams { message, .. } = question else {
+            panic!("{question:?} is not a form");
+        };
+        self.questions.lock().unwrap().push(message);
+        Box::pin(std::future::ready(Ok(self.answer.clone())))
+    }
+}
+
+/// One run with servers inside of this process.
+struct TestRun {
+    broker: Broker,
+    watch: Arc<Watch>,
+    home: TempDir,
+}
+
+impl TestRun {
+    async fn new(servers: &[&FakeServer], settings: SafetySettings) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let agent = agent(home.path(), settings);
+        let watch = agent.watch(agent.level(None).unwrap());
+        Self { broker: broker(servers, &[]).await, watch, home }
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, CallError> {
+        self.call_for(name, arguments, Arc::new(Nobody)).await
+    }
+
+    async fn call_for(
+        &self,
+        name: &str,
+        arguments: Value,
+        caller: Arc<dyn Caller>,
+    ) -> Result<CallToolResult, CallError> {
+        let tool = self.broker.find(name, None).await?;
+        let Value::Object(arguments) = arguments else { panic!("{arguments} is not an object") };
+        self.broker.call(&self.watch, &tool, arguments, caller).await
+    }
+
+    /// Why a call without arguments is not made.
+    async fn refusal(&self, name: &str) -> String {
+        self.call(name, json!({})).await.unwrap_err().to_string()
+    }
+}
+
+/// A server that answers `done` to whatever it is asked.
+fn issues() -> FakeServer {
+    let create = json!({"name": "create-issue", "inputSchema": {
+        "type": "object",
+        "properties": {"title": {"type": "string"}, "count": {"type": "integer"}},
+        "required": ["title"],
+        "additionalProperties": false,
+    }});
+    let list = json!({"name": "list", "annotations": {"readOnlyHint": true}, "inputSchema": {}});
+    let purge = json!({"name": "purge", "annotations": {"destructiveHint": true},
+        "inputSchema": {"type": "object"}});
+    FakeServer::new("issues", vec![create, list, purge], |_| FakeReply::text("done"))
+}
+
+/// A server with the tool `go`, which answers so.
+fn going(reply: FakeReply) -> FakeServer {
+    FakeServer::new("s", named(&["go"]), move |_| reply.clone())
+}
+
+#[tokio::test]
+async fn a_call_reaches_the_server_by_the_servers_own_name_and_without_what_is_none() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let given = json!({"title": "t", "count": null});
+    let result = run.call("issues.create_issue", given).await.unwrap();
+    assert_eq!(value::text(&result), "done");
+    let [sent] = server.received("tools/call").try_into().unwrap();
+    assert_eq!(
+        (&sent["name"], &sent["arguments"]),
+        (&json!("create-issue"), &json!({"title": "t"}))
+    );
+}
+
+#[tokio::test]
+async fn arguments_of_wrong_types_are_told_by_field_and_not_sent() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    for (arguments, mistake) in [
+        (json!({}), r#""title" is missing"#),
+        (json!({"title": 5}), r#""title" is 5, expected string"#),
+        (json!({"title": null}), r#""title" is null, expected string"#),
+        (json!({"title": "t", "count": "2"}), r#""count" is "2", expected integer"#),
+        (
+            json!({"title": "t", "cuont": 2}),
+            r#""cuont" is not known; did you mean count? (it takes title, count)"#,
+        ),
+    ] {
+        let told = run.call("issues.create_issue", arguments).await.unwrap_err().to_string();
+        assert_eq!(told, format!("issues.create_issue: {mistake}"));
+    }
+    assert!(server.calls().is_empty());
+}
+
+#[tokio::test]
+async fn a_tool_that_is_newer_than_what_is_known_is_found() {
+    let server = going(FakeReply::text("done"));
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    server.set_tools(named(&["go", "stop"]));
+    assert_eq!(run.broker.find("s.stop", None).await.unwrap().id.tool, "stop");
+    assert_eq!(server.received("tools/list").len(), 2);
+}
+
+#[tokio::test]
+async fn a_misspelt_tool_is_looked_up_once_more_and_told_with_the_nearest() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let told = run.broker.find("issues.craete_issue", None).await.unwrap_err().to_string();
+    let expected = r#"the server "issues" has no tool "craete_issue"; did you mean create_issue?"#;
+    assert_eq!(told, expected);
+    assert_eq!(server.received("tools/list").len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_start_fails_its_own_tools_alone() {
+    let server = going(FakeReply::text("done"));
+    let broker = broker(&[&server], &[spec("asleep")]).await;
+    let failed = broker.find("asleep.go", None).await.unwrap_err();
+    assert!(matches!(&failed, CallError::Upstream(_)), "{failed:?}");
+    assert!(failed.to_string().starts_with(r#"the server "asleep" is not available: "#));
+    assert_eq!(broker.find("go", None).await.unwrap().id.server, "s");
+    // Who asks for a tool of nobody is told so, and not that a server failed.
+    let nowhere = broker.find("weather", None).await.unwrap_err().to_string();
+    assert_eq!(nowhere, r#"there is no tool "weather""#);
+}
+
+#[tokio::test]
+async fn answers_of_forms_that_the_protocol_layer_does_not_know_are_kept() {
+    let unknown = json!({"content": [{"type": "hologram", "x": 1}, {"type": "text", "text": "b"}]});
+    for (answer, expected) in [
+        (json!({}), json!({"content": [], "isError": false})),
+        (
+            unknown,
+            json!({"content": [
+                {"type": "text", "text": r#"{"type":"hologram","x":1}"#},
+                {"type": "text", "text": "b"},
+            ]}),
+        ),
+        (json!({"answer": 42}), json!({"content": [], "structuredContent": {"answer": 42}})),
+    ] {
+        let server = going(FakeReply::Result(answer.clone()));
+        let run = TestRun::new(&[&server], SafetySettings::default()).await;
+        let mut result = serde_json::to_value(run.call("s.go", json!({})).await.unwrap()).unwrap();
+        result.as_object_mut().unwrap().shift_remove("resultType");
+        assert_eq!(result, expected, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_unknown_and_failed_stays_a_failure() {
+    let failed = json!({"content": [{"type": "hologram"}], "isError": true});
+    let server = going(FakeReply::Result(failed));
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    assert_eq!(run.call("s.go", json!({})).await.unwrap().is_error, Some(true));
+}
+
+#[tokio::test]
+async fn failures_of_a_server_name_it_and_say_why() {
+    for (reply, told) in [
+        (FakeReply::Error("no such issue"), r#"the server "s" refused: no such issue"#),
+        (
+            FakeReply::Result(json!({"tools": []})),
+            r#"the server "s" answered with something that is not an answer to tools/call go"#,
+        ),
+        (FakeReply::HangUp, r#"the connection to the server "s" ended during the call"#),
+    ] {
+        let server = going(reply);
+        let run = TestRun::new(&[&server], SafetySettings::default()).await;
+        let failed = run.refusal("s.go").await;
+        assert!(failed.starts_with(told), "{failed}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_in_its_time_is_given_up_and_told() {
+    let mut server = going(FakeReply::Nothing);
+    server.spec.call_timeout = Duration::from_millis(20);
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let told = run.refusal("s.go").await;
+    assert!(told.starts_with(r#"the server "s" did not answer within 0.02 s"#), "{told}");
+    server.receives("notifications/cancelled").await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_is_cancelled_at_the_server_and_written_down() {
+    let server = going(FakeReply::Nothing);
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    tokio::select! {
+        result = run.call("s.go", json!({})) => panic!("{result:?}"),
+        () = server.receives("tools/call") => {}
+    }
+    server.receives("notifications/cancelled").await;
+    let agent = run.watch.agent();
+    agent.written(run.watch.trail()).await.unwrap();
+    let entry = agent.store().await.unwrap().audit().get(1).await.unwrap().unwrap();
+    assert_eq!((entry.target.as_str(), entry.outcome.as_str()), ("s.go", "cancelled"));
+}
+
+#[tokio::test]
+async fn the_audit_has_every_call_and_none_of_its_contents() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    run.call("issues.create_issue", json!({"title": "s3cret"})).await.unwrap();
+    run.call("issues.create_issue", json!({"title": 5})).await.unwrap_err();
+    let agent = run.watch.agent();
+    agent.written(run.watch.trail()).await.unwrap();
+    let audit = agent.store().await.unwrap().audit();
+    for (seq, outcome) in [(1, "ok"), (2, "error")] {
+        let entry = audit.get(seq).await.unwrap().unwrap();
+        assert_eq!((entry.action.as_str(), entry.outcome.as_str()), ("call", outcome));
+        assert_eq!(entry.target, "issues.create-issue");
+        assert_eq!(entry.details["run"], run.watch.run());
+        assert!(entry.details["arguments"]["hash"].is_string());
+        let details = entry.details.to_string();
+        assert!(!details.contains("s3cret") && !details.contains("done"), "{details}");
+    }
+    assert_eq!(audit.get(3).await.unwrap(), None);
+}
+
+/// Asks for one thing, and answers with what it was told.
+fn asking() -> FakeServer {
+    FakeServer::new("s", named(&["go"]), |params| match params.get("inputResponses") {
+        Some(responses) => FakeReply::text(&format!("{responses} {}", params["requestState"])),
+        None => FakeReply::Result(json!({
+            "resultType": "input_required",
+            "requestState": "step-1",
+            "inputRequests": {
+                "where": {"method": "elicitation/create", "params": {
+                    "mode": "form",
+                    "message": "Where to?",
+                    "requestedSchema": {"type": "object", "properties": {}},
+                }},
+                "roots": {"method": "roots/list"},
+            },
+        })),
+    })
+}
+
+#[tokio::test]
+async fn what_a_server_asks_is_put_to_the_caller_and_its_state_is_sent_back() {
+    let server = asking();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let person = Person::new(ElicitationAction::Accept, json!({"city": "Rome"}));
+    let result = run.call_for("s.go", json!({"speed": 3}), person.clone()).await.unwrap();
+    assert_eq!(
+        value::text(&result),
+        r#"{"roots":{"roots":[]},"where":{"action":"accept","content":{"city":"Rome"}}} "step-1""#
+    );
+    assert_eq!(*person.questions.lock().unwrap(), ["Where to?"]);
+    // The arguments are the same each time.
+    assert_eq!(server.calls(), [json!({"speed": 3}), json!({"speed": 3})]);
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_can_answer_ends_the_call() {
+    let server = asking();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let told = run.refusal("s.go").await;
+    assert!(told.contains("elicitation") && told.contains("does not support it"), "{told}");
+    assert_eq!(server.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_never_stops_asking_is_given_up() {
+    let server =
+        going(FakeReply::Result(json!({"resultType": "input_required", "requestState": "s"})));
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let told = run.refusal("s.go").await;
+    assert!(told.ends_with("something that is not an answer to tools/call"), "{told}");
+    assert_eq!(server.calls().len(), MOST_QUESTIONS);
+}
+
+#[tokio::test]
+async fn a_tool_that_a_rule_denies_is_not_called_and_the_others_are() {
+    let server = issues();
+    let run = TestRun::new(&[&server], rules(vec![deny("issues.list")])).await;
+    let told = run.refusal("issues.list").await;
+    assert!(told.starts_with(r#"issues.list was not called: the rule "no" denies it"#), "{told}");
+    assert!(server.calls().is_empty());
+    run.call("issues.create_issue", json!({"title": "t"})).await.unwrap();
+    assert_eq!(server.calls().len(), 1);
+}
+
+fn quota(quota: Quota) -> SafetySettings {
+    let quotas = vec![Quota { name: "few".to_owned(), ..quota }];
+    let policy = PolicySettings { quotas, ..PolicySettings::default() };
+    SafetySettings { policy, ..SafetySettings::default() }
+}
+
+#[tokio::test]
+async fn a_run_may_make_so_many_calls_and_the_next_run_as_many() {
+    let server = going(FakeReply::text("done"));
+    let settings = quota(Quota { calls_per_run: Some(2), ..Quota::default() });
+    let mut run = TestRun::new(&[&server], settings).await;
+    for _ in 0..2 {
+        run.call("s.go", json!({})).await.unwrap();
+    }
+    let told = run.refusal("s.go").await;
+    assert_eq!(told, "a run may make 2 calls, and this is one more");
+    let agent = run.watch.agent().clone();
+    run.watch = agent.watch(agent.level(None).unwrap());
+    run.call("s.go", json!({})).await.unwrap();
+    assert_eq!(server.calls().len(), 3);
+}
+
+#[tokio::test]
+async fn calls_per_minute_are_counted_over_all_runs() {
+    let server = going(FakeReply::text("done"));
+    let calls_per_minute = [("s.*".to_owned(), 1)].into();
+    let mut run =
+        TestRun::new(&[&server], quota(Quota { calls_per_minute, ..Quota::default() })).await;
+    run.call("s.go", json!({})).await.unwrap();
+    let agent = run.watch.agent().clone();
+    run.watch = agent.watch(agent.level(None).unwrap());
+    let told = run.refusal("s.go").await;
+    assert!(
+        told.starts_with(r#"the quota "few" is used up (1 calls of s.* per minute)"#),
+        "{told}"
+    );
+    assert_eq!(server.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn what_destroys_is_called_only_if_the_person_allows_it() {
+    for (action, content, is_called) in [
+        (ElicitationAction::Accept, json!({"allow": true}), true),
+        (ElicitationAction::Accept, json!({"allow": false}), false),
+        (ElicitationAction::Accept, json!({"allow": "true"}), false),
+        (ElicitationAction::Accept, json!({}), false),
+        (ElicitationAction::Decline, json!({"allow": true}), false),
+        (ElicitationAction::Cancel, json!({"allow": true}), false),
+    ] {
+        let server = issues();
+        let run = TestRun::new(&[&server], SafetySettings::default()).await;
+        let person = Person::new(action.clone(), content.clone());
+        let called = run.call_for("issues.purge", json!({"of": "all"}), person.clone()).await;
+        assert_eq!(called.is_ok(), is_called, "{action:?} {content}");
+        assert_eq!(server.calls().len(), usize::from(is_called), "{action:?} {content}");
+        let [question] = std::mem::take(&mut *person.questions.lock().unwrap()).try_into().unwrap();
+        for part in ["issues.purge", r#""of": "all""#, "destroys"] {
+            assert!(question.contains(part), "{question}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_a_person_an_approval_is_for_one_call_with_the_same_arguments() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let call = |of: &str| run.call("issues.purge", json!({"of": of}));
+    let told = call("old").await.unwrap_err().to_string();
+    let store = run.watch.agent().store().await.unwrap();
+    let [pending] = store.approvals().list(None, 10, now()).await.unwrap().try_into().unwrap();
+    assert!(told.contains(&format!("`narrows approvals allow {}`", pending.id)), "{told}");
+    // Asking again is the same question.
+    call("old").await.unwrap_err();
+    assert_eq!(store.approvals().list(None, 10, now()).await.unwrap().len(), 1);
+
+    store.approvals().decide(&pending.id, true, "somebody", now()).await.unwrap();
+    call("all").await.unwrap_err();
+    assert!(server.calls().is_empty(), "other arguments were not approved");
+    call("old").await.unwrap();
+    call("old").await.unwrap_err();
+    assert_eq!(server.calls(), [json!({"of": "old"})]);
+}
+
+#[tokio::test]
+async fn a_server_gets_what_tokens_stand_for_unless_a_rule_keeps_it_from_it() {
+    for is_trusted in [true, false] {
+        let server = issues();
+        let tools = vec!["issues.*".to_owned()];
+        let reveal = RevealRule { tools, kinds: vec!["EMAIL".to_owned()], allow: is_trusted };
+        let policy = PolicySettings { reveal: vec![reveal], ..PolicySettings::default() };
+        let settings = SafetySettings { policy, ..SafetySettings::default() };
+        let run = TestRun::new(&[&server], settings).await;
+        let token = run.watch.shield().sanitized("ada@example.com").into_owned();
+        assert!(token.starts_with("[EMAIL_"), "{token}");
+        run.call("issues.create_issue", json!({"title": token})).await.unwrap();
+        let expected = if is_trusted { "ada@example.com" } else { &token };
+        assert_eq!(server.calls(), [json!({"title": expected})]);
+    }
+}
+
+#[tokio::test]
+async fn in_strict_mode_neither_answers_nor_errors_have_personal_data() {
+    let settings = || SafetySettings { mode: Mode::Strict, ..SafetySettings::default() };
+    let server = going(FakeReply::text("ask ada@example.com"));
+    let run = TestRun::new(&[&server], settings()).await;
+    let result = run.call("s.go", json!({})).await.unwrap();
+    let told = value::text(&result);
+    assert!(told.starts_with("ask [EMAIL_") && !told.contains("ada@"), "{told}");
+
+    let server = going(FakeReply::Error("no account of ada@example.com"));
+    let run = TestRun::new(&[&server], settings()).await;
+    let told = run.refusal("s.go").await;
+    assert!(told.contains("no account of [EMAIL_") && !told.contains("ada@"), "{told}");
+}
+
+#[tokio::test]
+async fn what_was_read_from_one_server_may_not_go_to_another_that_a_flow_rule_names() {
+    let mail = FakeServer::new("mail", named(&["read"]), |_| FakeReply::text("a secret"));
+    let web = FakeServer::new("web", named(&["post"]), |_| FakeReply::text("done"));
+    let flows = vec![FlowRule::read("mail.* -> web.*").unwrap()];
+    let policy = PolicySettings { flows, ..PolicySettings::default() };
+    let settings = SafetySettings { policy, ..SafetySettings::default() };
+    let run = TestRun::new(&[&mail, &web], settings).await;
+    run.call("web.post", json!({})).await.unwrap();
+    run.call("mail.read", json!({})).await.unwrap();
+    let told = run.refusal("web.post").await;
+    assert!(told.contains("mail.* -> web.*"), "{told}");
+    assert_eq!(web.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_level_for_reading_calls_only_tools_that_say_they_read() {
+    let server = issues();
+    let mut run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let agent = run.watch.agent().clone();
+    run.watch = agent.watch(agent.level(Some("hardened")).unwrap());
+    run.call("issues.list", json!({})).await.unwrap();
+    let told = run.call("issues.create_issue", json!({"title": "t"})).await.unwrap_err();
+    assert!(told.to_string().contains("isolation level hardened"), "{told}");
+    assert_eq!(server.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn a_level_that_needs_the_audit_calls_nothing_without_it() {
+    let server = issues();
+    let mut run = TestRun::new(&[&server], SafetySettings::default()).await;
+    // A directory in its place: the store cannot be opened.
+    std::fs::create_dir(run.home.path().join("narrows.db")).unwrap();
+    let agent = run.watch.agent().clone();
+    run.watch = agent.watch(agent.level(Some("hardened")).unwrap());
+    for _ in 0..2 {
+        let told = run.refusal("issues.list").await;
+        assert!(told.starts_with("the audit cannot be written"), "{told}");
+    }
+    assert!(server.calls().is_empty());
+}

@@ -1,0 +1,318 @@
+//! Names that collide, listings that change while they are used, and what is kept between two
+//! starts.
+
+use std::{
+    fs::File,
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use narrows_model::{Connection, HttpSpec, ServerSpec, StdioSpec, Template};
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+/// A server that cannot be started.
+pub(crate) fn spec(name: &str) -> ServerSpec {
+    let stdio = StdioSpec { command: "/nonexistent/server".into(), ..StdioSpec::default() };
+    ServerSpec::new(name, Connection::Stdio(stdio))
+}
+
+/// Tools that take anything.
+pub(crate) fn named(names: &[&str]) -> Vec<Value> {
+    names.iter().map(|name| json!({"name": name, "inputSchema": {"type": "object"}})).collect()
+}
+
+/// What a server says that has these tools.
+pub(crate) fn listing(tools: Vec<Value>) -> Listing {
+    Listing { about: About::default(), tools }
+}
+
+/// The tool of a server `s` that has no other.
+pub(crate) fn tool(definition: Value) -> Arc<Tool> {
+    let spec = spec("s");
+    let catalog = Catalog::new(std::slice::from_ref(&spec), None);
+    catalog.replace(&spec, listing(vec![definition]));
+    Arc::clone(&catalog.listing("s").unwrap().tools[0])
+}
+
+fn filled(servers: &[(&str, &[&str])]) -> Catalog {
+    let specs: Vec<ServerSpec> = servers.iter().map(|(name, _)| spec(name)).collect();
+    let catalog = Catalog::new(&specs, None);
+    for (spec, (_, tools)) in specs.iter().zip(servers) {
+        catalog.replace(spec, listing(named(tools)));
+    }
+    catalog
+}
+
+fn arguments(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(arguments) => arguments,
+        other => panic!("{other} is not an object"),
+    }
+}
+
+#[test]
+fn servers_whose_names_become_equal_are_both_reachable() {
+    let catalog = filled(&[("my-server", &["go"]), ("my_server", &["go"])]);
+    for (name, server) in [
+        ("my_server.go", "my_server"),
+        ("my-server.go", "my-server"),
+        ("servers.my_server_2.go", "my-server"),
+        ("mcp__my-server__go", "my-server"),
+        ("mcp__my_server__go", "my_server"),
+        ("mcp__my_server_2__go", "my-server"),
+    ] {
+        assert_eq!(catalog.resolve(name, None).unwrap().id.server, server, "{name}");
+    }
+}
+
+#[test]
+fn a_tool_is_found_by_every_form_that_models_write() {
+    let catalog = filled(&[("files", &["read-file", "a__b", "dir/list"])]);
+    for (name, tool) in [
+        ("mcp__files__read-file", "read-file"),
+        ("mcp__files__read_file", "read-file"),
+        ("mcp__files__a__b", "a__b"),
+        ("files.read_file", "read-file"),
+        ("servers.files.read_file", "read-file"),
+        ("files/read_file", "read-file"),
+        ("files/dir/list", "dir/list"),
+        ("files:read_file", "read-file"),
+        ("files::read_file", "read-file"),
+        ("  files.read_file\n", "read-file"),
+        ("read_file", "read-file"),
+        ("dir/list", "dir/list"),
+    ] {
+        let found = catalog.resolve(name, None);
+        assert_eq!(found.map(|found| found.id.tool.clone()).as_deref(), Ok(tool), "{name}");
+    }
+}
+
+#[test]
+fn of_server_names_with_dots_the_longest_that_exists_counts() {
+    let catalog = filled(&[("acme", &["us.list"]), ("acme.eu", &["list"])]);
+    assert_eq!(catalog.split_name("acme.eu.list"), (Some("acme.eu"), "list"));
+    assert_eq!(catalog.split_name("acme.us.list"), (Some("acme"), "us.list"));
+    assert_eq!(catalog.split_name("acme_eu.list"), (Some("acme.eu"), "list"));
+    assert_eq!(catalog.split_name("other.list"), (None, "other.list"));
+}
+
+#[test]
+fn a_name_that_says_its_server_outweighs_the_server_beside_it() {
+    let catalog = filled(&[("a", &["go"]), ("b", &["go"])]);
+    assert_eq!(catalog.resolve("a.go", Some("b")).unwrap().id.server, "a");
+    assert_eq!(catalog.resolve("go", Some("b")).unwrap().id.server, "b");
+}
+
+#[test]
+fn misspelt_names_are_told_with_the_nearest() {
+    let catalog = filled(&[("github", &["create_issue", "list_issues"]), ("notes", &["add_note"])]);
+    let told = |name: &str, server| catalog.resolve(name, server).unwrap_err().to_string();
+    let no_tool = r#"the server "github" has no tool "craete_issue"; did you mean create_issue?"#;
+    assert_eq!(told("github.craete_issue", None), no_tool);
+    assert_eq!(told("craete_issue", Some("github")), no_tool);
+    // Without its server, a tool is suggested together with it.
+    assert_eq!(
+        told("craete_issue", None),
+        r#"there is no tool "craete_issue"; did you mean github.create_issue?"#
+    );
+    // The name of the server is the name of its module too, and is said once.
+    let no_server = r#"there is no server "githib"; did you mean github?"#;
+    assert_eq!(told("mcp__githib__create_issue", None), no_server);
+    assert_eq!(told("create_issue", Some("githib")), no_server);
+    assert_eq!(told("weather", None), r#"there is no tool "weather""#);
+}
+
+#[test]
+fn a_server_that_has_said_nothing_is_told_apart_from_one_that_has_no_such_tool() {
+    let known = spec("known");
+    let catalog = Catalog::new(&[known.clone(), spec("silent")], None);
+    catalog.replace(&known, listing(Vec::new()));
+    let failed = |name: &str| catalog.resolve(name, None).unwrap_err();
+    assert_eq!(failed("silent.go"), Unresolved::NotListed("silent".into()));
+    assert!(matches!(failed("known.go"), Unresolved::NoTool { .. }));
+    assert!(matches!(failed("go"), Unresolved::NoToolAnywhere { .. }));
+}
+
+#[test]
+fn of_many_servers_with_one_tool_five_are_named() {
+    const TOOLS: &[&str] = &["search"];
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let servers: Vec<(&str, &[&str])> = names.iter().map(|name| (*name, TOOLS)).collect();
+    let catalog = filled(&servers);
+    let Err(Unresolved::Ambiguous { choices, .. }) = catalog.resolve("search", None) else {
+        panic!("it is ambiguous");
+    };
+    assert_eq!(choices, ["a.search", "b.search", "c.search", "d.search", "e.search"]);
+    assert_eq!(catalog.resolve("search", Some("g")).unwrap().id.server, "g");
+}
+
+#[test]
+fn what_is_listed_twice_or_without_a_name_does_not_hide_the_rest() {
+    let spec = spec("s");
+    let catalog = Catalog::new(std::slice::from_ref(&spec), None);
+    let tools = vec![
+        json!({"name": "go", "description": "first"}),
+        json!({"title": "nameless"}),
+        json!({"name": 5}),
+        json!({"name": "go", "description": "second"}),
+        json!({"name": "stop"}),
+    ];
+    catalog.replace(&spec, listing(tools));
+    let known = catalog.listing("s").unwrap();
+    let names: Vec<&str> = known.tools.iter().map(|tool| tool.id.tool.as_str()).collect();
+    assert_eq!(names, ["go", "stop"]);
+    assert_eq!(known.tool("go").unwrap().description(), "first");
+    assert_eq!(known.tool("stop").unwrap().id.tool, "stop");
+}
+
+#[test]
+fn a_listing_that_is_replaced_stays_whole_for_those_who_use_it() {
+    let spec = spec("s");
+    let catalog = Catalog::new(std::slice::from_ref(&spec), None);
+    let count = |kind: &str| {
+        json!({"name": "count", "inputSchema": {
+            "type": "object", "properties": {"n": {"type": kind}}, "required": ["n"]}})
+    };
+    catalog.replace(&spec, listing(vec![count("integer"), json!({"name": "gone"})]));
+    let (before, gone) =
+        (catalog.resolve("s.count", None).unwrap(), catalog.resolve("s.gone", None).unwrap());
+    let snapshot = catalog.snapshot();
+    catalog.replace(&spec, listing(vec![count("string")]));
+
+    let number = || arguments(json!({"n": 1}));
+    assert_eq!(before.check(&mut number()), Ok(()));
+    let after = catalog.resolve("s.count", None).unwrap();
+    assert_eq!(after.check(&mut number()), Err(r#""n" is 1, expected string"#.to_owned()));
+    assert_ne!(before.version(), after.version());
+    // Who has the tool that is gone still knows what it was.
+    assert!(catalog.resolve("s.gone", None).is_err());
+    assert!(Arc::ptr_eq(snapshot.server("s").unwrap().tool("gone").unwrap(), &gone));
+}
+
+#[test]
+fn one_server_changes_and_the_others_stay_the_same() {
+    let catalog = filled(&[("a", &["go"]), ("b", &["go"])]);
+    let (a, b) = (catalog.listing("a").unwrap(), catalog.listing("b").unwrap());
+    catalog.replace(&spec("a"), listing(named(&["go", "stop"])));
+    assert!(!Arc::ptr_eq(&catalog.listing("a").unwrap(), &a));
+    assert!(Arc::ptr_eq(&catalog.listing("b").unwrap(), &b));
+}
+
+#[test]
+fn what_a_server_says_of_itself_is_a_change_too() {
+    let catalog = filled(&[("s", &["go"])]);
+    let mut version = catalog.version();
+    version.mark_unchanged();
+    let about = About { instructions: Some("be gentle".into()), ..About::default() };
+    catalog.replace(&spec("s"), Listing { about, tools: named(&["go"]) });
+    assert!(version.has_changed().unwrap());
+    let instructions = catalog.listing("s").unwrap().about.instructions.clone();
+    assert_eq!(instructions.as_deref(), Some("be gentle"));
+}
+
+#[test]
+fn a_tool_is_another_one_when_its_definition_is() {
+    let definition = json!({"name": "go", "description": "Goes.", "inputSchema": {}});
+    let mut other = definition.clone();
+    other["inputSchema"]["type"] = "object".into();
+    assert_eq!(tool(definition.clone()).version(), tool(definition.clone()).version());
+    assert_ne!(tool(definition).version(), tool(other).version());
+}
+
+#[test]
+fn a_tool_without_a_description_has_its_title() {
+    assert_eq!(tool(json!({"name": "a", "description": "d", "title": "t"})).description(), "d");
+    assert_eq!(tool(json!({"name": "a", "title": "t"})).description(), "t");
+    assert_eq!(tool(json!({"name": "a"})).description(), "");
+}
+
+/// Makes a file look as if it had been written so many hours ago.
+fn age(file: &Path, hours: u64) -> SystemTime {
+    let time = SystemTime::now() - Duration::from_secs(hours * 3600);
+    File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+    std::fs::metadata(file).unwrap().modified().unwrap()
+}
+
+#[test]
+fn an_old_listing_is_used_and_counts_as_stale_until_it_is_confirmed() {
+    let home = tempfile::tempdir().unwrap();
+    let start = || Catalog::new(&[spec("s")], Some(Cache::new(home.path().to_owned())));
+    start().replace(&spec("s"), listing(named(&["go"])));
+    age(&home.path().join("s.json"), 25);
+
+    let catalog = start();
+    assert!(catalog.resolve("s.go", None).is_ok() && catalog.is_stale("s"));
+    // The same list again is no change, and is written down as recent.
+    catalog.replace(&spec("s"), listing(named(&["go"])));
+    assert!(!catalog.is_stale("s"));
+    assert!(!start().is_stale("s"));
+}
+
+#[test]
+fn a_recent_listing_is_not_written_again() {
+    let home = tempfile::tempdir().unwrap();
+    let start = || Catalog::new(&[spec("s")], Some(Cache::new(home.path().to_owned())));
+    start().replace(&spec("s"), listing(named(&["go"])));
+    let file = home.path().join("s.json");
+    let written = age(&file, 1);
+    start().replace(&spec("s"), listing(named(&["go"])));
+    assert_eq!(std::fs::metadata(&file).unwrap().modified().unwrap(), written);
+    start().replace(&spec("s"), listing(named(&["go", "stop"])));
+    assert_ne!(std::fs::metadata(&file).unwrap().modified().unwrap(), written);
+}
+
+#[test]
+fn a_cache_of_another_version_is_ignored() {
+    let home = tempfile::tempdir().unwrap();
+    let start = || Catalog::new(&[spec("s")], Some(Cache::new(home.path().to_owned())));
+    start().replace(&spec("s"), listing(named(&["go"])));
+    let file = home.path().join("s.json");
+    let mut entry: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    entry["version"] = 0.into();
+    std::fs::write(&file, entry.to_string()).unwrap();
+    assert!(start().listing("s").is_none() && start().is_stale("s"));
+}
+
+#[test]
+fn another_secret_is_the_same_server_and_another_address_is_not() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = || Some(Cache::new(home.path().to_owned()));
+    let knows = |spec: ServerSpec| Catalog::new(&[spec], cache()).listing("s").is_some();
+
+    let stdio = |env: &[(&str, &str)]| {
+        let env =
+            env.iter().map(|(name, value)| ((*name).to_owned(), Template::from(*value))).collect();
+        let stdio = StdioSpec { command: "server".into(), env, ..StdioSpec::default() };
+        ServerSpec::new("s", Connection::Stdio(stdio))
+    };
+    let first = stdio(&[("TOKEN", "s3cret-one")]);
+    Catalog::new(std::slice::from_ref(&first), cache()).replace(&first, listing(named(&["go"])));
+    assert!(knows(stdio(&[("TOKEN", "s3cret-two")])));
+    assert!(!knows(stdio(&[("TOKEN", "s3cret-one"), ("REGION", "eu")])));
+    let kept = std::fs::read_to_string(home.path().join("s.json")).unwrap();
+    assert!(!kept.contains("s3cret"), "{kept}");
+
+    let http = |url: &str, key: &str| {
+        let headers = [("X-Key".to_owned(), Template::from(key))].into();
+        let http = HttpSpec { url: url.into(), headers, ..HttpSpec::default() };
+        ServerSpec::new("s", Connection::Http(http))
+    };
+    let first = http("https://one.example/mcp", "s3cret-one");
+    assert!(!knows(first.clone()), "it was a command");
+    Catalog::new(std::slice::from_ref(&first), cache()).replace(&first, listing(named(&["go"])));
+    assert!(knows(http("https://one.example/mcp", "s3cret-two")));
+    assert!(!knows(http("https://two.example/mcp", "s3cret-one")));
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_costs_nothing_but_the_next_start() {
+    let home = tempfile::tempdir().unwrap();
+    let not_a_directory = home.path().join("file");
+    std::fs::write(&not_a_directory, "").unwrap();
+    let catalog = Catalog::new(&[spec("s")], Some(Cache::new(not_a_directory)));
+    catalog.replace(&spec("s"), listing(named(&["go"])));
+    assert!(catalog.resolve("s.go", None).is_ok());
+}

@@ -1,0 +1,274 @@
+//! Discovery: which tools a caller is told of, how, and which programs are not run.
+
+use serde_json::json;
+
+use super::*;
+use crate::{
+    broker::tests::{agent, deny, rules},
+    catalog::tests::{listing, named, spec},
+    safety::SafetySettings,
+    search::Detail,
+    upstream::tests::{FakeReply, FakeServer, broker},
+};
+
+/// A tool that takes a title.
+fn titled(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description, "inputSchema": {
+        "type": "object",
+        "properties": {"title": {"type": "string", "description": "What it is about"}},
+        "required": ["title"],
+        "additionalProperties": false,
+    }})
+}
+
+fn issues() -> Vec<Value> {
+    vec![
+        titled("create_issue", "Creates an issue."),
+        titled("delete_issue", "Deletes an issue for ever."),
+        titled("list_issues", "Lists the issues that are open."),
+    ]
+}
+
+/// A guide to servers that said this once and do not run.
+async fn guide(servers: &[(&str, Vec<Value>)], settings: GuideSettings) -> Guide {
+    let specs: Vec<_> = servers.iter().map(|(name, _)| spec(name)).collect();
+    let broker = broker(&[], &specs).await;
+    for (spec, (_, tools)) in specs.iter().zip(servers) {
+        broker.catalog().replace(spec, listing(tools.clone()));
+    }
+    Guide::new(broker, settings, Background::default())
+}
+
+fn query(query: &str) -> SearchRequest {
+    SearchRequest { query: query.to_owned(), ..SearchRequest::default() }
+}
+
+fn names(answer: &Answer) -> Vec<String> {
+    answer.tools().iter().map(|found| format!("{}.{}", found.server, found.name)).collect()
+}
+
+fn checking() -> GuideSettings {
+    GuideSettings { check: true, ..GuideSettings::default() }
+}
+
+async fn refusal(guide: &Guide, program: &str) -> Option<Failure> {
+    let outcome = guide.refuse(&Program::new(program)).await?;
+    outcome.failure().cloned()
+}
+
+#[tokio::test]
+async fn what_a_rule_hides_is_not_found_and_takes_no_place() {
+    let homes = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let guide = guide(&[("github", issues())], GuideSettings::default()).await;
+    let request = SearchRequest { limit: Some(1), ..query("delete an issue for ever") };
+    let all = agent(homes[0].path(), SafetySettings::default());
+    assert_eq!(names(&guide.search(&request, &all).await), ["github.delete_issue"]);
+
+    let some = agent(homes[1].path(), rules(vec![deny("github.delete_*")]));
+    let found = names(&guide.search(&request, &some).await);
+    assert!(found.len() == 1 && found != ["github.delete_issue"], "{found:?}");
+    // Neither does a list name it, nor the overview count it.
+    let listed = guide.search(&query("github"), &some).await;
+    assert_eq!(names(&listed), ["github.create_issue", "github.list_issues"]);
+    let Answer::Overview(servers) = guide.search(&query(""), &some).await else {
+        panic!("no query gives the servers");
+    };
+    assert_eq!(servers[0].tools, Some(2));
+}
+
+#[tokio::test]
+async fn the_name_of_a_server_lists_it_as_far_as_the_limit() {
+    let guide = guide(&[("github", issues()), ("notes", named(&["add"]))], checking()).await;
+    for name in ["github", "GitHub", "github tools"] {
+        let Answer::Tools(found) = guide.search_known(&query(name)) else { panic!("{name}") };
+        assert_eq!((found.tools.len(), found.total, found.hint), (3, Some(3), None), "{name}");
+    }
+    let request = SearchRequest { limit: Some(2), ..query("github") };
+    let answer = guide.search_known(&request);
+    assert_eq!(names(&answer), ["github.create_issue", "github.delete_issue"]);
+    assert!(answer.text().ends_with("1 more; add what to do to the query, or raise limit"));
+}
+
+#[tokio::test]
+async fn a_search_stays_at_the_server_it_is_about() {
+    let servers = [("github", issues()), ("notes", vec![titled("create_note", "Creates a note.")])];
+    let guide = guide(&servers, GuideSettings::default()).await;
+    let of = |server: &str| SearchRequest { server: Some(server.to_owned()), ..query("create") };
+    let found = names(&guide.search_known(&of("notes")));
+    assert_eq!(found, ["notes.create_note"]);
+    let answer = guide.search_known(&of("githb"));
+    assert!(answer.tools().is_empty());
+    assert_eq!(answer.text(), r#"there is no server "githb"; did you mean github?"#);
+}
+
+#[tokio::test]
+async fn as_much_is_told_of_a_tool_as_is_asked_for() {
+    let guide = guide(&[("github", issues())], GuideSettings::default()).await;
+    let text = |detail_level| {
+        let request = SearchRequest { detail_level, limit: Some(1), ..query("create issue") };
+        guide.search_known(&request).text()
+    };
+    assert_eq!(text(Detail::NameOnly), "github: create_issue");
+    assert_eq!(
+        text(Detail::WithDescription),
+        "from servers.github import create_issue # Creates an issue."
+    );
+    let full = text(Detail::Full);
+    assert!(full.starts_with("# servers.github\n"), "{full}");
+    assert!(full.contains("async def create_issue(") && full.contains("title: str"), "{full}");
+}
+
+#[tokio::test]
+async fn tools_are_found_without_the_store_that_has_the_skills() {
+    let home = tempfile::tempdir().unwrap();
+    // A directory in its place: the store cannot be opened.
+    std::fs::create_dir(home.path().join("narrows.db")).unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let guide = guide(&[("github", issues())], GuideSettings::default()).await;
+    let found = names(&guide.search(&query("create issue"), &agent).await);
+    assert_eq!(found.first().map(String::as_str), Some("github.create_issue"));
+    let skills = guide.search(&query("skills"), &agent).await;
+    assert_eq!(skills.text(), "no skill fits; save one with save_skill");
+}
+
+#[tokio::test]
+async fn a_search_waits_for_no_server_that_cannot_be_started() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let server = FakeServer::new("github", issues(), |_| FakeReply::Nothing);
+    let broker = broker(&[&server], &[spec("asleep")]).await;
+    let guide = Guide::new(broker, GuideSettings::default(), Background::default());
+    let answer = guide.search(&query(""), &agent).await;
+    assert!(answer.text().starts_with("asleep: not known yet\ngithub: 3 tools"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_definition_is_all_that_a_call_needs() {
+    let guide = guide(&[("my-hub", issues())], GuideSettings::default()).await;
+    let tool = guide.broker().catalog().resolve("create_issue", None).unwrap();
+    let definition = guide.definition(&tool);
+    assert!(definition.starts_with("from servers.my_hub import create_issue\n"), "{definition}");
+    assert!(definition.contains("async def create_issue("), "{definition}");
+    assert!(definition.contains("Creates an issue."), "{definition}");
+    assert!(definition.ends_with("Example: await create_issue(title=\"title\")\n"), "{definition}");
+}
+
+#[tokio::test]
+async fn what_a_tool_returns_is_learnt_from_its_results() {
+    let settings = GuideSettings { observe: true, ..GuideSettings::default() };
+    let guide = guide(&[("github", issues())], settings).await;
+    let tool = guide.broker().catalog().resolve("create_issue", None).unwrap();
+    assert!(!guide.signature(&tool).contains("->"), "{}", guide.signature(&tool));
+    guide.used(&tool, &json!({"number": 7, "url": "u"}));
+    let learnt = guide.signature(&tool);
+    assert!(learnt.contains("number: int") && learnt.contains("observed in 1 call"), "{learnt}");
+    assert!(guide.wrapper(&tool).source.contains("number"));
+    // Other tools, and the same one with another definition, are not known by that.
+    let other = guide.broker().catalog().resolve("delete_issue", None).unwrap();
+    assert_eq!(guide.observed(&other), None);
+    let changed = titled("create_issue", "Creates an issue, and tells its number.");
+    guide.broker().catalog().replace(&spec("github"), listing(vec![changed]));
+    let tool = guide.broker().catalog().resolve("create_issue", None).unwrap();
+    assert_eq!(guide.observed(&tool), None);
+}
+
+#[tokio::test]
+async fn what_a_tool_declares_is_not_changed_by_its_results() {
+    let settings = GuideSettings { observe: true, ..GuideSettings::default() };
+    let mut declared = titled("create_issue", "Creates an issue.");
+    declared["outputSchema"] =
+        json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+    let guide = guide(&[("github", vec![declared])], settings).await;
+    let tool = guide.broker().catalog().resolve("create_issue", None).unwrap();
+    let before = guide.signature(&tool);
+    assert!(before.contains("id: str"), "{before}");
+    guide.used(&tool, &json!({"number": 7}));
+    assert_eq!(guide.signature(&tool), before);
+}
+
+#[tokio::test]
+async fn what_was_learnt_is_known_at_the_next_start() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = || GuideSettings {
+        observe: true,
+        dir: Some(home.path().to_owned()),
+        ..GuideSettings::default()
+    };
+    let first = guide(&[("github", issues())], settings()).await;
+    let tool = first.broker().catalog().resolve("create_issue", None).unwrap();
+    first.used(&tool, &json!({"number": 7}));
+    first.flush(Duration::from_secs(300));
+    let second = guide(&[("github", issues())], settings()).await;
+    let tool = second.broker().catalog().resolve("create_issue", None).unwrap();
+    assert_eq!(second.observed(&tool), first.observed(&tool));
+    assert!(second.observed(&tool).is_some_and(|(_, calls)| calls == 1));
+}
+
+#[tokio::test]
+async fn of_tools_that_fit_alike_the_one_that_was_used_comes_first() {
+    let settings = GuideSettings { learn: true, ..GuideSettings::default() };
+    let servers = [("hub", issues()), ("lab", issues())];
+    let guide = guide(&servers, settings).await;
+    let best = || names(&guide.search_known(&query("create issue")))[0].clone();
+    let first = best();
+    let other = if first == "hub.create_issue" { "lab.create_issue" } else { "hub.create_issue" };
+    let tool = guide.broker().catalog().resolve(other, None).unwrap();
+    for _ in 0..5 {
+        best();
+        guide.used(&tool, &Value::Null);
+    }
+    assert_eq!(best(), other, "and not {first}");
+}
+
+#[tokio::test]
+async fn a_program_that_names_no_such_tool_is_not_run_and_told_the_nearest() {
+    let guide = guide(&[("github", issues())], checking()).await;
+    let program = "import json\nfrom servers.github import creat_issue\n";
+    let refused = refusal(&guide, program).await.unwrap();
+    assert_eq!((refused.kind.as_str(), refused.line), ("CheckError", Some(2)));
+    assert_eq!(
+        refused.message,
+        "nothing was run: line 2: github has no tool 'creat_issue'; did you mean create_issue?"
+    );
+}
+
+#[tokio::test]
+async fn every_mistake_of_a_program_is_told_with_its_line() {
+    let guide = guide(&[("github", issues())], checking()).await;
+    let program = "from servers import github\nawait github.create_issue(titel='t')\n\
+                   await github.create_issue(title=5)\n";
+    let refused = refusal(&guide, program).await.unwrap();
+    assert_eq!(refused.line, Some(2));
+    let lines: Vec<&str> = refused.message.lines().collect();
+    assert!(lines[0].starts_with("nothing was run: line 2: "), "{lines:?}");
+    assert!(lines[0].contains("titel"), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("line 3: ")), "{lines:?}");
+}
+
+#[tokio::test]
+async fn programs_that_may_work_are_run() {
+    let right = "from servers.github import create_issue\nawait create_issue(title='t')\n";
+    let wrong = "from servers.github import creat_issue\n";
+    let checked = guide(&[("github", issues())], checking()).await;
+    assert_eq!(refusal(&checked, right).await, None);
+    // Nobody asked for the check.
+    let unchecked = guide(&[("github", issues())], GuideSettings::default()).await;
+    assert_eq!(refusal(&unchecked, wrong).await, None);
+    // The server has not said what it has.
+    let broker = broker(&[], &[spec("github")]).await;
+    let unknown = Guide::new(broker, checking(), Background::default());
+    assert_eq!(refusal(&unknown, wrong).await, None);
+}
+
+#[tokio::test]
+async fn before_a_program_is_refused_its_servers_are_asked_what_they_have_now() {
+    let server = FakeServer::new("github", issues(), |_| FakeReply::Nothing);
+    let other = FakeServer::new("notes", named(&["add"]), |_| FakeReply::Nothing);
+    let broker = broker(&[&server, &other], &[]).await;
+    let guide = Guide::new(broker, checking(), Background::default());
+    let program = "from servers.github import close_issue\nawait close_issue(title='t')\n";
+    server.set_tools(vec![titled("close_issue", "Closes an issue.")]);
+    assert_eq!(refusal(&guide, program).await, None);
+    let listed = |server: &FakeServer| server.received("tools/list").len();
+    assert_eq!((listed(&server), listed(&other)), (2, 1), "only those that it names are asked");
+}

@@ -1,0 +1,57 @@
+//! Tables that are not there, and rows that have no place.
+
+use super::*;
+use crate::{
+    catalog::tests::named,
+    program::host::tests::RunningProgram,
+    safety::SafetySettings,
+    upstream::tests::{FakeReply, FakeServer},
+};
+
+/// An analysis of one table, as a program asks for it.
+fn analysis(source: Value) -> Value {
+    json!({"analysis_type": "sql", "parameters": {"query": "SELECT 1"},
+        "tables": [{"name": "data", "source": source}]})
+}
+
+#[tokio::test]
+async fn a_table_that_cannot_be_had_is_told_by_name_and_reason() {
+    let server = FakeServer::new("s", named(&["go"]), |_| FakeReply::Error("no rows today"));
+    let program = RunningProgram::new(&[&server], SafetySettings::default()).await;
+    program.workspace.write("sales.csv", b"a\n1\n").unwrap();
+    program.workspace.write("sales.json", b"{\"rows\": [").unwrap();
+    program.workspace.write("notes.md", b"text").unwrap();
+    for (source, told) in [
+        (json!("sale.csv"), "data: sale.csv: there is no such file; did you mean sales.csv"),
+        (json!("notes.md"), "data: notes.md: its name does not end with json, jsonl, csv"),
+        (json!("../sales.csv"), "data: ../sales.csv: it is not a path of a file below /workspace"),
+        (
+            json!({"file": "sales.csv", "path": "rows"}),
+            "only a JSON file has a part called \"rows\"",
+        ),
+        (json!({"file": "sales.json", "path": "rows"}), "data: sales.json: EOF while parsing"),
+        (json!({"result": "r1"}), "data: there is no result \"r1\"; the gateway keeps none yet"),
+        (
+            json!({"session": "s", "variable": "rows"}),
+            "data: variables of sessions cannot be reached from here",
+        ),
+        (json!({"tool": "s.go"}), "data: the server \"s\" refused: no rows today"),
+        (json!({"tool": "s.og"}), "data: the server \"s\" has no tool \"og\""),
+    ] {
+        let failure = program.call(ANALYZE, analysis(source)).await.unwrap_err();
+        assert!(failure.message.contains(told), "{told}: {failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn tests_of_skills_reach_neither_files_nor_tools() {
+    let server = FakeServer::new("s", named(&["go"]), |_| FakeReply::text("[]"));
+    let program = RunningProgram::new(&[&server], SafetySettings::default()).await;
+    for source in [json!("sales.csv"), json!({"tool": "s.go"}), json!(null)] {
+        let arguments = raw(&analysis(source)).unwrap();
+        let call = ToolCall { number: 1, tool: ANALYZE.to_owned(), arguments, data: Vec::new() };
+        let failure = program.host.analyze_given(call).await.unwrap_err();
+        assert!(failure.message.starts_with("files and tools are not available"), "{failure:?}");
+    }
+    assert!(server.calls().is_empty());
+}

@@ -1,0 +1,61 @@
+//! Which modules there are, and what they begin with.
+
+use super::*;
+use crate::catalog::tests::{listing, named, spec};
+
+/// A server with tools, and one that has not said what it has.
+fn catalog() -> Catalog {
+    let specs = [spec("my-files"), spec("asleep")];
+    let catalog = Catalog::new(&specs, None);
+    catalog.replace(&specs[0], listing(named(&["read-file", "list"])));
+    catalog
+}
+
+#[test]
+fn the_package_of_servers_names_every_server() {
+    let package = source(&catalog(), "servers").unwrap();
+    assert!(package.is_package);
+    assert!(package.source.contains(r#"_package(__name__, ["asleep","my_files"])"#), "{package:?}");
+}
+
+#[test]
+fn the_module_of_a_server_has_its_own_name_and_pythons_names_of_its_tools() {
+    let module = source(&catalog(), "servers.my_files").unwrap();
+    assert!(!module.is_package);
+    let expected = r#"_module(__name__, "my-files", ["read_file","list_"])"#;
+    assert!(module.source.contains(expected), "{module:?}");
+}
+
+#[test]
+fn the_module_of_a_server_that_has_said_nothing_asks_when_it_is_used() {
+    let module = source(&catalog(), "servers.asleep").unwrap();
+    assert!(module.source.contains(r#"_module(__name__, "asleep", None)"#), "{module:?}");
+    // That is not the same as to have no tools.
+    let catalog = catalog();
+    catalog.replace(&spec("asleep"), listing(Vec::new()));
+    let module = source(&catalog, "servers.asleep").unwrap();
+    assert!(module.source.contains(r#"_module(__name__, "asleep", [])"#), "{module:?}");
+}
+
+#[test]
+fn the_name_of_a_server_is_never_more_than_a_text_in_its_module() {
+    let name = "a\"; import os # \\";
+    let catalog = Catalog::new(&[spec(name)], None);
+    let [module] = catalog.modules().values().collect::<Vec<_>>().try_into().unwrap();
+    let source = source(&catalog, &format!("servers.{module}")).unwrap().source;
+    assert!(source.contains(r#"_module(__name__, "a\"; import os # \\", None)"#), "{source}");
+}
+
+#[test]
+fn there_are_no_other_modules() {
+    let catalog = catalog();
+    for name in ["client", "tool_discovery"] {
+        assert!(source(&catalog, name).is_some_and(|module| !module.is_package), "{name}");
+    }
+    assert!(source(&catalog, "skills").is_some_and(|module| module.is_package));
+    // A server is imported by the name of its module alone.
+    for name in ["os", "", "servers.", "servers.my-files", "servers.other", "servers.my_files.list"]
+    {
+        assert_eq!(source(&catalog, name), None, "{name}");
+    }
+}

@@ -1,0 +1,124 @@
+//! The level that a caller gets, and what it means for a run.
+
+use super::*;
+use crate::{
+    broker::tests::{agent, deny, rules},
+    catalog::tests::{listing, spec},
+    policy::{PolicySettings, Quota},
+    safety::SafetySettings,
+    upstream::tests::broker,
+};
+
+fn watch(settings: SafetySettings, level: Option<&str>) -> (tempfile::TempDir, Arc<Watch>) {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), settings);
+    let watch = agent.watch(agent.level(level).unwrap());
+    (home, watch)
+}
+
+/// A broker of one server, with a tool that reads and one that does not say what it does.
+async fn files() -> Broker {
+    let broker = broker(&[], &[spec("files")]).await;
+    let tools = vec![
+        serde_json::json!({"name": "read", "annotations": {"readOnlyHint": true}}),
+        serde_json::json!({"name": "write"}),
+    ];
+    broker.catalog().replace(&spec("files"), listing(tools));
+    broker
+}
+
+#[tokio::test]
+async fn a_caller_may_ask_for_a_stricter_level_and_for_no_looser_one() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    assert_eq!(agent.level(None).unwrap().name, "production");
+    assert_eq!(agent.level(Some("production")).unwrap().name, "production");
+    assert_eq!(agent.level(Some("hardened")).unwrap().name, "hardened");
+    let looser = agent.level(Some("development")).unwrap_err();
+    assert!(looser.is_wrong_use());
+    let told = looser.to_string();
+    let expected = r#"the isolation level "development" is looser than yours, "production", in: "#;
+    assert!(told.starts_with(expected) && told.contains("memory"), "{told}");
+    let unknown = agent.level(Some("hardend")).unwrap_err().to_string();
+    assert!(unknown.contains("did you mean hardened?"), "{unknown}");
+}
+
+#[test]
+fn more_time_than_the_level_gives_is_cut_and_told() {
+    let (_home, watch) = watch(SafetySettings::default(), None);
+    let (limits, note) = watch.limits(None);
+    assert_eq!((limits, note), (watch.level().limits.clone(), None));
+    let (limits, note) = watch.limits(Some(Duration::from_secs(90)));
+    assert_eq!((limits.wall_time.as_secs(), limits.cpu_time.as_secs(), note), (90, 90, None));
+    let (limits, note) = watch.limits(Some(Duration::from_secs(300)));
+    assert_eq!(limits.wall_time.as_secs(), 120);
+    let expected = r#"timeout: the isolation level "production" gives 120 s at most"#;
+    assert_eq!(note.as_deref(), Some(expected));
+}
+
+#[test]
+fn the_workspace_is_as_writable_as_the_level_says() {
+    let (_home, watch) = watch(SafetySettings::default(), None);
+    let workspace = watch.agent().workspace().unwrap();
+    let (seen, read_only) = watch.workspace(Some(Arc::clone(&workspace)));
+    assert!(seen.is_some() && !read_only);
+    let hardened = watch.agent().watch(watch.agent().level(Some("hardened")).unwrap());
+    let (seen, read_only) = hardened.workspace(Some(workspace));
+    assert!(seen.is_some() && read_only);
+}
+
+#[test]
+fn runs_beyond_the_quota_are_refused_whoever_watches() {
+    let quotas =
+        vec![Quota { name: "few".to_owned(), runs_per_minute: Some(1), ..Quota::default() }];
+    let policy = PolicySettings { quotas, ..PolicySettings::default() };
+    let settings = SafetySettings { policy, ..SafetySettings::default() };
+    let (_home, watch) = watch(settings, None);
+    watch.begin().unwrap();
+    let again = watch.agent().watch(watch.agent().level(None).unwrap());
+    let exceeded = again.begin().unwrap_err();
+    assert!(matches!(exceeded, StateError::Exceeded(_)));
+    let told = exceeded.to_string();
+    assert!(told.starts_with(r#"the quota "few" is used up (1 runs per minute)"#), "{told}");
+}
+
+#[tokio::test]
+async fn a_level_that_blocks_does_not_run_what_one_that_warns_does() {
+    let broker = files().await;
+    let program = Program::new("x = 1\nwhile True:\n    pass\n");
+    let (_home, watch) = watch(SafetySettings::default(), None);
+    let limits = watch.level().limits.clone();
+    let reviewed = watch.review(&program, &limits, &broker);
+    assert!(reviewed.refusal.is_none() && !reviewed.notes.is_empty(), "{reviewed:?}");
+
+    let hardened = watch.agent().watch(watch.agent().level(Some("hardened")).unwrap());
+    let reviewed = hardened.review(&program, &hardened.level().limits, &broker);
+    let refusal = reviewed.refusal.unwrap();
+    let failure = refusal.failure().unwrap();
+    assert_eq!((failure.kind.as_str(), failure.line), ("ReviewError", Some(2)));
+    assert!(failure.message.contains(r#"isolation level "hardened""#), "{failure:?}");
+    let harmless = Program::new("print(1)\n");
+    let reviewed = hardened.review(&harmless, &hardened.level().limits, &broker);
+    assert!(reviewed.refusal.is_none() && reviewed.notes.is_empty(), "{reviewed:?}");
+}
+
+#[tokio::test]
+async fn a_tool_that_would_be_refused_is_known_before_the_program_runs() {
+    let broker = files().await;
+    let tool = |name| broker.catalog().resolve(name, None).unwrap();
+    let (_home, watch) = watch(rules(vec![deny("files.write")]), None);
+    assert_eq!(watch.would_refuse(&tool("files.read")), None);
+    let why = watch.would_refuse(&tool("files.write")).unwrap();
+    assert!(why.contains(r#"the rule "no" denies it"#), "{why}");
+    assert!(
+        watch.agent().hides(&*tool("files.write")) && !watch.agent().hides(&*tool("files.read"))
+    );
+
+    // The level refuses what no rule hides.
+    let (_home, hardened) = self::watch(SafetySettings::default(), Some("hardened"));
+    assert_eq!(hardened.would_refuse(&tool("files.read")), None);
+    let why = hardened.would_refuse(&tool("files.write")).unwrap();
+    assert!(
+        why.contains("isolation level hardened") && !hardened.agent().hides(&*tool("files.write"))
+    );
+}

@@ -1,0 +1,132 @@
+//! Which sessions stay in memory, and whose they are.
+
+use super::*;
+use crate::{broker::tests::agent, safety::SafetySettings};
+
+/// A session of this id that was used at a time and is so large.
+fn add(sessions: &Sessions, id: &str, used: Instant, memory_bytes: u64) {
+    let slot = sessions.slot(&key(id));
+    let session = Session::from_state(None);
+    slot.try_lock().unwrap().live = Some(Live { session, generation: 0, memory_bytes, used });
+}
+
+fn key(id: &str) -> Key {
+    ("default".to_owned(), id.to_owned())
+}
+
+/// The sessions that are still in memory.
+fn live(sessions: &Sessions) -> Vec<String> {
+    let slots = sessions.slots.lock().unwrap();
+    let is_live = |slot: &AsyncMutex<Slot>| slot.try_lock().is_ok_and(|slot| slot.live.is_some());
+    let mut ids: Vec<String> =
+        slots.iter().filter(|(_, slot)| is_live(slot)).map(|((_, id), _)| id.clone()).collect();
+    ids.sort();
+    ids
+}
+
+/// Moments one after the other, none of which is long ago.
+fn moments() -> impl Iterator<Item = Instant> {
+    let start = Instant::now();
+    (1..).map(move |seconds| start + Duration::from_secs(seconds))
+}
+
+#[test]
+fn a_session_that_nobody_used_for_long_is_put_to_rest() {
+    let idle = Duration::from_millis(1);
+    let sessions = Sessions::new(SessionSettings { idle, ..SessionSettings::default() });
+    let now = Instant::now();
+    add(&sessions, "idle", now - Duration::from_millis(2), 1);
+    add(&sessions, "used", now + Duration::from_secs(60), 1);
+    sessions.sweep();
+    assert_eq!(live(&sessions), ["used"]);
+    assert_eq!(sessions.slots.lock().unwrap().len(), 1, "nothing is left of the other");
+}
+
+#[test]
+fn of_too_many_sessions_those_used_last_stay() {
+    let sessions = Sessions::new(SessionSettings { most_live: 2, ..SessionSettings::default() });
+    // Not in the order of their names.
+    for (id, used) in ["d", "a", "c", "b"].iter().zip(moments()) {
+        add(&sessions, id, used, 1);
+    }
+    sessions.sweep();
+    assert_eq!(live(&sessions), ["b", "c"]);
+}
+
+#[test]
+fn of_sessions_that_are_too_large_together_those_used_last_stay() {
+    let settings = SessionSettings { memory_bytes: 100, ..SessionSettings::default() };
+    let sessions = Sessions::new(settings);
+    for ((id, bytes), used) in [("a", 60), ("b", 60), ("c", 40)].iter().zip(moments()) {
+        add(&sessions, id, used, *bytes);
+    }
+    sessions.sweep();
+    assert_eq!(live(&sessions), ["b", "c"]);
+    add(&sessions, "huge", Instant::now() + Duration::from_secs(60), 101);
+    sessions.sweep();
+    assert_eq!(live(&sessions), [""; 0], "one that is too large by itself does not stay either");
+}
+
+#[test]
+fn a_session_that_runs_a_program_is_left_alone() {
+    let idle = Duration::ZERO;
+    let settings = SessionSettings { idle, most_live: 0, ..SessionSettings::default() };
+    let sessions = Sessions::new(settings);
+    add(&sessions, "busy", Instant::now() - Duration::from_millis(1), 1);
+    let slot = sessions.slot(&key("busy"));
+    let running = slot.try_lock().unwrap();
+    sessions.sweep();
+    assert!(running.live.is_some());
+    drop(running);
+    sessions.sweep();
+    assert_eq!(live(&sessions), [""; 0]);
+}
+
+#[test]
+fn two_programs_of_one_session_share_a_slot() {
+    let sessions = Sessions::new(SessionSettings::default());
+    assert!(Arc::ptr_eq(&sessions.slot(&key("a")), &sessions.slot(&key("a"))));
+    assert!(!Arc::ptr_eq(&sessions.slot(&key("a")), &sessions.slot(&key("b"))));
+    let elsewhere = ("other".to_owned(), "a".to_owned());
+    assert!(!Arc::ptr_eq(&sessions.slot(&key("a")), &sessions.slot(&elsewhere)));
+}
+
+#[tokio::test]
+async fn sessions_of_programs_that_saw_values_are_not_those_of_strict_ones() {
+    let home = tempfile::tempdir().unwrap();
+    let plain = agent(home.path(), SafetySettings::default());
+    let settings = SafetySettings { mode: Mode::Strict, ..SafetySettings::default() };
+    let strict = agent(home.path(), settings);
+    for (agent, id) in [(&plain, "a"), (&strict, "a"), (&strict, "b")] {
+        let (lease, _) = agent.lease(&("default".to_owned(), agent.kept_id(id))).await.unwrap();
+        lease.give_back().await;
+    }
+    let ids = async |agent: &Agent| -> Vec<String> {
+        let mut rows = agent.sessions().await.unwrap();
+        rows.sort_by(|a, b| a.id.cmp(&b.id));
+        rows.into_iter().map(|row| row.id).collect()
+    };
+    assert_eq!(ids(&plain).await, ["a"]);
+    assert_eq!(ids(&strict).await, ["a", "b"]);
+    assert!(!plain.remove_session("b").await.unwrap());
+    assert!(strict.remove_session("a").await.unwrap());
+    assert_eq!(ids(&plain).await, ["a"]);
+    assert_eq!(ids(&strict).await, ["b"]);
+}
+
+#[tokio::test]
+async fn a_lease_that_is_dropped_is_given_back() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let (lease, _) = agent.lease(&key("a")).await.unwrap();
+    let holder = async || agent.sessions().await.unwrap()[0].holder.clone();
+    assert_eq!(holder().await.as_ref(), Some(&agent.state.sessions.holder));
+    drop(lease);
+    // A task gives it back.
+    let given_back = async {
+        while holder().await.is_some() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LEASE / 2, given_back).await.unwrap();
+}

@@ -1,0 +1,41 @@
+//! Several servers beside each other.
+
+use super::*;
+use crate::{
+    catalog::tests::{named, spec},
+    upstream::{
+        Health, Nobody,
+        tests::{FakeReply, FakeServer, broker},
+    },
+};
+
+/// One of the servers.
+pub(in crate::upstream) fn upstream(fleet: &Fleet, name: &str) -> Arc<Upstream> {
+    Arc::clone(&fleet.servers[name])
+}
+
+fn ping() -> ClientRequest {
+    serde_json::from_value(serde_json::json!({"method": "ping"})).unwrap()
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_with_the_nearest() {
+    let server = FakeServer::new("github", Vec::new(), |_| FakeReply::Nothing);
+    let broker = broker(&[&server], &[]).await;
+    let told = broker.fleet().request("githib", ping(), Arc::new(Nobody)).await.unwrap_err();
+    assert_eq!(told.to_string(), r#"there is no server "githib"; did you mean github?"#);
+}
+
+#[tokio::test]
+async fn a_server_that_fails_is_told_in_its_own_status_alone() {
+    let server = FakeServer::new("good", named(&["go"]), |_| FakeReply::Result(Default::default()));
+    let broker = broker(&[&server], &[spec("bad")]).await;
+    let fleet = broker.fleet();
+    fleet.start("bad").await.unwrap_err();
+    fleet.start("good").await.unwrap();
+    let [bad, good] = fleet.statuses().try_into().unwrap();
+    assert_eq!((bad.server.as_str(), bad.health, bad.tools), ("bad", Health::Failed, None));
+    assert_eq!((good.server.as_str(), good.health, good.tools), ("good", Health::Ready, Some(1)));
+    assert_eq!((good.implementation.as_deref(), good.last_error), (Some("fake 1.0"), None));
+    assert_eq!(good.protocol.as_deref(), Some("2025-11-25"));
+}

@@ -1,0 +1,155 @@
+//! Servers inside of this process, for tests of all that calls them. What such a server says is
+//! written in the test; the connection to it and everything before that are the real ones.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use narrows_model::ServerSpec;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream},
+    sync::watch,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Fleet, Guard, LoginStore, fleet, raw::RawTools, server};
+use crate::{
+    broker::Broker,
+    catalog::{Catalog, tests::spec},
+};
+
+/// What a server does with a request.
+#[derive(Clone, Debug)]
+pub(crate) enum FakeReply {
+    Result(Value),
+    /// A JSON-RPC error with this message.
+    Error(&'static str),
+    /// The request is never answered.
+    Nothing,
+    /// The server ends the connection.
+    HangUp,
+}
+
+impl FakeReply {
+    /// The result of a tool that answers with text.
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Result(json!({"content": [{"type": "text", "text": text}]}))
+    }
+}
+
+/// A server of the older protocol that runs as a task.
+#[derive(Clone)]
+pub(crate) struct FakeServer {
+    pub(crate) spec: ServerSpec,
+    tools: Arc<Mutex<Vec<Value>>>,
+    /// Methods and parameters of all messages that came.
+    messages: Arc<watch::Sender<Vec<(String, Value)>>>,
+    reply: Arc<dyn Fn(&Value) -> FakeReply + Send + Sync>,
+}
+
+impl FakeServer {
+    /// A server whose tools are these, and that does this with the parameters of a request.
+    pub(crate) fn new(
+        name: &str,
+        tools: Vec<Value>,
+        reply: impl Fn(&Value) -> FakeReply + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            spec: spec(name),
+            tools: Arc::new(Mutex::new(tools)),
+            messages: Arc::new(watch::Sender::new(Vec::new())),
+            reply: Arc::new(reply),
+        }
+    }
+
+    /// From now on it lists these tools, and tells nobody.
+    pub(crate) fn set_tools(&self, tools: Vec<Value>) {
+        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = tools;
+    }
+
+    /// The parameters of all messages of a method that came so far.
+    pub(crate) fn received(&self, method: &str) -> Vec<Value> {
+        let messages = self.messages.borrow();
+        let of_method = messages.iter().filter(|(known, _)| known == method);
+        of_method.map(|(_, params)| params.clone()).collect()
+    }
+
+    /// The arguments of all tool calls that came so far.
+    pub(crate) fn calls(&self) -> Vec<Value> {
+        let calls = self.received("tools/call").into_iter();
+        calls.map(|mut params| params["arguments"].take()).collect()
+    }
+
+    /// Waits until a message of this method has come.
+    pub(crate) async fn receives(&self, method: &str) {
+        let mut messages = self.messages.subscribe();
+        let has_come = |messages: &Vec<(String, Value)>| {
+            messages.iter().any(|(known, _)| known.as_str() == method)
+        };
+        messages.wait_for(has_come).await.unwrap();
+    }
+
+    fn answer(&self, method: &str, params: &Value) -> FakeReply {
+        match method {
+            "initialize" => FakeReply::Result(json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "fake", "version": "1.0"},
+            })),
+            "tools/list" => {
+                let tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                FakeReply::Result(json!({"tools": tools}))
+            }
+            _ => (self.reply)(params),
+        }
+    }
+
+    async fn serve(self, stream: DuplexStream, raw: RawTools) {
+        let (read, mut write) = tokio::io::split(stream);
+        let mut lines = BufReader::new(read).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let message: Value = serde_json::from_str(&line).unwrap();
+            let Some(method) = message["method"].as_str() else { continue };
+            let params = &message["params"];
+            self.messages
+                .send_modify(|messages| messages.push((method.to_owned(), params.clone())));
+            let Some(id) = message.get("id") else { continue };
+            let answer = match self.answer(method, params) {
+                FakeReply::Result(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+                FakeReply::Error(why) => {
+                    let error = json!({"code": -32602, "message": why});
+                    json!({"jsonrpc": "2.0", "id": id, "error": error})
+                }
+                FakeReply::Nothing => continue,
+                FakeReply::HangUp => return,
+            };
+            let line = format!("{answer}\n");
+            // As the transports do with what they read.
+            raw.see(line.as_bytes());
+            if write.write_all(line.as_bytes()).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A broker of these servers, all of them running, and of others that cannot be started.
+pub(crate) async fn broker(running: &[&FakeServer], others: &[ServerSpec]) -> Broker {
+    let specs = running.iter().map(|server| server.spec.clone()).chain(others.iter().cloned());
+    let specs: Vec<ServerSpec> = specs.collect();
+    let catalog = Arc::new(Catalog::new(&specs, None));
+    let logins = LoginStore::new("/nonexistent/logins".into());
+    let fleet = Arc::new(Fleet::new(specs, Arc::clone(&catalog), logins, Guard::none()));
+    for running in running {
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let (raw, closed) = (RawTools::default(), CancellationToken::new());
+        let serving = (*running).clone().serve(theirs, raw.clone());
+        let alive = closed.clone().drop_guard();
+        tokio::spawn(async move {
+            serving.await;
+            drop(alive);
+        });
+        let upstream = fleet::tests::upstream(&fleet, &running.spec.name);
+        server::tests::start(&upstream, ours, raw, closed).await;
+    }
+    Broker::new(catalog, fleet)
+}
