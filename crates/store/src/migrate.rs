@@ -15,11 +15,13 @@ const SQLITE: &[&str] = &[
     include_str!("../migrations/sqlite/0001_first.sql"),
     include_str!("../migrations/sqlite/0002_places.sql"),
     include_str!("../migrations/sqlite/0003_protection.sql"),
+    include_str!("../migrations/sqlite/0004_fewer_indexes.sql"),
 ];
 const POSTGRES: &[&str] = &[
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_places.sql"),
     include_str!("../migrations/postgres/0003_protection.sql"),
+    include_str!("../migrations/postgres/0004_fewer_indexes.sql"),
 ];
 
 const _: () = assert!(SQLITE.len() == POSTGRES.len());

@@ -67,6 +67,21 @@ macro_rules! audit_where {
     };
 }
 
+/// Entries to add, each as a row of ten arguments.
+macro_rules! audit_add {
+    ($first:literal $(, $next:literal)*) => {
+        concat!(
+            "INSERT INTO audit
+             (seq, at, principal, namespace, action, target, outcome, previous, hash, details)
+             VALUES ", $first $(, ", ", $next)*
+        )
+    };
+}
+
+/// The entries that one statement adds. Each statement is handed over to the database's thread and
+/// back, which takes longer than the work itself.
+pub(crate) const ENTRIES_AT_ONCE: usize = 16;
+
 /// What an entry takes beside its texts: numbers, hashes, and its places in the indexes. The
 /// migration has it too.
 macro_rules! entry_bytes {
@@ -290,9 +305,26 @@ queries! {
         /// Whoever has moved the head is alone until the commit: the chain has one end.
         TAKE_HEAD = "UPDATE audit_head SET seq = seq + $1 RETURNING seq, at, hash";
         PUT_HEAD = "UPDATE audit_head SET at = $1, hash = $2, bytes = bytes + $3";
-        ADD = "INSERT INTO audit
-               (seq, at, principal, namespace, action, target, outcome, previous, hash, details)
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        ADD = audit_add!("($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
+        /// As many as [`ENTRIES_AT_ONCE`](super::ENTRIES_AT_ONCE).
+        ADD_MANY = audit_add!(
+               "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+               "($11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
+               "($21, $22, $23, $24, $25, $26, $27, $28, $29, $30)",
+               "($31, $32, $33, $34, $35, $36, $37, $38, $39, $40)",
+               "($41, $42, $43, $44, $45, $46, $47, $48, $49, $50)",
+               "($51, $52, $53, $54, $55, $56, $57, $58, $59, $60)",
+               "($61, $62, $63, $64, $65, $66, $67, $68, $69, $70)",
+               "($71, $72, $73, $74, $75, $76, $77, $78, $79, $80)",
+               "($81, $82, $83, $84, $85, $86, $87, $88, $89, $90)",
+               "($91, $92, $93, $94, $95, $96, $97, $98, $99, $100)",
+               "($101, $102, $103, $104, $105, $106, $107, $108, $109, $110)",
+               "($111, $112, $113, $114, $115, $116, $117, $118, $119, $120)",
+               "($121, $122, $123, $124, $125, $126, $127, $128, $129, $130)",
+               "($131, $132, $133, $134, $135, $136, $137, $138, $139, $140)",
+               "($141, $142, $143, $144, $145, $146, $147, $148, $149, $150)",
+               "($151, $152, $153, $154, $155, $156, $157, $158, $159, $160)"
+        );
         ENDS = "SELECT a.seq, a.hash, h.seq, h.hash, (SELECT min(seq) FROM audit),
                        (SELECT max(seq) FROM audit) FROM audit_anchor a, audit_head h";
         /// Entries that were removed but are not yet gone count.
@@ -327,10 +359,7 @@ queries! {
         SEARCH = audit_search!("");
         SEARCH_TARGET = audit_search!("target = $4 AND");
         SEARCH_PRINCIPAL = audit_search!("principal = $1 AND");
-        SEARCH_PRINCIPAL_NAMESPACE = audit_search!("principal = $1 AND namespace = $2 AND");
-        SEARCH_PRINCIPAL_ACTION = audit_search!("principal = $1 AND action = $3 AND");
         SEARCH_NAMESPACE = audit_search!("namespace = $2 AND");
-        SEARCH_NAMESPACE_ACTION = audit_search!("namespace = $2 AND action = $3 AND");
         SEARCH_ACTION = audit_search!("action = $3 AND");
     }
 

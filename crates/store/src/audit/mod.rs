@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    database::{Database, Result, Row, Write, args},
+    database::{Arg, Database, Result, Row, Write, args},
     limits::{NAME_BYTES, PATH_BYTES},
-    queries::{ENTRY_BYTES, audit as sql},
+    queries::{ENTRIES_AT_ONCE, ENTRY_BYTES, audit as sql},
     store::now,
 };
 
@@ -110,25 +110,61 @@ pub(crate) async fn append(write: &mut Write, entries: &[NewEntry]) -> Result<i6
     let (last, head) = chain::take_head(write, count).await?;
     let mut link = head;
     link.at = link.at.max(now());
-    let mut bytes = 0;
-    for (seq, entry) in (last - count + 1..).zip(entries) {
-        let details = details(&entry.details);
-        let [principal, namespace, action, outcome] =
-            [&entry.principal, &entry.namespace, &entry.action, &entry.outcome]
-                .map(|name| clean(name, NAME_BYTES));
-        let target = clean(&entry.target, PATH_BYTES);
-        let texts = [&principal, &namespace, &action, &target, &outcome, &details];
-        let previous = link.next(seq, texts.map(String::as_str));
-        bytes += ENTRY_BYTES + texts.map(String::len).iter().sum::<usize>();
-        let args = args![
-            seq, link.at, &principal, &namespace, &action, &target, &outcome, &previous,
-            &link.hash, &details,
-        ];
-        write.run(sql::ADD, args).await?;
+    let rows: Vec<Prepared> = (last - count + 1..)
+        .zip(entries)
+        .map(|(seq, entry)| Prepared::new(seq, entry, &mut link))
+        .collect();
+    let (many, rest) = rows.as_chunks::<ENTRIES_AT_ONCE>();
+    for rows in many {
+        let args: Vec<Arg<'_>> = rows.iter().flat_map(Prepared::args).collect();
+        write.run(sql::ADD_MANY, &args).await?;
     }
+    for row in rest {
+        write.run(sql::ADD, &row.args()).await?;
+    }
+    let bytes = rows.iter().map(Prepared::bytes).sum::<usize>();
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
     write.run(sql::PUT_HEAD, args![link.at, &link.hash, bytes]).await?;
     Ok(last)
+}
+
+/// An entry as the table has it, with its place in the chain.
+struct Prepared {
+    seq: i64,
+    at: i64,
+    /// Principal, namespace, action, target, outcome and details.
+    texts: [String; 6],
+    previous: String,
+    hash: String,
+}
+
+impl Prepared {
+    fn new(seq: i64, entry: &NewEntry, link: &mut chain::Link) -> Self {
+        let name = |name: &str| clean(name, NAME_BYTES);
+        let texts = [
+            name(&entry.principal),
+            name(&entry.namespace),
+            name(&entry.action),
+            clean(&entry.target, PATH_BYTES),
+            name(&entry.outcome),
+            details(&entry.details),
+        ];
+        let previous = link.next(seq, texts.each_ref().map(String::as_str));
+        Self { seq, at: link.at, texts, previous, hash: link.hash.clone() }
+    }
+
+    /// Returns the values in the order of the query's columns.
+    fn args(&self) -> [Arg<'_>; 10] {
+        let [principal, namespace, action, target, outcome, details] =
+            self.texts.each_ref().map(Arg::from);
+        let (seq, at) = (Arg::from(self.seq), Arg::from(self.at));
+        let (previous, hash) = (Arg::from(&self.previous), Arg::from(&self.hash));
+        [seq, at, principal, namespace, action, target, outcome, previous, hash, details]
+    }
+
+    fn bytes(&self) -> usize {
+        ENTRY_BYTES + self.texts.iter().map(String::len).sum::<usize>()
+    }
 }
 
 /// The text without control characters, cut to the limit.

@@ -1,7 +1,8 @@
 //! Searches of the audit, each along an index, however many entries there are.
 //!
-//! An index has one or two of the fields. Only who asks for more of them at once, and for what is
-//! common by each but rare together, waits while entries are looked through.
+//! An index has one of the fields: every entry is written to each of them. Only who asks for several
+//! fields at once, and for what is common by each but rare together, waits while entries are looked
+//! through.
 
 use super::{Audit, Entry, entry, sql};
 use crate::{
@@ -93,10 +94,7 @@ fn narrowest(filter: &Filter, action: Option<&str>) -> Sql {
     let Filter { principal, namespace, target, .. } = filter;
     match (target, principal, namespace, action) {
         (Some(_), ..) => sql::SEARCH_TARGET,
-        (_, Some(_), _, Some(_)) => sql::SEARCH_PRINCIPAL_ACTION,
-        (_, Some(_), Some(_), _) => sql::SEARCH_PRINCIPAL_NAMESPACE,
         (_, Some(_), ..) => sql::SEARCH_PRINCIPAL,
-        (_, _, Some(_), Some(_)) => sql::SEARCH_NAMESPACE_ACTION,
         (_, _, Some(_), _) => sql::SEARCH_NAMESPACE,
         (_, _, _, Some(_)) => sql::SEARCH_ACTION,
         _ => sql::SEARCH,
@@ -121,10 +119,7 @@ mod tests {
             (sql::SEARCH, "INTEGER PRIMARY KEY (rowid>?"),
             (sql::SEARCH_TARGET, "audit_by_target (target=? AND seq>?"),
             (sql::SEARCH_PRINCIPAL, "audit_by_principal (principal=? AND seq>?"),
-            (sql::SEARCH_PRINCIPAL_NAMESPACE, "(principal=? AND namespace=? AND seq>?"),
-            (sql::SEARCH_PRINCIPAL_ACTION, "(principal=? AND action=? AND seq>?"),
             (sql::SEARCH_NAMESPACE, "audit_by_namespace (namespace=? AND seq>?"),
-            (sql::SEARCH_NAMESPACE_ACTION, "(namespace=? AND action=? AND seq>?"),
             (sql::SEARCH_ACTION, "audit_by_action (action=? AND seq>?"),
             (sql::FIRST_AT, "COVERING INDEX audit_by_time (at>?"),
             (sql::LAST_OF, "audit_by_action (action=? AND seq<?"),
