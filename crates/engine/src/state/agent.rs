@@ -113,17 +113,6 @@ impl Agent {
         }
     }
 
-    /// As [`Self::written`], for those who go on in any case.
-    pub(crate) async fn written_soon(&self, trail: &Trail) -> Result<(), String> {
-        let mut failed = Ok(());
-        let written = async {
-            failed = self.state.journal.written(&self.state, trail).await;
-            Ok(())
-        };
-        self.state.in_time(written).await?;
-        failed
-    }
-
     /// Writes down what the tokens of now stand for. An answer is given without it too: nothing
     /// leaks, but these tokens cannot be turned back.
     pub async fn keep_tokens(&self) -> Result<(), String> {

@@ -1,7 +1,10 @@
-//! Writes the audit beside the work: entries are handed over at once and written together, and
-//! whoever must be sure waits until they are.
+//! Writes the audit beside the work: entries are handed over at once and written together, in their
+//! order. An answer does not wait for them; whoever must be sure does (`audit_must_hold`).
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+};
 
 use narrows_store::NewEntry;
 use tokio::sync::{mpsc, oneshot};
@@ -17,6 +20,25 @@ const MOST_WAITING: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     lines: Mutex<Option<mpsc::Sender<Line>>>,
+    /// The entries that could not be written since somebody was told.
+    lost: Mutex<Option<Lost>>,
+}
+
+/// Entries that are not in the audit.
+#[derive(Debug)]
+pub(super) struct Lost {
+    entries: usize,
+    /// Why the first of them is not.
+    why: String,
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entries, why } = self;
+        let entries =
+            if *entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
+        write!(f, "{entries} of earlier runs could not be written: {why}")
+    }
 }
 
 enum Line {
@@ -61,7 +83,18 @@ impl Journal {
             let why = "too many entries wait for the store";
             tracing::error!("the audit is not written: {why}");
             trail.lose(why);
+            self.lose(1, why);
         }
+    }
+
+    fn lose(&self, entries: usize, why: &str) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.get_or_insert_with(|| Lost { entries: 0, why: why.to_owned() }).entries += entries;
+    }
+
+    /// Returns what was lost since the last call, so that it is told once.
+    pub(super) fn take_lost(&self) -> Option<Lost> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Waits until everything is written that was handed over before on this trail.
@@ -104,8 +137,9 @@ async fn write(state: Weak<State>, mut lines: mpsc::Receiver<Line>) {
         if !entries.is_empty()
             && let Err(error) = append(&state, &entries).await
         {
-            tracing::warn!("the audit was not written: {error}");
+            tracing::warn!(entries = entries.len(), %error, "the audit was not written");
             trails.iter().for_each(|trail| trail.lose(&error));
+            state.journal.lose(entries.len(), &error);
         }
         for mark in marks {
             let _ = mark.send(());
@@ -141,6 +175,10 @@ mod tests {
         // And again, whoever waited before; but nobody else.
         assert!(state.journal.written(&state, &trails[0]).await.is_err());
         assert_eq!(state.journal.written(&state, &Trail::default()).await, Ok(()));
+        // Whoever did not wait is told once.
+        let lost = state.journal.take_lost().unwrap().to_string();
+        assert!(lost.starts_with("2 entries of earlier runs could not be written"), "{lost}");
+        assert!(state.journal.take_lost().is_none());
     }
 
     #[tokio::test]

@@ -162,9 +162,6 @@ impl Agent {
             }
             Err(not_run) => {
                 deed.end("refused");
-                if let Err(why) = self.written_soon(watch.trail()).await {
-                    tracing::warn!("the audit was not written: {why}");
-                }
                 Err(not_run)
             }
         }
@@ -229,10 +226,10 @@ impl Agent {
         };
         deed.end(ending);
         if !watch.level().audit_must_hold {
-            if let Err(why) = self.written_soon(watch.trail()).await {
-                tracing::warn!("the audit was not written: {why}");
-                outcome.notes.push(format!("audit: this run is not in it: {why}"));
-            }
+            // It is written beside the answer. What could not be is told with the next one.
+            outcome
+                .notes
+                .extend(self.state.journal.take_lost().map(|lost| format!("audit: {lost}")));
             return;
         }
         let closed = match self.written(watch.trail()).await {

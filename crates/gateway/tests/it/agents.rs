@@ -304,6 +304,8 @@ fn the_audit_shows_who_did_what_and_that_it_is_whole() {
         ["principal", "namespace", "action", "target", "outcome"]
             .map(|field| entry[field].as_str().unwrap().to_owned())
     };
+    // Runs are written beside their answers.
+    real::wait_for("all entries", || (search(&[]).len() >= 7).then_some(()));
     let [saved] = &search(&["--action", "skill."])[..] else { panic!() };
     assert_eq!(of(saved), ["bob", "library", "skill.save", "double", "ok"]);
     let [posted] = &search(&["--agent", "ada", "--action", "board"])[..] else { panic!() };

@@ -73,7 +73,7 @@ fn a_run_and_its_calls_say_who_did_what_with_which_outcome() {
     let answer = analyst.answer("execute_code", asked);
     assert_eq!(answer["structuredContent"]["success"], false, "{answer:#}");
 
-    let entries = office.audit(&["--agent", "analyst"]);
+    let entries = office.entries(4, &["--agent", "analyst"]);
     let of = |entry: &Value| {
         ["action", "target", "outcome"].map(|field| entry[field].as_str().unwrap().to_owned())
     };
@@ -136,24 +136,22 @@ fn refusals_of_all_kinds_are_written() {
     let clients = Clients::start(&office.site);
     let (analyst, intern) =
         (clients.with_key(&gateway, ANALYST), clients.with_key(&gateway, INTERN));
-    let newest = |agent: &str| {
-        let entries = office.audit(&["--agent", agent]);
-        (entries.len(), entries.into_iter().next().unwrap_or_default())
+    let count = |agent: &str| office.audit(&["--agent", agent]).len();
+    // The details of the one entry that comes of something.
+    let written = |agent: &str, outcome: &str, act: &dyn Fn()| {
+        let before = count(agent);
+        act();
+        let entries = office.entries(before + 1, &["--agent", agent]);
+        assert_eq!((entries.len(), &entries[0]["outcome"]), (before + 1, &json!(outcome)));
+        entries[0]["details"].clone()
     };
-    let details = |agent: &str, outcome: &str| {
-        let (_, entry) = newest(agent);
-        assert_eq!(entry["outcome"], outcome, "{entry:#}");
-        entry["details"].clone()
-    };
-    // The entry of a direct call is written beside its answer.
     let refused = |client: &Client, agent: &str, tool: &str, arguments: Value| {
-        let before = newest(agent).0;
-        client.refusal(tool, arguments);
-        real::wait_for("its entry", || (newest(agent).0 > before).then_some(()));
-        details(agent, "refused")
+        written(agent, "refused", &|| drop(client.refusal(tool, arguments.clone())))
     };
+    let errs =
+        |code: &str, outcome: &str| written("analyst", outcome, &|| drop(analyst.error(code)));
     says(&analyst.error("import os"), &["nothing was run"]);
-    assert_eq!(details("analyst", "refused")["error"], "ReviewError");
+    assert_eq!(office.entries(1, &["--agent", "analyst"])[0]["details"]["error"], "ReviewError");
     let denied = refused(&analyst, "analyst", "pay", json!({"to": "a", "amount": 1}));
     assert_eq!(denied["rule"], "isolation.strange");
     let arguments = json!({"id": 1, "email": "a"});
@@ -165,23 +163,19 @@ fn refusals_of_all_kinds_are_written() {
 
     // A program that cannot work, at the gateway and on the command line.
     let wrong = "from servers import crm\nawait crm.get_customer(number=7)";
-    says(&analyst.error(wrong), &["nothing was run"]);
-    assert_eq!(details("analyst", "refused")["error"], "CheckError");
-    says(&office.error(wrong, &["--agent", "analyst"]), &["nothing was run"]);
-    assert_eq!(details("analyst", "refused")["code"], wrong);
+    assert_eq!(errs(wrong, "refused")["error"], "CheckError");
+    let on_command_line =
+        || says(&office.error(wrong, &["--agent", "analyst"]), &["nothing was run"]);
+    assert_eq!(written("analyst", "refused", &on_command_line)["code"], wrong);
     // Who only says so was run.
-    analyst.error("class CheckError(Exception): pass\nraise CheckError");
-    assert_eq!(details("analyst", "failed")["error"], "CheckError");
+    let failed = errs("class CheckError(Exception): pass\nraise CheckError", "failed");
+    assert_eq!(failed["error"], "CheckError");
 
-    // Runs that were not even begun.
-    intern.run("1");
-    let before = newest("intern").0;
-    intern.refusal("execute_code", json!({"code": "2"}));
-    assert_eq!(newest("intern").0, before + 1, "a run over its quota");
-    assert_eq!(newest("intern").1["outcome"], "refused");
-    let before = newest("analyst").0;
-    analyst.refusal("execute_code", json!({"code": "2", "isolation": "production"}));
-    assert_eq!(newest("analyst").0, before + 1, "a run at a looser level");
+    // Runs that were not even begun: over the quota, and at a looser level.
+    written("intern", "success", &|| drop(intern.run("1")));
+    refused(&intern, "intern", "execute_code", json!({"code": "2"}));
+    let looser = json!({"code": "2", "isolation": "production"});
+    refused(&analyst, "analyst", "execute_code", looser);
 }
 
 #[test]
@@ -198,9 +192,7 @@ fn a_direct_call_is_written_whatever_it_gives() {
     client.call("get_customer", json!({"id": 8}));
     let of = |entry: &Value| (entry["target"].clone(), entry["outcome"].clone());
     // The entry of a direct call is written beside its answer.
-    let entries = real::wait_for("all entries", || {
-        Some(office.audit(&["--action", "call"])).filter(|entries| entries.len() >= 4)
-    });
+    let entries = office.entries(4, &["--action", "call"]);
     let mut written: Vec<_> = entries.iter().map(of).collect();
     written.sort_by_key(|(tool, _)| tool.to_string());
     let expected = [
@@ -236,6 +228,7 @@ fn calls_and_runs_that_are_given_up_are_written() {
         ["call", "slow.slow", "cancelled"].map(Value::from),
         ["call", "slow.echo", "ok"].map(Value::from),
     ];
+    real::wait_for("all entries", || (entries().len() >= 3).then_some(()));
     assert_eq!(entries(), expected);
 
     let code = "from servers import slow\nwrite_file('begun', '')\nawait slow.slow()";
@@ -474,8 +467,13 @@ fn hardened_does_not_begin_a_run_that_cannot_be_written() {
     when_refusing("run%", |office, intern, analyst| {
         gives_nothing_back(&intern.answer("execute_code", json!({"code": READS})));
         assert_eq!(office.received("crm.get_customer").len(), 1, "nothing was called");
-        // Production goes on, and says so in its log.
-        assert_eq!(analyst.run(READS), 7);
+        // Production goes on, and says so in its log and, once it is known, to the next caller.
+        let lost = "of earlier runs could not be written";
+        real::wait_for("a note", || {
+            let answer = analyst.answer("execute_code", json!({"code": READS}));
+            assert_eq!(answer["structuredContent"]["result"], 7, "{answer:#}");
+            answer["structuredContent"]["notes"].to_string().contains(lost).then_some(())
+        });
     });
 }
 

@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    office::{self, AGENTS, ANALYST, CUSTOMER, INTERN, Office, SENDER, token},
-    real::{report, says},
+    office::{self, AGENTS, ANALYST, CUSTOMER, INTERN, Office, SENDER, approval, token},
+    real::{Wire, report, says},
     state::{Client, Clients, text_of},
 };
 
@@ -13,14 +13,6 @@ const IMPORTS: &str = "from servers import crm, http, mail\n";
 
 fn program(code: &str) -> String {
     format!("{IMPORTS}{code}")
-}
-
-/// The id of the approval that a sentence names.
-#[track_caller]
-fn approval(sentence: &Value) -> String {
-    says(sentence, &["needs a person's approval", "make the same call again"]);
-    let (_, rest) = sentence.as_str().unwrap().split_once("narrows approvals allow ").unwrap();
-    rest.split('`').next().unwrap().to_owned()
 }
 
 // Rules.
@@ -203,7 +195,7 @@ fn the_person_is_asked(era: &str, no: &str) {
     let error = &declined["result"]["structuredContent"]["error"]["message"];
     says(error, &["crm.delete_customer was not called", "the person did not allow it"]);
     assert_eq!(office.received("crm.delete_customer").len(), 1);
-    let outcomes = office.audit(&["--target", "crm.delete_customer"]);
+    let outcomes = office.entries(2, &["--target", "crm.delete_customer"]);
     let decided: Vec<_> =
         outcomes.iter().map(|entry| entry["details"]["decision"].as_str().unwrap()).collect();
     assert_eq!(decided, ["not confirmed", "confirmed"]);
@@ -497,6 +489,54 @@ fn direct_tools_are_under_the_same_rules() {
     assert_eq!(amounts, [99, 100, 100]);
     assert_eq!(office.received("crm.update_customer"), [Value::Null; 0]);
     assert_eq!(office.received("mail.send").len(), 1);
+}
+
+/// A client of the newer protocol comes back with an answer, or with anything else.
+#[test]
+fn a_program_is_not_run_again_for_a_state_that_is_not_its_own() {
+    let Some(office) = Office::new("") else { return };
+    let mut wire = Wire::start(&office.site);
+    let reads = format!("from servers import crm\nawait crm.get_customer(id=1)\n{DELETES}");
+    let call = |code: &str, state: Option<&Value>| {
+        let mut params = json!({
+            "name": "execute_code",
+            "arguments": {"code": code},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+            },
+        });
+        if let Some(state) = state {
+            params["requestState"] = state.clone();
+        }
+        params
+    };
+    let asks = wire.ask("tools/call", call(&reads, None));
+    let state = asks["result"]["requestState"].clone();
+    assert!(state.is_string(), "{asks:#}");
+    let runs = || office.received("crm.get_customer").len();
+    assert_eq!(runs(), 1);
+    let refused = |wire: &mut Wire, params: Value, why: &str| {
+        let answer = wire.ask("tools/call", params);
+        says(&answer["error"]["message"], &[why]);
+    };
+    let unknown = "nothing waits for this requestState";
+    refused(&mut wire, call(&reads, Some(&json!("narrows:00"))), unknown);
+    refused(&mut wire, call(&reads, Some(&json!("anything"))), unknown);
+    refused(&mut wire, call("result = 1", Some(&state)), "belongs to another request");
+    assert_eq!((runs(), office.received("crm.delete_customer").len()), (1, 0));
+
+    let mut answered = call(&reads, Some(&state));
+    let questions = asks["result"]["inputRequests"].as_object().unwrap();
+    let answer = json!({"action": "accept", "content": {"allow": true}});
+    let answers: serde_json::Map<_, _> =
+        questions.keys().map(|key| (key.clone(), answer.clone())).collect();
+    answered["inputResponses"] = Value::Object(answers);
+    let done = wire.ask("tools/call", answered.clone());
+    assert_eq!(done["result"]["structuredContent"]["result"], "deleted", "{done:#}");
+    refused(&mut wire, answered, unknown);
+    assert_eq!((runs(), office.received("crm.delete_customer").len()), (1, 1));
 }
 
 // Who gets what tokens stand for.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::real::{HttpGateway, Site, document, report, repository, stdio, text};
+use super::real::{self, HttpGateway, Site, document, report, repository, stdio, text};
 
 /// What the servers know of people.
 pub(crate) const SENDER: &str = "ada.lovelace@mail.example";
@@ -111,6 +111,14 @@ impl Office {
         self.site.json(&search)["entries"].as_array().unwrap().clone()
     }
 
+    /// Waits until the audit has so many of these entries: they are written beside the answer.
+    #[track_caller]
+    pub(crate) fn entries(&self, count: usize, arguments: &[&str]) -> Vec<Value> {
+        real::wait_for("entries of the audit", || {
+            Some(self.audit(arguments)).filter(|entries| entries.len() >= count)
+        })
+    }
+
     /// What `python_elicit.py` reports of a call.
     #[track_caller]
     pub(crate) fn elicit(
@@ -162,4 +170,12 @@ pub(crate) fn token(text: &str, kind: &str) -> String {
     let start = text.find(&format!("[{kind}_")).unwrap_or_else(|| panic!("no {kind} in {text:?}"));
     let end = text[start..].find(']').unwrap();
     text[start..=start + end].to_owned()
+}
+
+/// The id of the approval that a sentence names.
+#[track_caller]
+pub(crate) fn approval(sentence: &Value) -> String {
+    super::real::says(sentence, &["needs a person's approval", "make the same call again"]);
+    let (_, rest) = sentence.as_str().unwrap().split_once("narrows approvals allow ").unwrap();
+    rest.split('`').next().unwrap().to_owned()
 }
