@@ -92,7 +92,7 @@ pub(super) async fn measure(args: AnalysisBenchArgs, printer: Printer) -> anyhow
     printer.note(format!("writing {rows} rows to {}", dir.display()));
     data::write(&analysis, &dir, rows).await?;
 
-    let python = python.or_else(libraries::python);
+    let python = python.or_else(super::python::of_test_tools);
     let mut compared: Vec<Compared> = Vec::new();
     for library in [Library::Pandas, Library::Polars] {
         match libraries::start(python.as_deref(), library, &dir)? {

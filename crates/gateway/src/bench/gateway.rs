@@ -1,5 +1,5 @@
-//! What the gateway adds to a call of a real server, and how soon it answers a client, with real
-//! processes on both sides.
+//! How long a program's answer takes, what the gateway adds to a call of a real server, and how soon
+//! it answers a client, with real processes on both sides.
 
 use std::{
     fmt,
@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, ensure};
 use rmcp::{
-    RoleClient, ServiceExt,
+    Peer, RoleClient, ServiceExt,
     model::{CallToolRequestParams, CallToolResult},
     service::RunningService,
 };
@@ -21,7 +21,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::{python, statistics::Summary};
+use super::{python, round_trip, statistics::Summary};
 
 /// Servers for the start, and how many of them never answer.
 const SERVERS: usize = 20;
@@ -31,6 +31,7 @@ const IN_A_ROW: u32 = 200;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
+    round_trip: round_trip::Report,
     /// A client calls the server itself.
     direct: Summary,
     /// The same client calls the same tool through the gateway.
@@ -44,8 +45,12 @@ pub(super) struct Report {
     ratio_to_python: Option<f64>,
 }
 
-pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
+pub(super) async fn measure(
+    samples: u32,
+    python_with_fastmcp: Option<&Path>,
+) -> anyhow::Result<Report> {
     let bench = Bench::new()?;
+    let round_trip = round_trip::measure(&bench, samples, python_with_fastmcp).await?;
     let (direct, through, from_code_ms) = bench.calls(samples).await?;
     let starts = (samples / 10).clamp(10, 50);
     let python = python::executable();
@@ -59,6 +64,7 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
     let initialize = Summary::of(initialize);
     let python_start = (!pythons.is_empty()).then(|| Summary::of(pythons));
     Ok(Report {
+        round_trip,
         added_ms: through.p50_ms - direct.p50_ms,
         direct,
         through,
@@ -69,7 +75,8 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
     })
 }
 
-struct Bench {
+/// Gateways of this very program, in directories that go away again.
+pub(super) struct Bench {
     program: PathBuf,
     home: tempfile::TempDir,
 }
@@ -81,7 +88,7 @@ impl Bench {
     }
 
     /// Writes a configuration, and gives the command that serves it.
-    fn serve(&self, name: &str, config: &str) -> anyhow::Result<Command> {
+    pub(super) fn serve(&self, name: &str, config: &str) -> anyhow::Result<Command> {
         let path = self.home.path().join(format!("{name}.toml"));
         std::fs::write(&path, config)?;
         let mut command = self.command();
@@ -171,7 +178,7 @@ impl Bench {
     }
 }
 
-type Client = RunningService<RoleClient, ()>;
+pub(super) type Client = RunningService<RoleClient, ()>;
 
 fn quoted(path: &Path) -> anyhow::Result<String> {
     let path = path.to_str().context("the path of this program is not UTF-8")?;
@@ -185,19 +192,27 @@ fn pipes(
     Ok((stdin, process.stdout.take().context("the process has no standard output")?))
 }
 
-async fn connect(mut command: Command) -> anyhow::Result<(Child, Client)> {
+pub(super) async fn connect(mut command: Command) -> anyhow::Result<(Child, Client)> {
     let mut process = command.spawn()?;
     let (stdin, stdout) = pipes(&mut process)?;
     Ok((process, ().serve((stdout, stdin)).await?))
 }
 
-async fn call(client: &Client, tool: &str, arguments: Value) -> anyhow::Result<CallToolResult> {
+async fn call(
+    client: &Peer<RoleClient>,
+    tool: &str,
+    arguments: Value,
+) -> anyhow::Result<CallToolResult> {
     let arguments: Map<String, Value> = serde_json::from_value(arguments)?;
     let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
     Ok(client.call_tool(params).await?)
 }
 
-async fn timed(client: &Client, tool: &str, arguments: Value) -> anyhow::Result<Duration> {
+pub(super) async fn timed(
+    client: &Peer<RoleClient>,
+    tool: &str,
+    arguments: Value,
+) -> anyhow::Result<Duration> {
     let start = Instant::now();
     let result = call(client, tool, arguments).await?;
     let time = start.elapsed();
@@ -207,6 +222,7 @@ async fn timed(client: &Client, tool: &str, arguments: Value) -> anyhow::Result<
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.round_trip)?;
         writeln!(f, "a call, directly          {}", self.direct)?;
         writeln!(f, "the same, through         {}", self.through)?;
         writeln!(f, "added by the gateway      {:.3} ms at p50 (budget 1 ms)", self.added_ms)?;

@@ -8,6 +8,7 @@ mod check;
 mod gateway;
 mod pii;
 mod python;
+mod round_trip;
 mod sandbox;
 mod search;
 mod statistics;
@@ -21,7 +22,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     app::Exit,
-    cli::{BenchArgs, Benchmark},
+    cli::{BenchArgs, Benchmark, GatewayBenchArgs},
     printer::Printer,
 };
 
@@ -43,7 +44,9 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
             if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
         Benchmark::Gateway(options) => {
-            let report = gateway::measure(options.samples).await?;
+            let GatewayBenchArgs { options, python } = options;
+            let python = python.or_else(python::of_test_tools);
+            let report = gateway::measure(options.samples, python.as_deref()).await?;
             if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
         Benchmark::Search(args) => {

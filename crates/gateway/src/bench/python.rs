@@ -18,6 +18,17 @@ pub(super) fn executable() -> Option<PathBuf> {
     (asked.status.success() && path.is_file()).then_some(path)
 }
 
+/// Returns that of the test tools, which has the libraries to compare with, or that of the machine.
+pub(super) fn of_test_tools() -> Option<PathBuf> {
+    let below_target = |target| PathBuf::from(target).join("test-tools");
+    let tools = std::env::var_os("NARROWS_TEST_TOOLS")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("CARGO_TARGET_DIR").map(below_target))
+        .unwrap_or_else(|| PathBuf::from("target/test-tools"));
+    let python = tools.join("venv/bin/python");
+    if python.is_file() { Some(python) } else { executable() }
+}
+
 /// How long it takes to start, compute and print.
 pub(super) fn start_once(python: &PathBuf) -> std::io::Result<Duration> {
     let started = Instant::now();

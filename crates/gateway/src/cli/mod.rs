@@ -123,8 +123,9 @@ pub(crate) enum Benchmark {
     Sandbox(BenchOptions),
     /// Tool calls from Python and back
     Calls(BenchOptions),
-    /// What the gateway adds to a call of a real server, and how soon it answers a client
-    Gateway(BenchOptions),
+    /// The whole way of execute_code, what the gateway adds to a call of a real server, and how soon
+    /// it answers a client, against python3 and FastMCP
+    Gateway(GatewayBenchArgs),
     /// How well and how fast tools are found, on labelled queries
     Search(SearchBenchArgs),
     /// What tool definitions and answers cost in tokens, on a catalog of real tools
@@ -147,6 +148,15 @@ pub(crate) struct BenchOptions {
     /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GatewayBenchArgs {
+    #[command(flatten)]
+    pub(crate) options: BenchOptions,
+    /// A Python with fastmcp[code-mode]; that of the test tools or python3 if none is named
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) python: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

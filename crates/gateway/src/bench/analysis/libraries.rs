@@ -4,7 +4,7 @@ use std::{
     fmt,
     fs::File,
     io::{BufRead, BufReader, Read, Seek, Write},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
@@ -13,7 +13,6 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::{Operation, Source};
-use crate::bench::python as machine;
 
 const SCRIPT: &str = include_str!("../analysis.py");
 /// Sums are added up in different orders.
@@ -45,17 +44,6 @@ struct Ready {
 pub(super) struct Found {
     pub(super) seconds: f64,
     result: Vec<Vec<Value>>,
-}
-
-/// That of the test tools, which has the libraries, or that of the machine.
-pub(super) fn python() -> Option<PathBuf> {
-    let below_target = |target| PathBuf::from(target).join("test-tools");
-    let tools = std::env::var_os("NARROWS_TEST_TOOLS")
-        .map(PathBuf::from)
-        .or_else(|| std::env::var_os("CARGO_TARGET_DIR").map(below_target))
-        .unwrap_or_else(|| PathBuf::from("target/test-tools"));
-    let python = tools.join("venv/bin/python");
-    if python.is_file() { Some(python) } else { machine::executable() }
 }
 
 /// None if the library is not installed.

@@ -1,0 +1,260 @@
+//! The whole way of `execute_code`: from a client's request to its answer, with the default
+//! configuration, over both transports and with many clients at once.
+
+use std::{
+    fmt,
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use anyhow::{Context, ensure};
+use futures::future::try_join_all;
+use narrows_engine::upstream::client_builder;
+use rmcp::{
+    Peer, RoleClient, ServiceExt,
+    transport::{
+        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+    },
+};
+use serde::Serialize;
+use serde_json::json;
+use tokio::io::AsyncBufReadExt as _;
+
+use super::{
+    gateway::{Bench, Client, connect, timed},
+    python,
+    statistics::Summary,
+};
+
+const PROGRAM: &str = "result = 1 + 1";
+const FASTMCP: &str = include_str!("fastmcp.py");
+const CLIENTS: [usize; 3] = [1, 8, 32];
+/// How many of one kind are measured before the next kind.
+const ROUND: u32 = 10;
+/// Runs before anything is counted: the store is opened, isolates are made.
+const WARM_UP: u32 = 20;
+/// The budgets, as ratios of medians.
+const MIN_TO_PYTHON: f64 = 40.0;
+const MIN_TO_FASTMCP: f64 = 5.0;
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    /// One client over stdio, in turns with what it is compared with.
+    execute: Summary,
+    python: Option<Summary>,
+    /// How many times longer python3 takes.
+    python_to_execute: Option<f64>,
+    fastmcp: Option<Summary>,
+    fastmcp_version: Option<String>,
+    fastmcp_to_execute: Option<f64>,
+    loads: Vec<Load>,
+}
+
+/// Clients that ask at the same time, each one request after the other.
+#[derive(Debug, Serialize)]
+struct Load {
+    transport: &'static str,
+    clients: usize,
+    times: Summary,
+    per_second: f64,
+}
+
+pub(super) async fn measure(
+    bench: &Bench,
+    samples: u32,
+    python_with_fastmcp: Option<&Path>,
+) -> anyhow::Result<Report> {
+    let (_gateway, stdio) = connect(bench.serve("round-trip", "")?).await?;
+    warm_up(&stdio).await?;
+    let interpreter = python::executable();
+    let mut fastmcp = python_with_fastmcp.and_then(FastMcp::start);
+    let (mut execute, mut pythons, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    // In rounds, so that whatever else the machine does touches all three alike.
+    for _ in 0..samples.div_ceil(ROUND) {
+        for _ in 0..ROUND {
+            execute.push(run_once(&stdio).await?);
+        }
+        for _ in 0..ROUND {
+            if let Some(interpreter) = &interpreter {
+                pythons.push(python::start_once(interpreter)?);
+            }
+        }
+        if let Some(fastmcp) = &mut fastmcp {
+            others.extend(fastmcp.times(ROUND)?);
+        }
+    }
+    let mut loads = Vec::new();
+    for clients in CLIENTS {
+        let peers: Vec<Peer<RoleClient>> = (0..clients).map(|_| stdio.peer().clone()).collect();
+        loads.push(load("stdio", &peers, samples).await?);
+    }
+    stdio.cancel().await?;
+    let http = HttpGateway::start(bench).await?;
+    for clients in CLIENTS {
+        let connected = try_join_all((0..clients).map(|_| http.connect())).await?;
+        let peers: Vec<_> = connected.iter().map(|client| client.peer().clone()).collect();
+        loads.push(load("http", &peers, samples).await?);
+        for client in connected {
+            client.cancel().await?;
+        }
+    }
+    let summary = |times: Vec<Duration>| (!times.is_empty()).then(|| Summary::of(times));
+    let (execute, python, others) = (Summary::of(execute), summary(pythons), summary(others));
+    let ratio = |other: Option<Summary>| other.map(|other| other.p50_ms / execute.p50_ms);
+    Ok(Report {
+        execute,
+        python,
+        python_to_execute: ratio(python),
+        fastmcp: others,
+        fastmcp_version: fastmcp.map(|fastmcp| fastmcp.version.clone()),
+        fastmcp_to_execute: ratio(others),
+        loads,
+    })
+}
+
+async fn warm_up(client: &Client) -> anyhow::Result<()> {
+    for _ in 0..WARM_UP {
+        run_once(client).await?;
+    }
+    Ok(())
+}
+
+async fn run_once(client: &Peer<RoleClient>) -> anyhow::Result<Duration> {
+    timed(client, "execute_code", json!({ "code": PROGRAM })).await
+}
+
+async fn load(
+    transport: &'static str,
+    peers: &[Peer<RoleClient>],
+    samples: u32,
+) -> anyhow::Result<Load> {
+    let each = samples.div_ceil(peers.len() as u32).max(ROUND);
+    let started = std::time::Instant::now();
+    let callers = peers.iter().map(|peer| async move {
+        let mut times = Vec::new();
+        for _ in 0..each {
+            times.push(run_once(peer).await?);
+        }
+        anyhow::Ok(times)
+    });
+    let times = try_join_all(callers).await?.concat();
+    let per_second = times.len() as f64 / started.elapsed().as_secs_f64();
+    Ok(Load { transport, clients: peers.len(), times: Summary::of(times), per_second })
+}
+
+/// A gateway that listens on a free port, until it is dropped.
+struct HttpGateway {
+    _process: tokio::process::Child,
+    url: String,
+    key: String,
+}
+
+impl HttpGateway {
+    async fn start(bench: &Bench) -> anyhow::Result<Self> {
+        let mut command = bench.serve("round-trip-http", "")?;
+        command.args(["--http", "127.0.0.1:0"]).stderr(Stdio::piped());
+        let mut process = command.spawn()?;
+        let stderr = process.stderr.take().context("the process has no standard error")?;
+        let mut lines = tokio::io::BufReader::new(stderr).lines();
+        let (mut url, mut key) = (None, None);
+        while url.is_none() || key.is_none() {
+            let line = lines.next_line().await?.context("the gateway ended before it listened")?;
+            if let Some((_, address)) = line.split_once("listening on ") {
+                url = Some(address.trim().to_owned());
+            }
+            if let Some((_, rest)) = line.split_once("key: ") {
+                key = rest.split_whitespace().next().map(str::to_owned);
+            }
+        }
+        // Nobody reads on, and a full pipe would stop it.
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Ok(Self { _process: process, url: url.unwrap_or_default(), key: key.unwrap_or_default() })
+    }
+
+    async fn connect(&self) -> anyhow::Result<Client> {
+        let config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
+            .auth_header(self.key.as_str());
+        let transport =
+            StreamableHttpClientTransport::with_client(client_builder().build()?, config);
+        let client = ().serve(transport).await?;
+        warm_up(&client).await?;
+        Ok(client)
+    }
+}
+
+/// FastMCP in a Python of its own; its process ends when its standard input closes.
+struct FastMcp {
+    version: String,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl FastMcp {
+    /// Returns None if this Python has no FastMCP with code mode.
+    fn start(python: &Path) -> Option<Self> {
+        let mut child = Command::new(python)
+            .args(["-c", FASTMCP])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let (stdin, stdout) = (child.stdin.take(), BufReader::new(child.stdout.take()?));
+        let mut started = Self { version: String::new(), child, stdin, stdout };
+        started.version = started.answer().ok()?;
+        Some(started)
+    }
+
+    fn answer<T: serde::de::DeserializeOwned>(&mut self) -> anyhow::Result<T> {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line)?;
+        serde_json::from_str(&line).context("FastMCP did not answer")
+    }
+
+    fn times(&mut self, count: u32) -> anyhow::Result<Vec<Duration>> {
+        let stdin = self.stdin.as_mut().context("FastMCP has ended")?;
+        writeln!(stdin, "{count}")?;
+        let seconds: Vec<f64> = self.answer()?;
+        ensure!(seconds.len() == count as usize, "FastMCP measured {} times", seconds.len());
+        Ok(seconds.into_iter().map(Duration::from_secs_f64).collect())
+    }
+}
+
+impl Drop for FastMcp {
+    fn drop(&mut self) {
+        self.stdin = None;
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "execute_code, stdio       {}", self.execute)?;
+        if let (Some(python), Some(ratio)) = (&self.python, self.python_to_execute) {
+            writeln!(f, "python3 started beside    {python}")?;
+            writeln!(f, "execute_code / python3    1/{ratio:.0} (budget 1/{MIN_TO_PYTHON:.0})")?;
+        }
+        match (&self.fastmcp, &self.fastmcp_version, self.fastmcp_to_execute) {
+            (Some(fastmcp), Some(version), Some(ratio)) => {
+                writeln!(f, "FastMCP {version} CodeMode    {fastmcp}, in process")?;
+                writeln!(
+                    f,
+                    "execute_code / FastMCP    1/{ratio:.1} (budget 1/{MIN_TO_FASTMCP:.0})"
+                )?;
+            }
+            _ => writeln!(
+                f,
+                "FastMCP                   not found; name a Python with fastmcp[code-mode] by --python"
+            )?,
+        }
+        for load in &self.loads {
+            let Load { transport, clients, times, per_second } = load;
+            let who = format!("{transport}, {clients} at once");
+            writeln!(f, "{who:25} {times}, {per_second:.0} a second")?;
+        }
+        Ok(())
+    }
+}
