@@ -26,7 +26,7 @@ use rmcp::{
     service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Map;
+use serde_json::{Map, Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
@@ -36,7 +36,7 @@ use super::{
     gateway::Gateway,
     http,
     own_tools::{self, OwnTool},
-    parked::ClientWork,
+    parked::{self, Asked, ClientWork},
     passing,
     passthrough::Item,
 };
@@ -214,12 +214,13 @@ impl Session {
     async fn converse(
         &self,
         mut work: ClientWork,
+        asked: Asked,
         context: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         match work.go_on(context, self.level(context)).await? {
             Turn::Done(result) => result,
             Turn::Asks(questions) => {
-                let secret = self.gateway.parked.park(work)?;
+                let secret = self.gateway.parked.park(work, asked)?;
                 let asks = InputRequiredResult::new(Some(questions), Some(secret));
                 Ok(ServerResult::InputRequiredResult(asks))
             }
@@ -230,11 +231,19 @@ impl Session {
     fn resume(
         &self,
         state: Option<&str>,
+        asked: &Asked,
         answers: &mut Option<InputResponses>,
-    ) -> Option<ClientWork> {
-        let mut work = self.gateway.parked.resume(state?)?;
+    ) -> Result<Option<ClientWork>, ErrorData> {
+        let Some(state) = state else { return Ok(None) };
+        let Some(mut work) = self.gateway.parked.resume(state, asked)? else { return Ok(None) };
         work.answer(answers.take().unwrap_or_default());
-        Some(work)
+        Ok(Some(work))
+    }
+
+    /// What is asked for, and by whom.
+    fn asked(&self, context: &RequestContext<RoleServer>, request: Value) -> Asked {
+        let agent = self.gateway.agent(http::principal(context));
+        Asked { principal: agent.principal().name.clone(), request }
     }
 
     /// Tells a client of the older protocol what changes, as long as it is there.
@@ -321,11 +330,17 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let state = request.request_state.clone();
-        let work = match self.resume(state.as_deref(), &mut request.input_responses) {
+        let asked = json!({"tools/call": request.name, "arguments": request.arguments});
+        let asked = self.asked(&context, asked);
+        let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
             Some(work) => work,
+            // No other server can have asked for one of our own tools.
+            None if state.is_some() && OwnTool::called(&request.name).is_some() => {
+                return Err(parked::unknown_state());
+            }
             None => self.begin(request, &context).await?,
         };
-        match self.converse(work, &context).await? {
+        match self.converse(work, asked, &context).await? {
             ServerResult::CallToolResult(mut result) => {
                 // Servers of the older protocol do not say it; clients of the newer must be told.
                 result.result_type.get_or_insert(ResultType::COMPLETE);
@@ -353,7 +368,9 @@ impl ServerHandler for Session {
     ) -> Result<GetPromptResponse, ErrorData> {
         request.meta = None;
         let state = request.request_state.clone();
-        let work = match self.resume(state.as_deref(), &mut request.input_responses) {
+        let asked = json!({"prompts/get": request.name, "arguments": request.arguments});
+        let asked = self.asked(&context, asked);
+        let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
             Some(work) => work,
             None => {
                 let item = Item::Prompt(request.name.clone());
@@ -361,7 +378,7 @@ impl ServerHandler for Session {
                 self.pass(item, request, &context)
             }
         };
-        match self.converse(work, &context).await? {
+        match self.converse(work, asked, &context).await? {
             ServerResult::GetPromptResult(mut result) => {
                 result.result_type.get_or_insert(ResultType::COMPLETE);
                 Ok(result.into())
@@ -401,7 +418,8 @@ impl ServerHandler for Session {
     ) -> Result<ReadResourceResponse, ErrorData> {
         request.meta = None;
         let state = request.request_state.clone();
-        let work = match self.resume(state.as_deref(), &mut request.input_responses) {
+        let asked = self.asked(&context, json!({"resources/read": request.uri}));
+        let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
             Some(work) => work,
             None => {
                 let item = Item::Resource(request.uri.clone());
@@ -409,7 +427,7 @@ impl ServerHandler for Session {
                 self.pass(item, request, &context)
             }
         };
-        match self.converse(work, &context).await? {
+        match self.converse(work, asked, &context).await? {
             ServerResult::ReadResourceResult(mut result) => {
                 result.result_type.get_or_insert(ResultType::COMPLETE);
                 Ok(result.into())
@@ -433,8 +451,9 @@ impl ServerHandler for Session {
             _ => return Ok(CompleteResult::default()),
         };
         let request = ClientRequest::CompleteRequest(CompleteRequest::new(request));
+        let asked = self.asked(&context, json!("completion/complete"));
         let work = self.pass(item, request, &context);
-        match self.converse(work, &context).await? {
+        match self.converse(work, asked, &context).await? {
             ServerResult::CompleteResult(result) => Ok(result),
             _ => Err(unexpected()),
         }
