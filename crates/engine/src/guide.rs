@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::{
     background::Background,
-    broker::Broker,
+    broker::{Broker, CallError},
     catalog::Tool,
-    check,
+    check::{self, Checked, Given},
     codegen::{self, Observation, ToolCode},
     observed::Observed,
-    search::{Answer, Finder, Habits, SearchRequest},
+    search::{Answer, DefinitionRequest, Finder, Habits, SearchRequest},
     skills::ListedSkill,
     state::{Agent, StateError},
 };
@@ -97,6 +97,25 @@ impl Guide {
         self.finder.search(self.broker.catalog(), request, is_visible, signature)
     }
 
+    /// Tells how a tool or a skill is called: text, or its JSON definition if that is wanted.
+    pub async fn define(
+        &self,
+        request: &DefinitionRequest,
+        agent: &Agent,
+    ) -> Result<Value, CallError> {
+        let of_category = request.category.as_deref();
+        let of_category =
+            of_category.filter(|name| self.broker.catalog().server_of(name).is_some());
+        let server = request.server.as_deref().or(of_category);
+        let error = match self.broker.find(&request.name, server).await {
+            Ok(tool) if request.raw => return Ok(tool.raw.clone()),
+            Ok(tool) => return Ok(Value::String(self.definition(&tool))),
+            Err(error) => error,
+        };
+        // Searches find skills too.
+        agent.skill_definition(&request.name).await.map(Value::String).ok_or(error)
+    }
+
     /// The import line, the signature with its types, what the parameters mean, and a call.
     pub fn definition(&self, tool: &Tool) -> String {
         format!(
@@ -149,10 +168,16 @@ impl Guide {
         }
     }
 
-    /// What a program comes to that need not be run: it uses tools in a way that cannot work.
-    pub async fn refuse(&self, program: &Program) -> Option<Outcome> {
-        if !self.checks || check::check(&program.source, self).is_empty() {
-            return None;
+    /// Looks at a program before it runs. In a session, earlier programs have bound names too.
+    pub async fn look(&self, program: &Program, in_session: bool) -> Looked {
+        if !self.checks {
+            return Looked::default();
+        }
+        let given: Vec<&str> = program.context.keys().map(String::as_str).collect();
+        let given = if in_session { Given::Unknown } else { Given::Names(&given) };
+        let checked = check::check(&program.source, given, self);
+        if checked.findings.is_empty() {
+            return Looked { refusal: None, note: implied(&checked) };
         }
         // A tool may be newer than what is known of its server.
         let catalog = self.broker.catalog();
@@ -160,16 +185,20 @@ impl Guide {
         let named = named.filter(|(_, module)| program.source.contains(module.as_str()));
         let listing = named.map(|(server, _)| self.broker.fleet().list_again(server));
         let _ = tokio::time::timeout(RELISTING_TIME, futures::future::join_all(listing)).await;
-        let findings = check::check(&program.source, self);
-        let line = findings.first()?.line;
-        let said = findings.iter().map(|found| format!("line {}: {}", found.line, found.message));
-        let said: Vec<String> = said.collect();
-        Some(Outcome::not_run(Failure {
+        let checked = check::check(&program.source, given, self);
+        let Some(first) = checked.findings.first() else {
+            return Looked { refusal: None, note: implied(&checked) };
+        };
+        let said = checked.findings.iter();
+        let said: Vec<String> =
+            said.map(|found| format!("line {}: {}", found.line, found.message)).collect();
+        let refusal = Outcome::not_run(Failure {
             kind: "CheckError".into(),
             message: format!("nothing was run: {}", said.join("\n")),
-            line: Some(line),
+            line: Some(first.line),
             traceback: String::new(),
-        }))
+        });
+        Looked { refusal: Some(refusal), note: None }
     }
 
     /// Writes down what was learnt. To be called before the process ends.
@@ -183,6 +212,24 @@ impl Guide {
     pub fn broker(&self) -> &Broker {
         &self.broker
     }
+}
+
+/// What is known of a program before it runs.
+#[derive(Debug, Default)]
+pub struct Looked {
+    /// What it comes to if it need not be run: it cannot work.
+    pub refusal: Option<Outcome>,
+    /// What its author should know if it is run.
+    pub note: Option<String>,
+}
+
+/// Says which modules a program was given without an import.
+fn implied(checked: &Checked) -> Option<String> {
+    let modules: Vec<&str> = checked.implied.iter().copied().collect();
+    let was = if modules.len() == 1 { "was" } else { "were" };
+    (!modules.is_empty()).then(|| {
+        format!("{} {was} not imported; add `import {}`", modules.join(" and "), modules.join(", "))
+    })
 }
 
 /// Tools are found without skills too.

@@ -4,6 +4,7 @@
 // older one.
 #![allow(deprecated)]
 
+pub mod aliases;
 pub mod analysis;
 mod arguments;
 mod background;

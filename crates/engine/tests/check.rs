@@ -5,7 +5,7 @@ use std::path::Path;
 
 use narrows_engine::{
     catalog::{About, Catalog, Listing},
-    check::{Finding, check},
+    check::{self, Finding, Given, Known},
     codegen::Calling,
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
@@ -85,6 +85,11 @@ fn right_calls(catalog: &Catalog) -> Vec<Call> {
         }
     });
     calls.collect()
+}
+
+/// What is wrong with a program whose variables may be anything.
+fn check(program: &str, known: &dyn Known) -> Vec<Finding> {
+    check::check(program, Given::Unknown, known).findings
 }
 
 /// The message of a program's only mistake.

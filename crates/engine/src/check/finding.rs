@@ -1,5 +1,7 @@
 //! What was found, and where.
 
+use std::collections::BTreeSet;
+
 use ruff_text_size::{TextRange, TextSize};
 
 use crate::lines::Lines;
@@ -12,6 +14,15 @@ pub struct Finding {
     /// In characters, from 1.
     pub column: u32,
     pub message: String,
+}
+
+/// What is known of a program before it runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// Mistakes that would make it fail.
+    pub findings: Vec<Finding>,
+    /// Modules that it uses without importing them.
+    pub implied: BTreeSet<&'static str>,
 }
 
 /// Enough to mend a program; the next check tells what is left. It also bounds the time for a

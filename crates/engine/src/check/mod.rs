@@ -1,5 +1,5 @@
-//! Checks a program before it runs: tools that do not exist, arguments that do not fit, results
-//! that are read by a misspelt field. What cannot be known for certain is left alone.
+//! Checks a program before it runs: tools and names that do not exist, arguments that do not fit,
+//! results that are read by a misspelt field. What cannot be known for certain is left alone.
 //!
 //! | file | subject |
 //! |---|---|
@@ -16,6 +16,7 @@
 //! | `shape` | what is known of a result, from its JSON schema |
 //! | `walk` | every statement and expression, in its scope |
 //! | `names`, `calls`, `literals`, `fields` | the mistakes: names of tools, arguments, values, fields |
+//! | `undefined`, `standard` | names that nothing binds; those that every program has |
 //! | `spelling` | whether a name is surely another one, misspelt |
 
 mod binding;
@@ -37,7 +38,9 @@ mod results;
 mod scope;
 mod shape;
 mod spelling;
+mod standard;
 mod tools;
+mod undefined;
 mod value;
 mod walk;
 
@@ -45,6 +48,9 @@ mod walk;
 mod tests;
 
 pub(crate) use depth::is_too_deep;
-pub use finding::Finding;
+pub use finding::{Checked, Finding};
 pub use known::{ByFullName, Known, KnownParameter, KnownTool};
 pub use program::check;
+pub(crate) use standard::module as implied_module;
+pub use standard::surroundings;
+pub use undefined::Given;

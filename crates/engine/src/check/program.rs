@@ -4,7 +4,8 @@ use ruff_python_parser::parse_module;
 use ruff_text_size::{TextRange, TextSize};
 
 use super::{
-    collect, depth, finding::Finding, known::Known, tools::Tools, value::Values, walk::Walker,
+    collect, depth, finding::Checked, known::Known, tools::Tools, undefined::Given, value::Values,
+    walk::Walker,
 };
 
 /// Programs of agents have a hundredth of that; a larger one is not worth the time.
@@ -12,19 +13,20 @@ const MOST_BYTES: usize = 256 << 10;
 
 /// Finds mistakes that would make the program fail, before it runs. What does not parse is left
 /// to Python, which says it better.
-pub fn check(code: &str, known: &dyn Known) -> Vec<Finding> {
+pub fn check(code: &str, given: Given<'_>, known: &dyn Known) -> Checked {
     let code = code.strip_prefix('\u{feff}').unwrap_or(code);
     let names_tools = code.contains("servers") || code.contains("client");
-    if code.len() > MOST_BYTES || !names_tools || depth::is_too_deep(code) {
-        return Vec::new();
+    let is_of_interest = names_tools || matches!(given, Given::Names(_));
+    if code.len() > MOST_BYTES || !is_of_interest || depth::is_too_deep(code) {
+        return Checked::default();
     }
-    let Ok(parsed) = parse_module(code) else { return Vec::new() };
+    let Ok(parsed) = parse_module(code) else { return Checked::default() };
     let end = TextSize::try_from(code.len()).unwrap_or_default();
     let facts = collect::collect(parsed.suite(), TextRange::up_to(end));
     if facts.is_opaque {
-        return Vec::new();
+        return Checked::default();
     }
     let values = Values::new(facts, Tools::new(known));
     values.mark_changed();
-    Walker::new(&values, code).walk(parsed.suite())
+    Walker::new(&values, code, given).walk(parsed.suite())
 }

@@ -134,6 +134,11 @@ impl<'a> Scopes<'a> {
         self.bind(name, Source::Unknown, place);
     }
 
+    /// All names that are bound anywhere.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.scopes.iter().flat_map(|scope| scope.bindings.keys().copied())
+    }
+
     /// This scope and those around it.
     pub(super) fn outwards(&self, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
         std::iter::successors(Some(scope), |scope| self.scopes[*scope].parent)

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ByFullName, Finding, Known, KnownParameter, KnownTool, check};
+use super::{ByFullName, Checked, Finding, Given, Known, KnownParameter, KnownTool, check};
 
 /// Two servers, and one whose tools are not known yet.
 struct Example;
@@ -109,7 +109,7 @@ const IMPORTS: &str = "import asyncio, servers, client; from servers.github impo
                        list_issues, search, get_user, ping; from servers import notes as n\n";
 
 fn found(program: &str) -> Vec<Finding> {
-    let mut found = check(&format!("{IMPORTS}{program}"), &Example);
+    let mut found = check(&format!("{IMPORTS}{program}"), Given::Unknown, &Example).findings;
     found.iter_mut().for_each(|finding| finding.line -= 1);
     found
 }
@@ -514,6 +514,76 @@ fn whatever_is_written_nothing_breaks() {
     assert_eq!(found("\r\r\n\rservers.githb")[0].line, 4);
     let mistakes: String = (0..2_000).map(|n| format!("servers.github.a{n}\n")).collect();
     assert_eq!(found(&mistakes).len(), 20);
-    assert_eq!(check(&"#".repeat(1 << 20), &Example), []);
-    assert_eq!(check(&format!("\u{feff}{IMPORTS}servers.githb"), &Example)[0].line, 2);
+    let names = Given::Names(&[]);
+    assert_eq!(check(&"#".repeat(1 << 20), names, &Example), Checked::default());
+    let checked = check(&format!("\u{feff}{IMPORTS}servers.githb"), names, &Example);
+    assert_eq!(checked.findings[0].line, 2);
+}
+
+fn names(program: &str) -> (Vec<String>, Vec<&'static str>) {
+    let checked = check(program, Given::Names(&["user_id"]), &Example);
+    let messages = checked.findings.into_iter().map(|finding| finding.message).collect();
+    (messages, checked.implied.into_iter().collect())
+}
+
+#[test]
+fn names_that_nothing_binds_are_told_with_what_to_do() {
+    for (program, message) in [
+        ("print(totl)\ntotal = 1", "`totl` is not defined; did you mean total?"),
+        ("lenght([1])", "`lenght` is not defined; did you mean len?"),
+        ("def f():\n    return missing_thing\nf()", "`missing_thing` is not defined"),
+        ("[x for x in rows_of_it]", "`rows_of_it` is not defined"),
+        ("class A:\n    n = 1\n    def f(self):\n        return n", "`n` is not defined"),
+        ("f'{absent_value:>10}'", "`absent_value` is not defined"),
+        ("Counter('aab')", "`Counter` is not defined; add `from collections import Counter`"),
+        (
+            "await call_mcp_tool('mcp__github__ping')",
+            "`call_mcp_tool` is not defined; add `from client import call_mcp_tool`",
+        ),
+        ("github.ping()", "`github` is not defined; add `from servers import github`"),
+        (
+            "await list_issues()",
+            "`list_issues` is not defined; add `from servers.github import list_issues`",
+        ),
+        (
+            "pd.DataFrame([])",
+            "`pd` is not defined; there is no pandas here; use `await sql(...)`, `await analyze(...)` \
+             or plain Python",
+        ),
+    ] {
+        assert_eq!(names(program).0, [message], "{program}");
+    }
+    let here = names("servers.github.ping()").0;
+    assert!(here[0].starts_with("`servers` is not defined; add `from servers import"), "{here:?}");
+}
+
+#[test]
+fn names_that_are_bound_somewhere_or_handled_are_left_alone() {
+    for program in [
+        "print(user_id, len([1]), ToolError, __name__, _)",
+        "try:\n    found\nexcept NameError:\n    found = None",
+        "exec(load_skill('x'))\nresult = from_the_skill(1)",
+        "globals()['made'] = 1\nmade",
+        "from os.path import *\njoin('a', 'b')",
+        "for i in range(3):\n    last = i\nprint(i, last)",
+        "if user_id:\n    a = 1\nprint(a)",
+        "def f():\n    global made\n    made = 1\nf()\nmade",
+        "with open('x') as file:\n    file.read()",
+        "match user_id:\n    case {'a': found, **rest}:\n        print(found, rest)",
+        "import os.path as p, json\np.join('a'); json.dumps(1)",
+        "print([y := 1], y)\ndel y",
+        "def f(a, *b, c=1, **d):\n    return lambda e: (a, b, c, d, e)",
+        "x: int\ntype Alias = list[int]\nprint(Alias)",
+        "async def f():\n    async for i in g(): print(i)\nasync def g():\n    yield 1\nawait f()",
+    ] {
+        assert_eq!(names(program), (vec![], vec![]), "{program}");
+    }
+}
+
+#[test]
+fn modules_that_were_not_imported_are_told() {
+    let program = "print(json.dumps({'a': math.pi}))\nimport re\nre.match('a', 'b')\n\
+                   def f(json): return json";
+    assert_eq!(names(program), (vec![], vec!["json", "math"]));
+    assert_eq!(names("json = 1\njson"), (vec![], vec![]));
 }

@@ -13,17 +13,19 @@ use super::{
     comprehension::Comprehended,
     fields,
     fields::Reading,
-    finding::{Finding, Findings},
+    finding::{Checked, Findings},
     handled, names,
     results::Callee,
     scope::{MODULE, ScopeId},
     tools::Full,
+    undefined::{Given, Undefined},
     value::{Value, Values},
 };
 
 pub(super) struct Walker<'v, 'a, 'k> {
     values: &'v Values<'a, 'k>,
     findings: Findings<'a>,
+    undefined: Undefined<'v>,
     handled_functions: HashSet<&'a str>,
     scope: ScopeId,
     /// In how many parts that handle errors this is.
@@ -35,10 +37,11 @@ pub(super) struct Walker<'v, 'a, 'k> {
 }
 
 impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
-    pub(super) fn new(values: &'v Values<'a, 'k>, code: &'a str) -> Self {
+    pub(super) fn new(values: &'v Values<'a, 'k>, code: &'a str, given: Given<'v>) -> Self {
         Self {
             values,
             findings: Findings::new(code),
+            undefined: Undefined::new(given),
             handled_functions: values.facts.handling.handled_functions(),
             scope: MODULE,
             handled: 0,
@@ -47,9 +50,9 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
         }
     }
 
-    pub(super) fn walk(mut self, body: &'a [Stmt]) -> Vec<Finding> {
+    pub(super) fn walk(mut self, body: &'a [Stmt]) -> Checked {
         visitor::walk_body(&mut self, body);
-        self.findings.finish()
+        Checked { findings: self.findings.finish(), implied: self.undefined.implied }
     }
 
     fn reading(&mut self) -> Reading<'_, 'a, 'k, '_> {
@@ -218,6 +221,10 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
                 return self.handled(is_handled, |inner| {
                     inner.within(lambda.range, |inner| inner.visit_expr(&lambda.body));
                 });
+            }
+            Expr::Name(name) if name.ctx == ExprContext::Load => {
+                let is_handled = self.handled > 0;
+                self.undefined.read(name, self.values, self.scope, is_handled, &mut self.findings);
             }
             Expr::If(_) => return self.with_alternative(expr),
             Expr::BoolOp(any) if any.op == BoolOp::Or => return self.with_alternative(expr),

@@ -52,7 +52,7 @@ fn checking() -> GuideSettings {
 }
 
 async fn refusal(guide: &Guide, program: &str) -> Option<Failure> {
-    let outcome = guide.refuse(&Program::new(program)).await?;
+    let outcome = guide.look(&Program::new(program), false).await.refusal?;
     outcome.failure().cloned()
 }
 

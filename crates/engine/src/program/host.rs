@@ -10,12 +10,13 @@ use serde_json::{Map, Value, json, value::RawValue};
 
 use super::{analysis::ANALYZE, modules, patient::Patient};
 use crate::{
+    aliases,
     broker::{Broker, CallError},
     guide::Guide,
     ledger::Tab,
     media::Media,
     safety::Watch,
-    search::{Answer, SearchRequest},
+    search::{Answer, DefinitionRequest, SearchRequest},
     state::Agent,
     upstream::Caller,
     value::{self, Given},
@@ -132,23 +133,16 @@ impl ProgramHost {
                 Ok(json!(self.tool_names(&wanted.server).await?))
             }
             "search_tools" => {
-                let request: SearchRequest = parse(arguments)?;
+                let request: SearchRequest = parse_named(name, arguments)?;
                 Ok(match self.guide.search(&request, self.agent()).await {
                     Answer::Tools(found) => json!(found.tools),
                     Answer::Overview(servers) => json!(servers),
                 })
             }
             "get_tool_definition" => {
-                let wanted: DefinitionRequest = parse(arguments)?;
-                let tool = self.broker().find(&wanted.name, wanted.server.as_deref()).await;
-                let error = match tool {
-                    Ok(tool) if wanted.raw => return Ok(tool.raw.clone()),
-                    Ok(tool) => return Ok(json!(self.guide.definition(&tool))),
-                    Err(error) => error,
-                };
-                // Searches find skills too.
-                let skill = self.agent().skill_definition(&wanted.name).await;
-                skill.map(Value::String).ok_or_else(|| failure(&error, None))
+                let wanted: DefinitionRequest = parse_named(name, arguments)?;
+                let defined = self.guide.define(&wanted, self.agent()).await;
+                defined.map_err(|error| failure(&error, None))
             }
             "list_servers" => Ok(json!(self.servers())),
             "display" => {
@@ -219,16 +213,16 @@ struct ServerRequest {
     server: String,
 }
 
-#[derive(Deserialize)]
-struct DefinitionRequest {
-    name: String,
-    server: Option<String>,
-    #[serde(default)]
-    raw: bool,
-}
-
 pub(super) fn parse<T: DeserializeOwned>(arguments: &RawValue) -> Result<T, ToolFailure> {
     serde_json::from_str(arguments.get())
+        .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
+}
+
+/// As [`parse`], whatever names the program gave to the parameters.
+fn parse_named<T: DeserializeOwned>(tool: &str, arguments: &RawValue) -> Result<T, ToolFailure> {
+    let mut arguments: Map<String, Value> = parse(arguments)?;
+    aliases::rename(tool, &mut arguments);
+    serde_json::from_value(Value::Object(arguments))
         .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
 }
 

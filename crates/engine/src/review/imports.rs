@@ -56,6 +56,11 @@ fn module_denied(path: &str, findings: &Findings<'_>) -> Option<Found> {
     modules.find_map(|module| names::denied(module, findings.denied()))
 }
 
+/// A module is used without an import.
+pub(super) fn implied(module: &str, level: &Level, findings: &Findings<'_>) -> Option<Found> {
+    names::denied(module, findings.denied()).or_else(|| not_allowed(module, level))
+}
+
 fn not_allowed(module: &str, level: &Level) -> Option<Found> {
     if level.allows_module(module) {
         return None;

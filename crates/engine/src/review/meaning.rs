@@ -6,6 +6,7 @@ use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 use ruff_text_size::Ranged;
 
 use super::scope::{Bound, Builtin, ScopeId, Scopes};
+use crate::check::implied_module;
 
 /// So many steps from name to name are followed for one expression.
 const STEPS: usize = 20;
@@ -25,6 +26,11 @@ impl Meaning {
     }
 }
 
+/// The path of a name that the program does not bind: some modules need no import.
+fn of_builtins(name: &str) -> String {
+    implied_module(name).map_or_else(|| format!("builtins.{name}"), str::to_owned)
+}
+
 impl Scopes<'_> {
     /// All that an expression may mean, as far as it is something of a module.
     pub(super) fn meanings(&self, expr: &Expr, scope: ScopeId) -> Vec<Meaning> {
@@ -32,6 +38,34 @@ impl Scopes<'_> {
         self.add_meanings(expr, scope, &Cell::new(STEPS), &mut found);
         found.dedup();
         found
+    }
+
+    /// The module that a name stands for without an import.
+    pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<&'static str> {
+        let name = expr.as_name_expr()?;
+        let (_, builtin) = self.look_up(&name.id, scope, expr.start());
+        implied_module(&name.id).filter(|_| builtin != Builtin::No)
+    }
+
+    /// Whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.
+    pub(super) fn is_skill(&self, expr: &Expr, scope: ScopeId) -> bool {
+        match expr {
+            Expr::Call(call) => {
+                let meanings = self.meanings(&call.func, scope);
+                !meanings.is_empty() && meanings.iter().all(|one| one.path == "builtins.load_skill")
+            }
+            Expr::Name(name) => {
+                let (bound, builtin) = self.look_up(&name.id, scope, expr.start());
+                let mut values = bound.iter().flat_map(|name| &name.values).peekable();
+                builtin == Builtin::No
+                    && values.peek().is_some()
+                    && values.all(|bound| {
+                        matches!(bound, Bound::Value(value, scope)
+                            if value.is_call_expr() && self.is_skill(value, *scope))
+                    })
+            }
+            _ => false,
+        }
     }
 
     /// Whether an expression may be something.
@@ -63,7 +97,7 @@ impl Scopes<'_> {
                 if builtin != Builtin::No {
                     let path = match name.id.as_str() {
                         "__builtins__" => "builtins".to_owned(),
-                        name => format!("builtins.{name}"),
+                        name => of_builtins(name),
                     };
                     found.push(Meaning { path, doubtful: builtin == Builtin::Maybe });
                 }
@@ -91,6 +125,7 @@ impl Scopes<'_> {
         for meaning in &mut found[from..] {
             meaning.path = match (meaning.path.as_str(), name) {
                 (module, "__builtins__") if !module.contains('.') => "builtins".to_owned(),
+                ("builtins", name) => of_builtins(name),
                 (path, name) => format!("{path}.{name}"),
             };
         }

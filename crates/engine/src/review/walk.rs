@@ -18,7 +18,7 @@ use super::{
     scope::{Kind, MODULE, ScopeId, Scopes},
     tricks,
 };
-use crate::policy::Level;
+use crate::policy::{Level, ReviewMode};
 
 pub(super) struct Walker<'w, 'a, 's> {
     scopes: &'w Scopes<'a>,
@@ -148,6 +148,9 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
 
     /// All that an expression may mean.
     fn named(&mut self, expr: &'a Expr, how: Use) {
+        if let Some(module) = self.scopes.implied(expr, self.at.scope) {
+            self.add(expr, imports::implied(module, self.level, self.findings));
+        }
         for meaning in self.scopes.meanings(expr, self.at.scope) {
             let denied = names::denied(&meaning.path, self.findings.denied());
             self.add(expr, denied);
@@ -180,6 +183,8 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
         }
         match imports::call(call, scopes, scope, self.level) {
             Some(found) => self.add(expr, Some(found)),
+            // What was saved was looked at then; where dangers are refused, it is imported.
+            None if self.level.review != ReviewMode::Block && is_of_skill(call, scopes, scope) => {}
             None => self.visit_expr(&call.func),
         }
         self.visit_arguments(&call.arguments);
@@ -207,6 +212,12 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
         }
         self.add(expr, loops::too_many_turns(inside.count, self.level));
     }
+}
+
+/// `exec(load_skill("x"))`
+fn is_of_skill(call: &ExprCall, scopes: &Scopes<'_>, scope: ScopeId) -> bool {
+    scopes.may_be(&call.func, scope, &["builtins.exec"])
+        && matches!(&*call.arguments.args, [source, ..] if scopes.is_skill(source, scope))
 }
 
 /// `__name__ == "__main__"`

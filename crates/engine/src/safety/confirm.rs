@@ -70,6 +70,16 @@ impl Watch {
         )))
     }
 
+    /// Goes on if a person agrees that the model reads what tokens stand for.
+    pub async fn confirm_restore(
+        &self,
+        arguments: &Map<String, Value>,
+        caller: &dyn Caller,
+    ) -> Result<(), CallError> {
+        let why = "the model would read what these tokens stand for";
+        self.confirm(Target::read(ASKER, "restore_pii"), arguments, why, caller).await
+    }
+
     async fn ask(
         &self,
         name: &str,

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Detail;
 use crate::{catalog::Tool, codegen, skills::ListedSkill};
@@ -46,6 +47,11 @@ pub struct Found {
     pub import_line: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
+    /// The JSON schemas of what it takes and gives, for programs that read them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input_schema: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
     /// How well it fits.
     #[serde(skip)]
     pub(super) score: f32,
@@ -63,16 +69,19 @@ pub struct ServerOverview {
 
 impl Found {
     pub fn new(tool: &Tool, detail: Detail, definition: impl FnOnce() -> String) -> Self {
-        let described = detail == Detail::WithDescription;
+        let is_full = detail == Detail::Full;
         Self {
             kind: None,
             score: 0.0,
             server: tool.module.clone(),
             name: tool.name.python.clone(),
-            description: described.then(|| codegen::summary_line(tool.description())),
+            description: (detail != Detail::NameOnly)
+                .then(|| codegen::summary_line(tool.description())),
             import_line: (detail != Detail::NameOnly)
                 .then(|| format!("from servers.{} import {}", tool.module, tool.name.python)),
-            definition: (detail == Detail::Full).then(definition),
+            definition: is_full.then(definition),
+            input_schema: is_full.then(|| tool.input_schema().clone()),
+            output_schema: tool.output_schema().filter(|_| is_full).cloned(),
         }
     }
 }
@@ -91,8 +100,10 @@ impl Found {
             name: skill.name.clone(),
             definition: (detail == Detail::Full)
                 .then(|| format!("{import}\n{}\n    {description}\n", skill.signature)),
-            description: (detail == Detail::WithDescription).then_some(description),
+            description: (detail != Detail::NameOnly).then_some(description),
             import_line: (detail != Detail::NameOnly).then_some(import),
+            input_schema: None,
+            output_schema: None,
         }
     }
 }

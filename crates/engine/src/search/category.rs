@@ -9,7 +9,7 @@ use crate::catalog::ServerTools;
 
 /// The categories, each with words that tell of it. A word counts once for each tool that has it in
 /// its name, and for the server's own name five times.
-pub const CATEGORIES: [(&str, &str); 17] = [
+pub const CATEGORIES: [(&str, &str); 18] = [
     ("ai", "model models prompt llm dataset embedding embeddings inference huggingface rag"),
     (
         "browser",
@@ -78,6 +78,11 @@ pub const CATEGORIES: [(&str, &str); 17] = [
          crm hubspot salesforce product products",
     ),
     ("search", "search web news crawl scrape extract url fetch results website"),
+    (
+        "security",
+        "security vulnerability vulnerabilities vuln vulns cve scan scanner scans exploit threat threats \
+         malware secret secrets pentest nmap siem firewall virus phishing sast dast compliance hardening",
+    ),
     ("time", "time timezone calendar calendars event events schedule date meeting"),
 ];
 

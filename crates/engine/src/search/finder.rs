@@ -275,7 +275,9 @@ impl IndexedServer {
     }
 
     fn is_of_category(&self, name: &str) -> bool {
+        // Who asks for the category `github` means the server.
         self.category.as_deref().is_some_and(|category| same_name(category, name))
+            || self.is_called(name)
     }
 }
 

@@ -34,6 +34,20 @@ pub struct SearchRequest {
     pub category: Option<String>,
 }
 
+/// A tool whose definition is wanted.
+#[derive(Clone, Debug, Deserialize)]
+pub struct DefinitionRequest {
+    pub name: String,
+    #[serde(default, deserialize_with = "text")]
+    pub server: Option<String>,
+    /// A server's name is understood; other categories say nothing about a tool that is named.
+    #[serde(default, deserialize_with = "text")]
+    pub category: Option<String>,
+    /// The JSON definition as its server wrote it.
+    #[serde(default)]
+    pub raw: bool,
+}
+
 impl SearchRequest {
     /// Whether it is about skills alone.
     pub(crate) fn is_of_skills(&self) -> bool {

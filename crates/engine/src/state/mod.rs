@@ -119,10 +119,6 @@ pub enum StateError {
     )]
     AuditDown(String),
     #[error(
-        "{principal:?} may not turn tokens back; let it by `restore = [\"{principal}\"]` under [pii], or use `narrows pii restore`"
-    )]
-    MayNotRestore { principal: String },
-    #[error(
         "in strict mode programs do not see what tokens stand for; pass the token to the tool that needs it"
     )]
     StrictRestore,

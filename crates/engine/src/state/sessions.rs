@@ -190,7 +190,8 @@ impl Agent {
     ) -> Result<(Outcome, bool), StateError> {
         let watch = run.watch;
         // What cannot work is not counted.
-        if let Some(refusal) = run.guide.refuse(&run.request.program).await {
+        let looked = run.guide.look(&run.request.program, run.session.is_some()).await;
+        if let Some(refusal) = looked.refusal {
             return Ok((refusal, false));
         }
         watch.begin()?;
@@ -206,6 +207,7 @@ impl Agent {
             None => run.executor.execute(None, run.request, host, run.cancel).await?,
             Some(id) => self.run_in_session(id, run, host).await?,
         };
+        outcome.notes.extend(looked.note);
         outcome.notes.extend(reviewed.notes);
         Ok((outcome, true))
     }

@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use narrows_engine::{ledger::Kind, result_text, search::SearchRequest, state::Agent};
+use narrows_engine::{
+    aliases,
+    ledger::Kind,
+    result_text,
+    search::{DefinitionRequest, SearchRequest},
+    state::Agent,
+};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock},
@@ -26,13 +32,16 @@ pub(super) async fn answer(
     gateway: &Arc<Gateway>,
     agent: Agent,
     tool: OwnTool,
-    arguments: Map<String, Value>,
+    mut arguments: Map<String, Value>,
     client: Arc<Client>,
 ) -> Result<CallToolResult, ErrorData> {
     let is_run = tool.runs_code() || tool == OwnTool::ExecuteAnalysis;
     let kind = if is_run { Kind::Run } else { Kind::Lookup };
     let written = format!("{}{}", tool.name(), Value::Object(arguments.clone()));
     let tab = gateway.ledger.open(kind, &written);
+    if !tool.runs_code() {
+        aliases::rename(tool.name(), &mut arguments);
+    }
     let mut result = match tool {
         OwnTool::SearchTools => search_tools(gateway, &agent, arguments).await,
         OwnTool::GetToolDefinition => get_tool_definition(gateway, &agent, arguments).await,
@@ -43,15 +52,25 @@ pub(super) async fn answer(
         OwnTool::WriteWorkspaceFile => keeping::write_file(&agent, arguments).await,
         OwnTool::ReadWorkspaceFile => keeping::read_file(&agent, arguments),
         OwnTool::SanitizePii => privacy::sanitize(&agent, arguments),
-        OwnTool::RestorePii => privacy::restore(&agent, arguments).await,
+        OwnTool::RestorePii => privacy::restore(&agent, arguments, &*client).await,
         OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
         OwnTool::ExecuteAnalysis => {
             analysis::execute(gateway, &agent, arguments, client, Arc::clone(&tab)).await?
         }
         OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
             Ok(request) => {
-                code::execute(Arc::clone(gateway), agent.clone(), request, client, Arc::clone(&tab))
-                    .await?
+                let run = code::execute(
+                    Arc::clone(gateway),
+                    agent.clone(),
+                    request,
+                    client,
+                    Arc::clone(&tab),
+                );
+                let mut result = run.await?;
+                if tool == OwnTool::ExecutePython {
+                    code::name_output(&mut result);
+                }
+                result
             }
             Err(mistake) => failed(mistake),
         },
@@ -84,18 +103,17 @@ async fn get_tool_definition(
     agent: &Agent,
     arguments: Map<String, Value>,
 ) -> CallToolResult {
-    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
-    let Some(name) = text("name") else {
+    if !arguments.contains_key("name") {
         return failed("\"name\" is missing; say which tool, as in github.create_issue");
+    }
+    let request = match read::<DefinitionRequest>(arguments) {
+        Ok(request) => request,
+        Err(mistake) => return failed(mistake),
     };
-    match gateway.broker.find(name, text("server")).await {
-        Ok(tool) if arguments.get("raw") == Some(&json!(true)) => said(tool.raw.to_string()),
-        Ok(tool) => said(gateway.guide.definition(&tool)),
-        // Searches find skills too.
-        Err(error) => match agent.skill_definition(name).await {
-            Some(definition) => said(definition),
-            None => failed(error.to_string()),
-        },
+    match gateway.guide.define(&request, agent).await {
+        Ok(Value::String(definition)) => said(definition),
+        Ok(raw) => said(raw.to_string()),
+        Err(error) => failed(error.to_string()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use narrows_engine::{
-    ExecuteRequest, OutputUse, ProgramHost,
+    ExecuteRequest, OutputUse, ProgramHost, aliases,
     ledger::Tab,
     media::{Media, Shown},
     policy::WorkspaceUse,
@@ -21,19 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{client::Client, gateway::Gateway};
 
-/// Where models put the code when they forget the name.
-const OTHER_NAMES: [&str; 10] = [
-    "python",
-    "source",
-    "script",
-    "program",
-    "py",
-    "python_code",
-    "input",
-    "content",
-    "text",
-    "body",
-];
+/// `execute_python` takes the same.
+const EXECUTE_CODE: &str = "execute_code";
 const TIMES: (f64, f64) = (1.0, 120.0);
 
 /// What is to be run, and what was corrected to understand it.
@@ -51,7 +40,7 @@ pub(super) struct CodeRequest {
 
 impl CodeRequest {
     pub(super) fn read(mut arguments: Map<String, Value>) -> Result<Self, String> {
-        let mut corrections = Vec::new();
+        let mut corrections = aliases::rename(EXECUTE_CODE, &mut arguments);
         let code = take_code(&mut arguments, &mut corrections)?;
         let code = without_fences(code, &mut corrections);
         if code.trim().is_empty() {
@@ -95,24 +84,17 @@ fn take_code(
     arguments: &mut Map<String, Value>,
     corrections: &mut Vec<String>,
 ) -> Result<String, String> {
-    let found = match arguments.remove("code") {
-        Some(code) => Some(code),
-        None => {
-            let other = OTHER_NAMES.into_iter().find(|name| arguments.contains_key(*name));
-            other.and_then(|name| {
-                corrections.push(format!("the code was under {name:?}; the name is \"code\""));
-                arguments.remove(name)
-            })
-        }
-    };
-    match found {
+    match arguments.remove("code") {
         Some(Value::String(code)) => Ok(code),
         Some(Value::Array(lines)) if lines.iter().all(Value::is_string) => {
             corrections.push("the code was a list of lines, and was joined".into());
             let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
             Ok(lines.join("\n"))
         }
-        Some(Value::Object(mut inner)) => take_code(&mut inner, corrections),
+        Some(Value::Object(mut inner)) => {
+            corrections.extend(aliases::rename(EXECUTE_CODE, &mut inner));
+            take_code(&mut inner, corrections)
+        }
         Some(_) => Err("\"code\" is not a string of Python".into()),
         None => Err("\"code\" is missing; put the Python program there".into()),
     }
@@ -355,8 +337,22 @@ fn text(outcome: &Outcome) -> String {
     parts.join("\n")
 }
 
+/// Adds what callers of `execute_python` know as `output`: all that was printed.
+pub(super) fn name_output(result: &mut CallToolResult) {
+    if let Some(Value::Object(structured)) = &mut result.structured_content {
+        let printed = ["stdout", "stderr"].map(|name| structured.get(name).and_then(Value::as_str));
+        let output = printed.into_iter().flatten().collect::<String>();
+        structured.insert("output".to_owned(), output.into());
+    }
+}
+
 fn structured(outcome: &Outcome) -> Value {
-    let mut structured = json!({ "success": outcome.is_success(), "result": outcome.result });
+    let milliseconds = outcome.wall_time.as_secs_f64() * 1e3;
+    let mut structured = json!({
+        "success": outcome.is_success(),
+        "result": outcome.result,
+        "execution_time_ms": (milliseconds * 10.0).round() / 10.0,
+    });
     for (name, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
         if !text.is_empty() {
             structured[name] = text.as_str().into();

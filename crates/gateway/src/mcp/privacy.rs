@@ -1,6 +1,6 @@
 //! The tools for personal data: tokens in its place, and back.
 
-use narrows_engine::state::{Agent, StateError};
+use narrows_engine::{state::Agent, upstream::Caller};
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -42,16 +42,25 @@ pub(super) fn sanitize(agent: &Agent, arguments: Map<String, Value>) -> CallTool
     }
 }
 
-/// Only for those who are named in the configuration: the answer is read by a model.
-pub(super) async fn restore(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
-    let value = match given(arguments) {
+/// For those who are named in the configuration; for others, a person is asked: the answer is read by
+/// a model.
+pub(super) async fn restore(
+    agent: &Agent,
+    arguments: Map<String, Value>,
+    caller: &dyn Caller,
+) -> CallToolResult {
+    let value = match given(arguments.clone()) {
         Ok(value) => value,
         Err(mistake) => return failed(mistake),
     };
-    let principal = &agent.principal().name;
-    if !agent.safety().may_restore(principal) {
-        let refusal = StateError::MayNotRestore { principal: principal.clone() };
-        return failed(refusal.to_string());
+    if !agent.safety().may_restore(&agent.principal().name) {
+        let level = match agent.level(None) {
+            Ok(level) => level,
+            Err(error) => return failed(error.to_string()),
+        };
+        if let Err(refusal) = agent.watch(level).confirm_restore(&arguments, caller).await {
+            return failed(refusal.to_string());
+        }
     }
     match agent.restore(value).await {
         Ok(value) => answer(value),

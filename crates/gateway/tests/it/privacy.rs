@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::support::{
     office::{
-        AGENTS, ANALYST, BADGE, CARD, CUSTOMER, INTERN, Office, PHONE, failing, holds, printed,
-        token,
+        AGENTS, ANALYST, BADGE, CARD, CUSTOMER, INTERN, Office, PHONE, approval, failing, holds,
+        printed, token,
     },
     real::{self, Site, Wire, says, text},
     state::{self, Client, Clients, text_of},
@@ -123,7 +123,7 @@ fn what_is_written_in_another_way_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn only_those_that_are_named_may_restore() {
+fn who_is_not_named_may_restore_once_if_a_person_agrees() {
     let Some(site) = Site::new() else { return };
     site.configure(&format!("{RESTORERS}{AGENTS}"));
     let gateway = real::HttpGateway::start(&site);
@@ -139,8 +139,15 @@ fn only_those_that_are_named_may_restore() {
     };
     assert_eq!(back(&analyst, &of_analyst), CUSTOMER);
     let refusal = intern.refusal("restore_pii", json!({"text": of_intern}));
-    says(&refusal, &["intern"]);
     assert!(!refusal.to_string().contains(CUSTOMER), "{refusal}");
+    let id = approval(&refusal);
+    says(&site.json(&["approvals", "show", &id, "--json"])["shown"], &[&of_intern]);
+    // Nobody has agreed yet, and to nothing else.
+    intern.refusal("restore_pii", json!({"text": of_intern}));
+    assert!(site.says(&["approvals", "allow", &id]).status.success());
+    intern.refusal("restore_pii", json!({"text": format!("{of_intern} and more")}));
+    assert_eq!(back(&intern, &of_intern), CUSTOMER);
+    intern.refusal("restore_pii", json!({"text": of_intern}));
     // Another's tokens are not there, even for one who may.
     assert_eq!(back(&analyst, &of_intern), of_intern);
     // A program may restore, and its model still reads tokens.

@@ -172,9 +172,14 @@ fn modules_are_held_against_the_list_of_the_level() {
         "from urllib import request",
         "import urllib",
         "try: import numpy\nexcept ImportError: numpy = None",
+        // Some modules need no import.
+        "result = os.listdir('/')",
+        "def f(): return os",
     ] {
         assert_eq!(rules(code), refused, "{code}");
     }
+    let builtins = "import builtins\nbuiltins.os.listdir('/')";
+    assert!(rules(builtins).iter().any(|found| found.2 == Danger), "{:?}", rules(builtins));
     assert_eq!(rules("def f():\n    import os"), [("import-not-allowed", 2, Danger)]);
     let by_name = "from importlib import import_module";
     assert!(rules(by_name).contains(&refused[0]));
@@ -186,6 +191,8 @@ fn modules_are_held_against_the_list_of_the_level() {
         "import urllib.parse\nfrom urllib.parse import quote\nfrom urllib import parse",
         "from servers.github import list_issues\nimport skills, client, tool_discovery",
         "from __future__ import annotations",
+        "result = json.dumps(math.pi)",
+        "os = 'linux'\nprint(os)",
     ] {
         assert_eq!(rules(code), [], "{code}");
     }
@@ -263,4 +270,26 @@ fn lists_of_the_configuration_go_first() {
         assert!(found.iter().any(|(rule, _)| *rule == "denied-name"), "{deny}: {code}: {found:?}");
     }
     assert_eq!(with(&[], &["pickle", "open"], "import json\njson.loads(x.opened)"), []);
+}
+
+#[test]
+fn the_source_of_a_skill_may_be_executed_where_dangers_are_told() {
+    assert_clean("exec(load_skill('x'))\nresult = x(1)");
+    assert_clean("skill = load_skill('x')\nexec(skill)\nresult = x(1)");
+    for code in [
+        "exec(text)",
+        "skill = load_skill('x')\nskill = skill + more\nexec(skill)",
+        "def load_skill(name): return name\nexec(load_skill('x'))",
+        "skill = load_skill('x')\nif more: skill = more\nexec(skill)",
+        "eval(load_skill('x'))",
+    ] {
+        assert_found(code, "dynamic-code", Danger);
+    }
+    let hardened = review(
+        "exec(load_skill('x'))",
+        &level("hardened"),
+        &ReviewSettings::default(),
+        &nothing_denied,
+    );
+    assert_eq!(hardened[0].rule, "dynamic-code");
 }

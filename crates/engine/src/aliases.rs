@@ -1,0 +1,152 @@
+//! The names that models give to parameters of our own tools: `tool_name` for `name`, `max_results` for
+//! `limit`. One table for all tools, over MCP and in programs.
+
+use serde_json::{Map, Value};
+
+type Parameter = (&'static str, &'static [&'static str]);
+
+const CODE: &[Parameter] = &[
+    (
+        "code",
+        &[
+            "python",
+            "source",
+            "script",
+            "program",
+            "py",
+            "python_code",
+            "input",
+            "content",
+            "text",
+            "body",
+        ],
+    ),
+    ("context", &["variables", "vars", "inputs", "globals"]),
+    ("timeout", &["timeout_seconds", "timeout_s", "max_seconds"]),
+    ("session_id", &["session", "sessionId", "session_name"]),
+    ("isolation", &["isolation_level"]),
+];
+const SEARCH: &[Parameter] = &[
+    ("query", &["q", "text", "search", "search_query", "keywords", "keyword"]),
+    ("detail_level", &["detail", "detailLevel", "details"]),
+    ("limit", LIMITS),
+    ("server", &["server_name", "serverName", "mcp_server"]),
+];
+const DEFINITION: &[Parameter] = &[
+    ("name", &["tool_name", "toolName", "tool", "tool_id", "full_name", "id"]),
+    ("server", &["server_name", "serverName", "mcp_server"]),
+];
+const SAVE_SKILL: &[Parameter] = &[
+    ("name", &["skill_name", "skillName", "skill"]),
+    ("code", &["source", "python", "content", "body"]),
+    ("description", &["desc", "summary"]),
+    ("tags", &["labels", "keywords"]),
+];
+const LOAD_SKILL: &[Parameter] = &[("name", &["skill_name", "skillName", "skill"])];
+const LIST_SKILLS: &[Parameter] = &[("query", &["q", "search", "filter"]), ("limit", LIMITS)];
+const WRITE_FILE: &[Parameter] =
+    &[("path", PATHS), ("content", &["contents", "text", "data", "body"])];
+const READ_FILE: &[Parameter] =
+    &[("path", PATHS), ("offset", &["start"]), ("limit", &["length", "max_bytes", "size"])];
+const LIST_FILES: &[Parameter] =
+    &[("pattern", &["glob", "path", "directory", "filter"]), ("limit", LIMITS)];
+const PRIVACY: &[Parameter] =
+    &[("text", &["content", "input", "message", "string"]), ("data", &["value", "json", "object"])];
+const ANALYSIS: &[Parameter] = &[
+    ("analysis_type", &["type", "analysis", "operation", "analysisType"]),
+    ("source", &["file", "path", "filename"]),
+    ("data", &["rows", "records"]),
+    ("parameters", &["params", "options", "arguments"]),
+];
+
+const LIMITS: &[&str] = &["max_results", "maxResults", "top_k", "k", "n", "count", "max"];
+const PATHS: &[&str] = &["file", "filename", "file_name", "file_path", "filepath", "name"];
+
+fn parameters(tool: &str) -> &'static [Parameter] {
+    match tool {
+        "execute_code" | "execute_python" => CODE,
+        "search_tools" => SEARCH,
+        "get_tool_definition" => DEFINITION,
+        "save_skill" => SAVE_SKILL,
+        "load_skill" => LOAD_SKILL,
+        "list_skills" => LIST_SKILLS,
+        "write_workspace_file" => WRITE_FILE,
+        "read_workspace_file" => READ_FILE,
+        "list_workspace_files" => LIST_FILES,
+        "sanitize_pii" | "restore_pii" => PRIVACY,
+        "execute_analysis" => ANALYSIS,
+        _ => &[],
+    }
+}
+
+/// Gives parameters their right names, and says which had others. A parameter that is there is not
+/// replaced.
+pub fn rename(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
+    let mut renamed = Vec::new();
+    for (name, aliases) in parameters(tool) {
+        if arguments.contains_key(*name) {
+            continue;
+        }
+        let found = aliases.iter().find_map(|alias| Some((alias, arguments.remove(*alias)?)));
+        if let Some((alias, value)) = found {
+            arguments.insert((*name).to_owned(), value);
+            renamed.push(format!("{alias:?} was taken for {name:?}"));
+        }
+    }
+    renamed
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn other_names_are_understood_and_right_ones_are_kept() {
+        for (tool, given, meant) in [
+            ("get_tool_definition", json!({"tool_name": "a.b"}), json!({"name": "a.b"})),
+            ("search_tools", json!({"q": "x", "top_k": 3}), json!({"query": "x", "limit": 3})),
+            ("execute_code", json!({"script": "1"}), json!({"code": "1"})),
+            ("read_workspace_file", json!({"file_path": "a"}), json!({"path": "a"})),
+            ("search_tools", json!({"query": "x", "q": "y"}), json!({"query": "x", "q": "y"})),
+            ("get_execution_stats", json!({"q": "y"}), json!({"q": "y"})),
+        ] {
+            let Value::Object(mut arguments) = given else { panic!() };
+            let before = Value::Object(arguments.clone());
+            let corrections = rename(tool, &mut arguments);
+            assert_eq!(corrections.is_empty(), before == meant, "{tool}: {corrections:?}");
+            assert_eq!(Value::Object(arguments), meant, "{tool}");
+        }
+    }
+
+    #[test]
+    fn no_alias_is_the_name_of_another_parameter() {
+        let tools = [
+            "execute_code",
+            "search_tools",
+            "get_tool_definition",
+            "save_skill",
+            "load_skill",
+            "list_skills",
+            "write_workspace_file",
+            "read_workspace_file",
+            "list_workspace_files",
+            "sanitize_pii",
+            "execute_analysis",
+        ];
+        for tool in tools {
+            let parameters = parameters(tool);
+            assert!(!parameters.is_empty(), "{tool}");
+            let aliases: Vec<&str> =
+                parameters.iter().flat_map(|(_, aliases)| *aliases).copied().collect();
+            for (name, _) in parameters {
+                assert!(!aliases.contains(name), "{tool}: {name}");
+            }
+            let mut once = aliases.clone();
+            once.sort_unstable();
+            once.dedup();
+            assert_eq!(once.len(), aliases.len(), "{tool}");
+        }
+    }
+}

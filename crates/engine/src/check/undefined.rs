@@ -1,0 +1,79 @@
+//! Names that nothing binds: a module that needs no import, or a mistake that would end the program
+//! after its tools were called.
+
+use std::collections::BTreeSet;
+
+use narrows_model::nearest;
+use ruff_python_ast::ExprName;
+use ruff_text_size::Ranged;
+
+use super::{
+    finding::Findings,
+    scope::{Meaning, ScopeId},
+    standard,
+    value::Values,
+};
+
+/// The variables that a program is given.
+#[derive(Clone, Copy, Debug)]
+pub enum Given<'a> {
+    /// These and no others.
+    Names(&'a [&'a str]),
+    /// Whatever earlier programs of its session have bound.
+    Unknown,
+}
+
+/// What was found about the names of one program.
+#[derive(Debug)]
+pub(super) struct Undefined<'g> {
+    given: Given<'g>,
+    /// The modules that it uses without an import.
+    pub(super) implied: BTreeSet<&'static str>,
+}
+
+impl<'g> Undefined<'g> {
+    pub(super) fn new(given: Given<'g>) -> Self {
+        Self { given, implied: BTreeSet::new() }
+    }
+
+    /// Looks at a name that is read. An error that is handled is the program's own business.
+    pub(super) fn read(
+        &mut self,
+        name: &ExprName,
+        values: &Values<'_, '_>,
+        scope: ScopeId,
+        is_handled: bool,
+        findings: &mut Findings<'_>,
+    ) {
+        let Given::Names(given) = self.given else { return };
+        let (id, scopes) = (name.id.as_str(), &values.facts.scopes);
+        let is_free = matches!(scopes.meaning(id, scope, name.start()), Meaning::Free);
+        if !is_free || given.contains(&id) || standard::is_builtin(id) {
+            return;
+        }
+        if let Some(module) = standard::module(id) {
+            self.implied.insert(module);
+        } else if !is_handled {
+            let advice = standard::advice(id).or_else(|| import(id, values));
+            let hint = advice.map(|advice| format!("; {advice}")).unwrap_or_else(|| {
+                let bound: Vec<&str> = scopes.names().collect();
+                let known = bound.iter().chain(given).copied().chain(standard::names());
+                nearest(id, known).to_string()
+            });
+            findings.add(name.start(), format!("`{id}` is not defined{hint}"));
+        }
+    }
+}
+
+/// Says how a server or a tool of this name is imported, if there is just one.
+fn import(name: &str, values: &Values<'_, '_>) -> Option<String> {
+    let tools = &values.tools;
+    if tools.has_server(name) {
+        return Some(format!("add `from servers import {name}`"));
+    }
+    let mut modules = tools.servers().iter().filter(|module| {
+        tools.names(module).is_some_and(|names| names.iter().any(|known| known == name))
+    });
+    let module = modules.next().filter(|_| modules.next().is_none())?;
+    Some(format!("add `from servers.{module} import {name}`"))
+}
