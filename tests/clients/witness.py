@@ -32,7 +32,7 @@ from gateway import TIMEOUT_SECONDS, gateway, parser
 from leaks import leaks
 from mcp import Client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-from mcp_types import PromptReference
+from mcp_types import ElicitResult, PromptReference
 from python_elicit import Listener
 from python_mcp import connect
 
@@ -57,6 +57,13 @@ class Witness(Listener):
     def remember(self, message: Any) -> None:
         dumped = message.model_dump(by_alias=True, mode="json") if hasattr(message, "model_dump") else str(message)
         self.received.append(dumped)
+
+    async def elicit(self, context: Any, params: Any) -> Any:
+        """The person agrees to everything but to showing the model what tokens stand for."""
+        if "narrows.restore_pii" in params.message:
+            self.remember(params)
+            return ElicitResult(action="decline")
+        return await super().elicit(context, params)
 
     async def log(self, params: Any) -> None:
         self.remember(params)

@@ -72,13 +72,13 @@ impl Guide {
             let named = matches!(request.query.trim(), "skills" | "skill");
             let query = Some(request.query.as_str()).filter(|_| !named);
             let skills = agent.list_skills(&self.broker, query, None, request.limit).await;
-            return Answer::of_skills(&told(skills), request.detail_level);
+            return Answer::of_skills(&told(skills, agent), request.detail_level);
         }
         let mut answer = self.search_visible(request, &|tool| !agent.hides(tool));
         if request.is_everywhere() {
             let query = Some(request.query.as_str());
             let skills = agent.list_skills(&self.broker, query, None, Some(MOST_SKILLS)).await;
-            answer.add_skills(&told(skills));
+            answer.add_skills(&told(skills, agent));
         }
         answer
     }
@@ -113,7 +113,8 @@ impl Guide {
             Err(error) => error,
         };
         // Searches find skills too.
-        agent.skill_definition(&request.name).await.map(Value::String).ok_or(error)
+        let skill = agent.skill_definition(&request.name).await.ok_or(error)?;
+        Ok(Value::String(agent.shield().text(&skill).into_owned()))
     }
 
     /// The import line, the signature with its types, what the parameters mean, and a call.
@@ -232,12 +233,19 @@ fn implied(checked: &Checked) -> Option<String> {
     })
 }
 
-/// Tools are found without skills too.
-fn told(skills: Result<Vec<ListedSkill>, StateError>) -> Vec<ListedSkill> {
-    skills.unwrap_or_else(|error| {
+/// Skills as a model may read them: agents wrote them. (Definitions of tools are public.) Tools are
+/// found without skills too.
+fn told(skills: Result<Vec<ListedSkill>, StateError>, agent: &Agent) -> Vec<ListedSkill> {
+    let mut skills = skills.unwrap_or_else(|error| {
         tracing::warn!(%error, "skills are not searched");
         Vec::new()
-    })
+    });
+    let shield = agent.shield();
+    for skill in &mut skills {
+        shield.replace(&mut skill.description);
+        shield.replace(&mut skill.signature);
+    }
+    skills
 }
 
 #[cfg(test)]

@@ -208,7 +208,7 @@ mod tests {
     const SEEDS: [&str; 13] = [
         "Contact ada@example.com or (212) 555-0147, card 4111 1111 1111 1111.\n",
         "{\"name\": \"Ada Lovelace\", \"dob\": \"1980-03-05\", \"phone\": 2125550147, \"n\": [1.5]}",
-        "iban: GB29 NWBK 6016 1331 9268 19\r\nfrom 192.0.2.17 and fe80::1%eth0\r\n",
+        "iban: GB29 NWBK 6016 1331 9268 19\r\nfrom 151.101.7.17 and fe80::1%eth0\r\n",
         "password=hunter2&token=ghp_0123456789abcdefghijABCDEFGHIJ456789\n",
         "see https://user:secret@host.example/path?mail=ada%40example.com",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",

@@ -148,7 +148,7 @@ impl Walk<'_> {
 }
 
 /// Keys that say nothing without what they belong to: `{"name": {"first": …}}` is `name first`.
-const VAGUE: [&str; 19] = [
+const VAGUE: [&str; 22] = [
     "value",
     "number",
     "text",
@@ -168,13 +168,18 @@ const VAGUE: [&str; 19] = [
     "national",
     "international",
     "content",
+    "default",
+    "const",
+    "example",
 ];
+/// What schemas say of values says nothing about whose they are.
+const TYPES: [&str; 6] = ["string", "integer", "number", "object", "array", "boolean"];
 
 /// What `{"type": "email", "value": …}` says of its value.
 fn description(fields: &Map<String, Value>) -> Option<String> {
     ["type", "kind", "label", "field", "key", "name"]
         .iter()
         .find_map(|key| fields.get(*key)?.as_str())
-        .filter(|text| text.len() <= 40)
+        .filter(|text| text.len() <= 40 && !TYPES.contains(text))
         .map(str::to_owned)
 }

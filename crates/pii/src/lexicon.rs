@@ -47,6 +47,9 @@ impl Cues {
     /// Tokens that only say where a list goes on.
     pub(crate) const PAGING: Self = Self(1 << 22);
 
+    /// Goods and what is done with them, whose numbers look like those of people.
+    pub(crate) const GOODS: Self = Self(1 << 23);
+
     /// Keys beside which a `name` is that of a person.
     pub(crate) const PERSONAL: Self = Self(
         Self::PHONE.0
@@ -70,7 +73,8 @@ impl Cues {
             | Self::DOCUMENT.0
             | Self::BIRTH.0
             | Self::COUNT.0
-            | Self::VERSION.0,
+            | Self::VERSION.0
+            | Self::GOODS.0,
     );
 
     /// What tells a value by its label alone.
@@ -135,7 +139,7 @@ const CUES: &[(Cues, &[&str])] = &[
     ]),
     (Cues::CALL, &["call", "call me", "dial", "reach", "reach me", "ring", "text me", "answering at", "contact me", "contact us", "voicemail", "hotline", "office", "my number", "his number", "her number", "your number", "their number"]),
     (Cues::SSN, &["ssn", "social security", "social_security", "socialsecurity", "social-security", "social security number", "social_security_number", "socialsecuritynumber", "ssn_number"]),
-    (Cues::CARD, &["card", "credit card", "debit card", "card number", "card_number", "cardnumber", "creditcard", "credit_card", "ccnum", "cc", "visa", "mastercard", "amex", "maestro", "american express", "discover card", "pan"]),
+    (Cues::CARD, &["card", "credit card", "debit card", "card number", "card_number", "cardnumber", "creditcard", "credit_card", "ccnum", "cc number", "cc_number", "visa", "mastercard", "amex", "maestro", "american express", "discover card", "pan", "cardno", "card_no", "card no", "kreditkarte", "kartennummer", "tarjeta", "carte bancaire", "paid with", "paid by", "pay with", "charged to", "billed to"]),
     (Cues::NATIONAL, &[
         "national id", "national_id", "nationalid", "national identity", "national insurance", "national_insurance", "identity number", "id number", "id_number",
         "id card", "id_card", "personal id", "personal_id", "personal number", "personal code", "tax id", "tax_id", "taxid", "tax number", "tax_number", "tin", "itin",
@@ -180,6 +184,10 @@ const CUES: &[(Cues, &[&str])] = &[
         "order", "invoice", "id", "ids", "ticket", "ref", "reference", "tracking", "timestamp", "isbn", "zip", "zipcode", "zip code", "postal", "postcode", "sku", "build", "commit", "port", "price", "amount", "total", "epoch", "time", "date", "size",
         "bytes", "count", "serial", "hash", "sha", "revision", "pid", "uuid", "guid", "lat", "lng", "lon", "latitude", "longitude", "created", "updated", "modified", "duration", "offset", "ean", "upc", "gtin", "doi", "pmid", "issn", "expires", "since", "until", "balance", "quantity", "seq", "sequence",
         "transaction", "created_at", "updated_at", "checksum", "etag", "index", "line", "row", "case", "part", "model number", "batch", "lot", "score", "population", "views", "nonce", "block",
+    ]),
+    (Cues::GOODS, &[
+        "part", "part number", "part_number", "partnumber", "part no", "part_no", "p/n", "mpn", "sku", "item", "item_no", "article", "serial", "serial number", "sn", "model", "model number", "batch", "lot", "catalog", "catalogue",
+        "component", "order", "order_id", "invoice", "tracking", "shipment", "rev", "revision", "spare", "asset", "bin", "drawing", "stock", "artikel", "artikelnummer", "teil", "teile", "teilenummer", "bestellung", "rechnung", "pièce", "référence", "pieza", "pedido", "品番", "部品", "在庫", "零件",
     ]),
     (Cues::PLAIN, &[
         "page", "next", "previous", "cursor", "continuation", "counts", "max", "min", "limit", "type", "file", "filename", "path", "url", "uri", "endpoint", "ttl", "usage", "length", "format", "header", "env", "variable", "ip", "ip_address", "mac", "mac_address", "web", "wallet", "contract", "memory",

@@ -49,6 +49,24 @@ pub fn labelled_texts() -> Value {
     json(&file("pii.json"))
 }
 
+/// Reads outputs of tools and programs in which there is nothing to protect, by name.
+pub fn innocuous_outputs() -> Vec<(String, String)> {
+    let mut outputs = Vec::new();
+    for entry in std::fs::read_dir(file("innocuous")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "txt") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        for part in text.split("\n=== ") {
+            let (name, output) = part.trim_start_matches("=== ").split_once('\n').unwrap();
+            outputs.push((name.to_owned(), output.to_owned()));
+        }
+    }
+    assert!(outputs.len() >= 300, "only {} outputs", outputs.len());
+    outputs
+}
+
 fn file(name: &str) -> PathBuf {
     repository().join("tests/data").join(name)
 }

@@ -21,7 +21,8 @@ mod tools;
 pub use chance::Chance;
 pub use damage::{damaged, same_cases};
 pub use data::{
-    catalog, catalog_directory, labelled_queries, labelled_queries_file, labelled_texts, repository,
+    catalog, catalog_directory, innocuous_outputs, labelled_queries, labelled_queries_file,
+    labelled_texts, repository,
 };
 pub use postgres::Postgres;
 pub use skip::skip;

@@ -530,7 +530,7 @@ fn names(program: &str) -> (Vec<String>, Vec<&'static str>) {
 fn names_that_nothing_binds_are_told_with_what_to_do() {
     for (program, message) in [
         ("print(totl)\ntotal = 1", "`totl` is not defined; did you mean total?"),
-        ("lenght([1])", "`lenght` is not defined; did you mean len?"),
+        ("enumrate([1])", "`enumrate` is not defined; did you mean enumerate?"),
         ("def f():\n    return missing_thing\nf()", "`missing_thing` is not defined"),
         ("[x for x in rows_of_it]", "`rows_of_it` is not defined"),
         ("class A:\n    n = 1\n    def f(self):\n        return n", "`n` is not defined"),

@@ -56,9 +56,11 @@ impl<'g> Undefined<'g> {
         } else if !is_handled {
             let advice = standard::advice(id).or_else(|| import(id, values));
             let hint = advice.map(|advice| format!("; {advice}")).unwrap_or_else(|| {
-                let bound: Vec<&str> = scopes.names().collect();
-                let known = bound.iter().chain(given).copied().chain(standard::names());
-                nearest(id, known).to_string()
+                // A name of that spelling is bound elsewhere, and says nothing.
+                let bound: Vec<&str> = scopes.names().filter(|name| *name != id).collect();
+                // Of the many builtins, only one of about the same length is meant.
+                let builtins = standard::names().filter(|name| name.len().abs_diff(id.len()) < 3);
+                nearest(id, bound.iter().chain(given).copied().chain(builtins)).to_string()
             });
             findings.add(name.start(), format!("`{id}` is not defined{hint}"));
         }

@@ -192,6 +192,11 @@ impl Policy {
         rule.is_none_or(|rule| rule.allow)
     }
 
+    /// Whether no rule keeps a kind from any tool.
+    pub fn all_may_have(&self, kind: &str) -> bool {
+        !self.reveal.iter().any(|rule| !rule.allow && rule.kinds.fit_kind(kind))
+    }
+
     /// Whether what a tool gives of a kind reaches the model as it is.
     pub fn exempts(&self, server: &str, tool: &str, kind: &str) -> bool {
         let tool = Spelled::new(server, tool);

@@ -114,18 +114,23 @@ impl ProgramHost {
         Ok(answer)
     }
 
-    /// A client that was shown tokens asks for what they stand for.
+    /// Whoever was shown tokens asks for what they stand for.
     async fn restored(&self, mut request: AnalysisRequest) -> Result<AnalysisRequest, StateError> {
-        let parameters = Value::Object(std::mem::take(&mut request.parameters));
-        if let Value::Object(parameters) = restored(self.watch(), parameters).await? {
-            request.parameters = parameters;
-        }
+        self.restore_parameters(&mut request).await?;
         for (_, origin) in &mut request.tables {
             if let Origin::Given(Input::Json(rows)) = origin {
                 *rows = self.watch().known(std::mem::take(rows)).await?;
             }
         }
         Ok(request)
+    }
+
+    async fn restore_parameters(&self, request: &mut AnalysisRequest) -> Result<(), StateError> {
+        let parameters = Value::Object(std::mem::take(&mut request.parameters));
+        if let Value::Object(parameters) = restored(self.watch(), parameters).await? {
+            request.parameters = parameters;
+        }
+        Ok(())
     }
 
     /// An answer for a client: text for its model, and the same as data, both without personal
@@ -167,9 +172,12 @@ impl ProgramHost {
             request.output.rows = PROGRAM_ROWS;
             request.output.bytes = PROGRAM_BYTES;
         }
+        let failed = |error: StateError| ToolFailure::new(error.to_string());
         if is_rendered {
             request.output.cost = true;
-            request = self.restored(request).await.map_err(|e| ToolFailure::new(e.to_string()))?;
+            request = self.restored(request).await.map_err(failed)?;
+        } else {
+            self.restore_parameters(&mut request).await.map_err(failed)?;
         }
         let format = request.output.format;
         let mut answer = self

@@ -25,6 +25,10 @@ use crate::{
 /// How many notes on its data a program is given.
 const MOST_NOTES: usize = 20;
 
+/// What is answered with definitions of tools, which are public, and never changed.
+const DEFINITIONS: [&str; 5] =
+    ["wrapper", "tool_names", "search_tools", "get_tool_definition", "list_servers"];
+
 /// Where a program's output goes.
 type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
 
@@ -261,7 +265,12 @@ impl ToolHost for ProgramHost {
     fn query(&self, query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
         Box::pin(async move {
             let answer = self.answer(&query.name, &query.arguments).await;
-            raw(self.let_in(answer.map_err(|failure| self.let_in_failure(failure))?))
+            let answer = answer.map_err(|failure| self.let_in_failure(failure))?;
+            raw(if DEFINITIONS.contains(&query.name.as_str()) {
+                answer
+            } else {
+                self.let_in(answer)
+            })
         })
     }
 

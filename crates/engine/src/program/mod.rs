@@ -2,6 +2,7 @@
 
 mod analysis;
 mod host;
+mod literals;
 mod modules;
 mod patient;
 mod state;
@@ -9,3 +10,4 @@ mod state;
 pub(crate) use analysis::ANALYZE;
 pub use analysis::AnalyzeError;
 pub use host::ProgramHost;
+pub(crate) use literals::restore as restore_literals;

@@ -92,11 +92,21 @@ pub struct AuditSettings {
     pub bytes: Option<u64>,
 }
 
+/// Kinds that are only looked for where somebody asks for them: in what tools and programs print, most
+/// of these are nobody's secret.
+pub const KINDS_ON_REQUEST: [&str; 5] = ["IP", "MAC", "DATE_OF_BIRTH", "ADDRESS", "PERSON"];
+
+fn default_pii() -> narrows_pii::Settings {
+    let off = || narrows_pii::KindSettings { on: false, ..narrows_pii::KindSettings::default() };
+    let kinds = KINDS_ON_REQUEST.map(|kind| (kind.to_owned(), off()));
+    narrows_pii::Settings { kinds: kinds.into(), ..narrows_pii::Settings::default() }
+}
+
 impl Default for SafetySettings {
     fn default() -> Self {
         Self {
             mode: Mode::default(),
-            pii: narrows_pii::Settings::default(),
+            pii: default_pii(),
             keep: Duration::from_secs(30 * 24 * 60 * 60),
             restorers: BTreeSet::new(),
             policy: PolicySettings::default(),

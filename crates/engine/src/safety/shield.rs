@@ -58,6 +58,11 @@ impl Shield {
         self.safety.mode
     }
 
+    /// Whether programs see what tokens stand for, and models do not.
+    pub(crate) fn shows_values_to_programs(&self) -> bool {
+        self.mode() == Mode::Boundary
+    }
+
     fn is_off(&self) -> bool {
         self.safety.mode == Mode::Off
     }

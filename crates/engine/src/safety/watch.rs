@@ -319,6 +319,19 @@ impl Watch {
         Ok(value)
     }
 
+    /// A value for a program, with what its tokens stand for, and of which kinds those are. A program
+    /// may hand it on to any tool: what is kept from one of them stays a token, and the call decides.
+    pub(crate) async fn known_by_all(
+        &self,
+        mut value: Value,
+    ) -> Result<(Value, BTreeSet<String>), StateError> {
+        let may = |kind: &str| self.safety.policy.all_may_have(kind);
+        let kinds = self.shield.reveal(&self.agent, &mut value, &may).await?;
+        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        flow.read("narrows", "restore_pii", &kinds);
+        Ok((value, kinds))
+    }
+
     /// A value of a client that was shown tokens, with what they stand for. In strict mode there is
     /// nothing but tokens.
     pub async fn known(&self, value: Value) -> Result<Value, StateError> {

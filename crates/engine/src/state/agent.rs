@@ -69,6 +69,17 @@ impl Agent {
         self.state.workspaces.open(&self.principal.home)
     }
 
+    /// Waits for the audit, and says what of it could not be written: for a command that ends then.
+    pub async fn unwritten(&self) -> Option<String> {
+        let finishing = async {
+            self.state.journal.finish().await;
+            Ok(())
+        };
+        let late = self.state.in_time(finishing).await.err();
+        let lost = self.state.journal.take_lost().map(|lost| lost.to_string());
+        lost.or(late).map(|why| format!("audit: {why}"))
+    }
+
     /// Lets everything be written that is under way. Others of the same state are done then too.
     pub async fn close(&self) {
         self.state.close().await;

@@ -37,7 +37,7 @@ impl fmt::Display for Lost {
         let Self { entries, why } = self;
         let entries =
             if *entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
-        write!(f, "{entries} of earlier runs could not be written: {why}")
+        write!(f, "{entries} could not be written: {why}")
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(state.journal.written(&state, &Trail::default()).await, Ok(()));
         // Whoever did not wait is told once.
         let lost = state.journal.take_lost().unwrap().to_string();
-        assert!(lost.starts_with("2 entries of earlier runs could not be written"), "{lost}");
+        assert!(lost.starts_with("2 entries could not be written"), "{lost}");
         assert!(state.journal.take_lost().is_none());
     }
 

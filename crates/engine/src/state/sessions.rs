@@ -23,6 +23,7 @@ use crate::{
     guide::Guide,
     hex::random_name,
     policy::Flow,
+    program,
     safety::{Deed, Mode, Watch},
 };
 
@@ -150,13 +151,18 @@ impl Agent {
     /// Runs a program, in its session if it has one, and writes down that it was run.
     pub async fn run(
         &self,
-        run: SessionRun<'_>,
+        mut run: SessionRun<'_>,
         host: &dyn ToolHost,
     ) -> Result<Outcome, StateError> {
-        let deed = self.deed(&run);
+        let mut deed = self.deed(&run);
         let watch = run.watch;
+        let restored = program::restore_literals(watch, &mut run.request.program).await;
+        if !restored.kinds.is_empty() {
+            deed.note("revealed", json!(restored.kinds));
+        }
         match self.run_watched(&deed, run, host).await {
             Ok((mut outcome, was_run)) => {
+                outcome.notes.extend(restored.note);
                 self.ran(deed, watch, &mut outcome, was_run).await;
                 Ok(outcome)
             }

@@ -154,6 +154,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let mut executed = agent.run(run, &host).await;
     if let Ok(outcome) = &mut executed {
         outcome.notes.extend(host.take_notes());
+        outcome.notes.extend(agent.unwritten().await);
     }
     if own_workspace {
         agent.note_files().await;

@@ -88,6 +88,9 @@ impl SafetyConfig {
         if let Some(urls) = section.choice("urls", &URLS) {
             self.settings.pii.urls = urls;
         }
+        for kind in section.strings("kinds") {
+            self.kind(&kind).on = true;
+        }
         for kind in section.strings("off") {
             self.kind(&kind).on = false;
         }
@@ -251,7 +254,8 @@ mod tests {
             .collect();
         let SafetyConfig { settings: safety, key } = parse(&toml).unwrap();
         assert_eq!(safety.mode, Mode::Boundary);
-        assert!(!safety.pii.kinds["PERSON"].on && safety.pii.kinds["CREDIT_CARD"].on);
+        let on = |kind: &str| safety.pii.kinds[kind].on;
+        assert!(on("PERSON") && on("IP") && on("CREDIT_CARD") && !on("MAC") && !on("PHONE"));
         assert_eq!(safety.pii.kinds["CREDIT_CARD"].keep_last, 4);
         assert_eq!(safety.pii.custom.len(), 1);
         assert_eq!(key.command.len(), 4);

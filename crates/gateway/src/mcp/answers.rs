@@ -75,8 +75,16 @@ pub(super) async fn answer(
             Err(mistake) => failed(mistake),
         },
     };
-    // What programs give is protected by the watch over their run.
-    let is_done = matches!(tool, OwnTool::SanitizePii | OwnTool::RestorePii) || is_run;
+    // What programs give is protected by the watch over their run; definitions of tools are public, and
+    // the guide has protected what it says of skills.
+    let is_done = is_run
+        || matches!(
+            tool,
+            OwnTool::SanitizePii
+                | OwnTool::RestorePii
+                | OwnTool::SearchTools
+                | OwnTool::GetToolDefinition
+        );
     if !is_done {
         agent.shield().result(&mut result);
     }

@@ -9,6 +9,7 @@ use axum::{
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
+    serve::ListenerExt,
 };
 use narrows_model::Principal;
 use rmcp::{
@@ -62,6 +63,13 @@ pub(crate) async fn serve(
         .nest_service("/mcp", mcp)
         .layer(middleware::from_fn_with_state(Arc::new(door), admit))
         .route("/health", get(|| async { "ok\n" }));
+    // An answer is several small writes; otherwise the second one waits 40 ms for the client's
+    // acknowledgement of the first.
+    let listener = listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "a connection cannot be told to send at once");
+        }
+    });
     axum::serve(listener, app).with_graceful_shutdown(stop.cancelled_owned()).await?;
     Ok(())
 }

@@ -468,7 +468,7 @@ fn hardened_does_not_begin_a_run_that_cannot_be_written() {
         gives_nothing_back(&intern.answer("execute_code", json!({"code": READS})));
         assert_eq!(office.received("crm.get_customer").len(), 1, "nothing was called");
         // Production goes on, and says so in its log and, once it is known, to the next caller.
-        let lost = "of earlier runs could not be written";
+        let lost = "could not be written";
         real::wait_for("a note", || {
             let answer = analyst.answer("execute_code", json!({"code": READS}));
             assert_eq!(answer["structuredContent"]["result"], 7, "{answer:#}");

@@ -14,6 +14,7 @@ mod dead_servers;
 mod demo_command;
 mod direct_servers;
 mod discovery;
+mod documents;
 mod import_command;
 mod isolation;
 mod login_command;

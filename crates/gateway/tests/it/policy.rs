@@ -516,7 +516,8 @@ fn a_program_is_not_run_again_for_a_state_that_is_not_its_own() {
     let state = asks["result"]["requestState"].clone();
     assert!(state.is_string(), "{asks:#}");
     let runs = || office.received("crm.get_customer").len();
-    assert_eq!(runs(), 1);
+    let begun = runs();
+    assert!(begun > 0);
     let refused = |wire: &mut Wire, params: Value, why: &str| {
         let answer = wire.ask("tools/call", params);
         says(&answer["error"]["message"], &[why]);
@@ -525,7 +526,7 @@ fn a_program_is_not_run_again_for_a_state_that_is_not_its_own() {
     refused(&mut wire, call(&reads, Some(&json!("narrows:00"))), unknown);
     refused(&mut wire, call(&reads, Some(&json!("anything"))), unknown);
     refused(&mut wire, call("result = 1", Some(&state)), "belongs to another request");
-    assert_eq!((runs(), office.received("crm.delete_customer").len()), (1, 0));
+    assert_eq!((runs(), office.received("crm.delete_customer").len()), (begun, 0));
 
     let mut answered = call(&reads, Some(&state));
     let questions = asks["result"]["inputRequests"].as_object().unwrap();
@@ -536,7 +537,7 @@ fn a_program_is_not_run_again_for_a_state_that_is_not_its_own() {
     let done = wire.ask("tools/call", answered.clone());
     assert_eq!(done["result"]["structuredContent"]["result"], "deleted", "{done:#}");
     refused(&mut wire, answered, unknown);
-    assert_eq!((runs(), office.received("crm.delete_customer").len()), (1, 1));
+    assert_eq!((runs(), office.received("crm.delete_customer").len()), (begun, 1));
 }
 
 // Who gets what tokens stand for.

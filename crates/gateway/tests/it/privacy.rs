@@ -161,6 +161,57 @@ fn who_is_not_named_may_restore_once_if_a_person_agrees() {
     assert_eq!(state::each(&said["entries"], "principal")[0], "analyst");
 }
 
+/// A model writes what it was shown into its next program.
+#[test]
+fn a_token_in_a_program_its_context_or_a_query_stands_for_its_value() {
+    for mode in ["boundary", "strict"] {
+        let Some(office) = Office::new(&format!("[pii]\nmode = \"{mode}\"\n")) else { return };
+        let client = Client::alone(&office.site);
+        let get = "from servers import crm\nfound = await crm.get_customer(id=7)\n";
+        let shown = client.run(&format!("{get}result = found['email']"));
+        let shown = shown.as_str().unwrap();
+        assert!(shown.starts_with("[EMAIL_"), "{shown}");
+        let code = format!(
+            "{get}query = \"select count(*) as n from t where email = '{shown}'\"\n\
+             by_sql = await sql(query, t=[found])\n\
+             by_filter = await analyze('filter', [found], conditions=[{{'field': 'email', \
+             'operator': '==', 'value': given}}])\n\
+             result = [found['email'] == '{shown}', found['email'] == given, by_sql[0]['n'], \
+             len(by_filter['data'])]"
+        );
+        let asked = json!({"code": code, "context": {"given": shown}});
+        let answer = client.call("execute_code", asked)["structuredContent"].clone();
+        assert_eq!(answer["result"], json!([true, true, 1, 1]), "{mode}: {answer:#}");
+    }
+    // A token that nobody made stays a text, and that is said.
+    let Some(site) = Site::new() else { return };
+    let code = "result = len('[EMAIL_aaaaaaaaaaaa]')";
+    let answer = Client::alone(&site).call("execute_code", json!({"code": code}));
+    assert_eq!(answer["structuredContent"]["result"], 20, "{answer:#}");
+    says(&answer["structuredContent"]["notes"][0], &["[EMAIL_aaaaaaaaaaaa] in the program stayed"]);
+}
+
+/// What tools say of themselves is public.
+#[test]
+fn definitions_of_tools_reach_the_model_as_they_are() {
+    let Some(site) = Site::new() else { return };
+    let script = real::repository().join("tests/servers/examples.py");
+    site.configure(&real::stdio("contact", "python3", &[script.to_str().unwrap(), "contact"]));
+    let client = Client::alone(&site);
+    for (tool, arguments) in [
+        ("get_tool_definition", json!({"name": "write_to"})),
+        ("get_tool_definition", json!({"name": "write_to", "raw": true})),
+        ("search_tools", json!({"query": "write to the desk"})),
+    ] {
+        let answer = client.call(tool, arguments);
+        assert!(text_of(&answer).contains("desk@example.com"), "{answer:#}");
+    }
+    // Control: what a program prints of it is protected.
+    let code =
+        "from tool_discovery import get_tool_definition\nresult = get_tool_definition('write_to')";
+    assert!(!client.run(code).to_string().contains("desk@"));
+}
+
 #[test]
 fn one_value_has_one_token_in_a_namespace_and_another_one_elsewhere() {
     let Some(office) = Office::new(AGENTS) else { return };
@@ -541,7 +592,12 @@ fn a_token_is_revealed_for_the_upstream_only(mode: &str, program_sees: bool) {
     let entries = real::wait_for("all entries", || {
         Some(office.audit(&["--target", "mail.send"])).filter(|entries| entries.len() == 4)
     });
-    assert_eq!(entries[3]["details"]["revealed"], json!(["CREDIT_CARD", "EMAIL"]));
+    let kinds = json!(["CREDIT_CARD", "EMAIL"]);
+    assert_eq!(entries[1]["details"]["revealed"], kinds, "the direct call");
+    // In a program that sees values, those in its texts stand there when it begins.
+    let runs = office.entries(3, &["--action", "run"]);
+    let revealing = if program_sees { &runs[1] } else { &entries[3] };
+    assert_eq!(revealing["details"]["revealed"], kinds, "{revealing:#}");
     let said = gateway.end().join("\n");
     assert!(!said.contains(CUSTOMER), "{said}");
 }

@@ -19,7 +19,11 @@ fn is_served(report: &Value, protocol: &str) {
         report["tools"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     assert_eq!(tools, ["execute_code", "search_tools", "get_tool_definition"]);
     assert_eq!(report["protocol"], protocol);
-    assert_eq!(report["structured"], json!({"success": true, "result": 42, "stdout": "hi\n"}));
+    let mut structured = report["structured"].clone();
+    assert!(structured["execution_time_ms"].take().is_number(), "{report:#}");
+    let expected =
+        json!({"success": true, "result": 42, "execution_time_ms": null, "stdout": "hi\n"});
+    assert_eq!(structured, expected);
     assert_eq!(report["text"], "hi\nresult: 42");
     assert_eq!(report["isError"], false);
 }

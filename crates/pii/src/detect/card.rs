@@ -4,11 +4,22 @@ use std::ops::Range;
 
 use super::cluster::{Cluster, Gap};
 
-/// The card number that the cluster begins with. Near a word such as `card` any number from 12 to
-/// 19 digits with a good check digit is one; elsewhere the issuer and its length have to be known.
+/// What stands around a number says of cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Near {
+    /// A word such as `card`: any number from 12 to 19 digits with a good check digit is one.
+    Card,
+    /// Other personal data: the issuer and its length have to be known.
+    Personal,
+    /// Nothing: it has to be written as cards are, in groups. One of ten order numbers has a good
+    /// check digit too.
+    Nothing,
+}
+
+/// The card number that the cluster begins with.
 pub(super) fn find(
     cluster: &Cluster,
-    near_card: bool,
+    near: Near,
     ends: impl Fn(&Range<usize>) -> bool,
 ) -> Option<Range<usize>> {
     if cluster.plus {
@@ -24,7 +35,13 @@ pub(super) fn find(
         let right = uniform
             && joined
             && digits.iter().any(|digit| *digit != digits[0])
-            && (near_card || (is_issued(digits) && is_grouped_like_a_card(cluster, count)));
+            && match near {
+                Near::Card => true,
+                Near::Personal => is_issued(digits) && is_grouped_like_a_card(cluster, count),
+                Near::Nothing => {
+                    count > 1 && is_issued(digits) && is_grouped_like_a_card(cluster, count)
+                }
+            };
         right.then(|| cluster.range(count)).filter(&ends)
     })
 }

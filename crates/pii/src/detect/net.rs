@@ -89,7 +89,7 @@ fn colons(
     let is_network = bytes.get(last) == Some(&b'/') && bytes[last - 1] == b':';
     // Short ones may as well be the path of something in a program: `a1::b2`.
     let telling = groups >= 3 || bytes[first..last].iter().take_while(|b| **b != b':').count() >= 3;
-    if telling && !is_network && !address.is_loopback() {
+    if telling && !is_network && !is_nobodys_v6(address) {
         found(Builtin::Ip, first..last);
     }
     Some(last)
@@ -130,12 +130,26 @@ fn is_version(text: &Text<'_>, start: usize) -> bool {
     text.before(start).nearest.any(Cues::VERSION)
 }
 
-/// Addresses that every machine has, and masks.
+/// Addresses that every machine or every network has, masks, and those of documentation.
 fn is_nobodys(address: Ipv4Addr) -> bool {
+    let [first, second, ..] = address.octets();
     address.is_loopback()
-        || address.is_unspecified()
-        || address.octets()[0] == 255
-        || address.octets()[0] == 0
+        || address.is_private()
+        || address.is_link_local()
+        || address.is_documentation()
+        || address.is_multicast()
+        || matches!((first, second), (0 | 255, _) | (100, 64..=127) | (198, 18..=19))
+}
+
+/// The same of the newer kind.
+fn is_nobodys_v6(address: Ipv6Addr) -> bool {
+    let [first, second, ..] = address.segments();
+    let is_documentation = (first, second) == (0x2001, 0xdb8) || first == 0x3fff;
+    address.is_loopback()
+        || address.is_multicast()
+        || address.is_unique_local()
+        || address.is_unicast_link_local()
+        || is_documentation
 }
 
 /// `10.0.0.0/8` names a network, not a machine.

@@ -166,11 +166,29 @@ impl Numbers<'_, '_> {
     ) -> Option<(Builtin, std::ops::Range<usize>)> {
         let bytes = self.text.bytes;
         let ends = |range: &std::ops::Range<usize>| ends_well(bytes, range.end);
-        if let Some(range) = card::find(cluster, around.says(Cues::CARD), ends) {
+        let near = if around.says(Cues::CARD) {
+            card::Near::Card
+        } else if self.text.among_personal && !around.is_label_of_count() {
+            card::Near::Personal
+        } else {
+            card::Near::Nothing
+        };
+        if let Some(range) = card::find(cluster, near, ends) {
             return Some((Builtin::CreditCard, range));
         }
-        if let Some(range) = ssn::find(cluster, around.says(Cues::SSN)).filter(ends) {
+        let near_ssn = around.says(Cues::SSN);
+        // In tables the word is in the head.
+        let cues = self.text.cues;
+        let numbers_goods = !near_ssn
+            && (around.says(Cues::GOODS)
+                || self.text.after(cluster.end(cluster.groups())).any(Cues::GOODS)
+                || (cues.any(Cues::GOODS) && !cues.any(Cues::PERSONAL)));
+        if let Some(range) = ssn::find(cluster, near_ssn, numbers_goods).filter(ends) {
             return Some((Builtin::UsSsn, range));
+        }
+        let is_meant = cluster.plus || around.says(Cues::PHONE | Cues::CALL | Cues::NATIONAL);
+        if numbers_goods && !is_meant {
+            return None;
         }
         if before == Neighbours::Letter && !around.label {
             return None;

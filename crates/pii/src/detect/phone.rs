@@ -29,7 +29,8 @@ pub(super) fn find(
     let right = if cluster.plus {
         candidate.is_international()
     } else {
-        candidate.is_near_phone() || (!around.is_label_of_count() && candidate.has_shape(region))
+        candidate.is_near_phone(region)
+            || (!around.is_label_of_count() && candidate.has_shape(region))
     };
     right.then(|| cluster.start()..candidate.end())
 }
@@ -113,7 +114,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// Words before or after it say that it is one.
-    fn is_near_phone(&self) -> bool {
+    fn is_near_phone(&self, region: &country::Id) -> bool {
         let digits = self.digits().len();
         let around = self.around;
         if around.nearest.any(Cues::COUNT | Cues::VERSION) && !around.nearest.any(Cues::PHONE) {
@@ -126,7 +127,11 @@ impl<'a> Candidate<'a> {
         let enough = |bare| if self.is_grouped() { digits >= 6 } else { digits >= bare };
         let after = self.text.after(self.end());
         (around.says(Cues::PHONE) && enough(if around.label { 7 } else { 9 }))
-            || (around.says(Cues::CALL) && !around.label && enough(10))
+            || (around.says(Cues::CALL)
+                && !around.label
+                && enough(10)
+                // `call` and `office` stand before many other numbers.
+                && (self.is_grouped() || self.is_valid_in(Some(*region))))
             || (after.any(Cues::PHONE | Cues::CALL) && enough(9))
     }
 
@@ -176,6 +181,10 @@ impl<'a> Candidate<'a> {
             return false;
         }
         if matches!(digits, [0, 0, ..]) {
+            // The country's number is in the group of the zeros, or follows them.
+            if self.cluster.group_length(0) > 5 {
+                return false;
+            }
             // From the digits: a separator of several bytes may stand between the zeros.
             let mut international = String::from("+");
             international.extend(digits[2..].iter().map(|digit| char::from(b'0' + digit)));

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::cluster::{Cluster, Gap};
 
-/// With dashes the shape is enough; with spaces or without either it takes a word before it.
-pub(super) fn find(cluster: &Cluster, near_ssn: bool) -> Option<Range<usize>> {
+/// With dashes the shape is enough, unless it is said to number goods; with spaces or without either it
+/// takes a word before it.
+pub(super) fn find(cluster: &Cluster, near_ssn: bool, near_goods: bool) -> Option<Range<usize>> {
     if cluster.plus {
         return None;
     }
@@ -16,7 +17,7 @@ pub(super) fn find(cluster: &Cluster, near_ssn: bool) -> Option<Range<usize>> {
         let whole = cluster.groups() == 3
             || !matches!(cluster.gaps(4)[2], Gap::Dash | Gap::Dot | Gap::Slash);
         let good = is_valid(cluster.digits(3), near_ssn) && whole;
-        return (good && (dashes || (even && near_ssn))).then(|| cluster.range(3));
+        return (good && ((dashes && !near_goods) || (even && near_ssn))).then(|| cluster.range(3));
     }
     let bare = near_ssn && cluster.group_length(0) == 9 && is_valid(cluster.digits(1), near_ssn);
     bare.then(|| cluster.range(1))

@@ -176,14 +176,15 @@ async fn in_strict_mode_a_program_sees_tokens_and_servers_get_values() {
 }
 
 #[tokio::test]
-async fn in_strict_mode_what_is_told_of_tools_has_no_personal_data() {
+async fn definitions_of_tools_are_told_as_they_are_in_strict_mode_too() {
     let server = mail();
     let strict = SafetySettings { mode: Mode::Strict, ..SafetySettings::default() };
     let program = RunningProgram::new(&[&server], strict).await;
     for arguments in [json!({"name": "mail.help"}), json!({"name": "mail.help", "raw": true})] {
         let told = program.query("get_tool_definition", arguments).await.unwrap().to_string();
-        assert!(told.contains("Asks [EMAIL_") && !told.contains("ada@"), "{told}");
+        assert!(told.contains("Asks ada@example.com"), "{told}");
     }
+    // What is said about a name that does not exist repeats it.
     let failure = program.query("get_tool_definition", json!({"name": "ada@example.com"})).await;
     let failure = failure.unwrap_err();
     assert!(!failure.message.contains("ada@"), "{failure:?}");

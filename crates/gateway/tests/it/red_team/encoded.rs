@@ -217,10 +217,4 @@ pub(crate) const ENCODED: &[Attempt] = &[
             r#"{"code": "result = list(who)", "context": {"who": "quilla.marsh@tidewater-bank.com"}}"#,
         )],
     ),
-    attempt(
-        "out of a tool's definition",
-        &[Code(
-            "from servers.crm import described\nfrom tool_discovery import get_tool_definition\nprint(str(described.__doc__).encode().hex(), str(get_tool_definition('crm.described', raw=True)).encode().hex())",
-        )],
-    ),
 ];

@@ -10,6 +10,7 @@
 //! | `ENCODED`: changes the value on purpose | gets out | gets out | held |
 //! | `CHANGED`: has a tool change it in a common way | | | held |
 //! | `THROUGH_STRICT`: has a tool cut, encode or confirm it | | | gets out |
+//! | `PUBLIC`: stands in a tool's definition | | gets out | gets out |
 //!
 //! `flows` shows the rules that stop the sending of what is encoded.
 #![cfg(unix)]
@@ -26,6 +27,7 @@ mod encoded;
 mod flows;
 mod kept;
 mod plain;
+mod public;
 mod through_strict;
 mod tokens;
 mod witness;
@@ -34,6 +36,7 @@ use attempt::{Attempt, Step, attempt};
 use direct::DIRECT;
 use encoded::ENCODED;
 use plain::PLAIN;
+use public::PUBLIC;
 use through_strict::{CHANGED, THROUGH_STRICT};
 use tokens::BY_TOKEN;
 use witness::{Report, Witness};
@@ -148,6 +151,7 @@ fn at_the_boundary_no_value_gets_out_that_was_not_encoded() {
             ("modern", DIRECT, Held),
             ("legacy", DIRECT, Held),
             ("modern", BY_TOKEN, Held),
+            ("modern", PUBLIC, GetsOut),
         ],
     );
 }
@@ -164,7 +168,8 @@ fn at_the_boundary_code_that_encodes_gets_values_out() {
 fn in_strict_mode_no_value_gets_out_whatever_a_program_does() {
     let Some(target) = Target::start("strict", NOT_TO_ALL) else { return };
     let eras = ["modern", "legacy"].map(|era| [(era, DIRECT, Held), (era, BY_TOKEN, Held)]);
-    let programs = [("modern", PLAIN, Held), ("modern", ENCODED, Held)];
+    let programs =
+        [("modern", PLAIN, Held), ("modern", ENCODED, Held), ("modern", PUBLIC, GetsOut)];
     all_as_stated(&target, &[eras.concat(), programs.to_vec()].concat());
     // A tool that may not have a value is sent its token.
     let sent = target.sent();
@@ -196,7 +201,7 @@ fn what_was_kept_at_the_boundary_enters_strict_mode_as_tokens() {
 
 #[test]
 fn there_are_enough_attempts_and_each_has_its_own_name() {
-    let tables = [PLAIN, DIRECT, BY_TOKEN, ENCODED, CHANGED, THROUGH_STRICT, kept::READS];
+    let tables = [PLAIN, DIRECT, BY_TOKEN, ENCODED, CHANGED, THROUGH_STRICT, PUBLIC, kept::READS];
     let all: Vec<&str> = tables.into_iter().flatten().map(|attempt| attempt.name).collect();
     let names: std::collections::BTreeSet<&&str> = all.iter().collect();
     assert!(all.len() >= 60 && names.len() == all.len(), "{} of {}", names.len(), all.len());

@@ -327,19 +327,12 @@ pub(crate) const PLAIN: &[Attempt] = &[
     // Finding tools.
     attempt(
         "as a search",
-        &[
-            Run(
-                "from tool_discovery import search_tools\nresult = search_tools(query=email)\nprint(result)",
-            ),
-            Call("search_tools", r#"{"query": "address in its description"}"#),
-        ],
+        &[Run(
+            "from tool_discovery import search_tools\nresult = search_tools(query=email)\nprint(result)",
+        )],
     ),
     attempt(
-        "in a tool's definition",
-        &[
-            Call("get_tool_definition", r#"{"name": "crm.described"}"#),
-            Call("get_tool_definition", r#"{"name": "crm.described", "raw": true}"#),
-            Code("from servers.crm import described\nhelp(described); print(described.__doc__)"),
-        ],
+        "printed out of a tool's definition",
+        &[Code("from servers.crm import described\nhelp(described); print(described.__doc__)")],
     ),
 ];
