@@ -10,6 +10,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
+    time::{Duration, Instant},
 };
 
 use tokio::runtime::Runtime;
@@ -17,6 +18,10 @@ use tokio::runtime::Runtime;
 type Job = Box<dyn FnOnce(&Runtime) + Send>;
 /// Work for when there is no job; tells whether there may be more of it.
 type Chore = Box<dyn Fn(&Runtime) -> bool + Send + Sync>;
+
+/// How long there was no new job before chores are done. To make an isolate beforehand takes longer than
+/// the run that it makes faster, and must not stand in the way of the next run.
+const QUIET: Duration = Duration::from_millis(10);
 
 /// A bounded number of threads, started when they are needed.
 pub(crate) struct Runners {
@@ -36,6 +41,16 @@ struct State {
     threads: usize,
     busy: usize,
     closed: bool,
+    /// When the last job came.
+    submitted: Option<Instant>,
+}
+
+impl State {
+    /// How long it takes until chores may be done, if no job comes.
+    fn until_quiet(&self) -> Duration {
+        let quiet = self.submitted.map(|last| last + QUIET);
+        quiet.map_or(Duration::ZERO, |quiet| quiet.saturating_duration_since(Instant::now()))
+    }
 }
 
 impl Runners {
@@ -59,6 +74,7 @@ impl Runners {
             state.threads += 1;
         }
         state.jobs.push_back(Box::new(job));
+        state.submitted = Some(Instant::now());
         self.shared.wake.notify_one();
         Ok(())
     }
@@ -90,7 +106,11 @@ impl Shared {
             if state.closed {
                 return None;
             }
-            if chores {
+            let wait = state.until_quiet();
+            if chores && !wait.is_zero() {
+                let waited = self.wake.wait_timeout(state, wait);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            } else if chores {
                 drop(state);
                 chores = catch_unwind(AssertUnwindSafe(|| (self.chore)(runtime))).unwrap_or(false);
                 state = self.state();
