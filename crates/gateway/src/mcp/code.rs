@@ -346,34 +346,40 @@ pub(super) fn name_output(result: &mut CallToolResult) {
     }
 }
 
+/// What some clients hand to their model in the place of the text. They cut it at its end when it is
+/// long, so what helps most comes first.
 fn structured(outcome: &Outcome) -> Value {
-    let milliseconds = outcome.wall_time.as_secs_f64() * 1e3;
-    let mut structured = json!({
-        "success": outcome.is_success(),
-        "result": outcome.result,
-        "execution_time_ms": (milliseconds * 10.0).round() / 10.0,
-    });
-    for (name, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
-        if !text.is_empty() {
-            structured[name] = text.as_str().into();
-        }
+    let mut structured = json!({ "success": outcome.is_success() });
+    if !outcome.notes.is_empty() {
+        structured["notes"] = json!(outcome.notes);
     }
     if let Some(failure) = outcome.failure() {
-        structured["error"] = json!({
+        let mut error = json!({
             "type": failure.kind,
             "message": failure.message,
             "line": failure.line,
             "limit": outcome.limit(),
         });
+        if !failure.traceback.is_empty() {
+            error["traceback"] = failure.traceback.as_str().into();
+        }
+        structured["error"] = error;
     }
-    if !outcome.notes.is_empty() {
-        structured["notes"] = json!(outcome.notes);
+    structured["result"] = outcome.result.clone();
+    let milliseconds = outcome.wall_time.as_secs_f64() * 1e3;
+    structured["execution_time_ms"] = ((milliseconds * 10.0).round() / 10.0).into();
+    for (name, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+        if !text.is_empty() {
+            structured[name] = text.as_str().into();
+        }
     }
     structured
 }
 
 #[cfg(test)]
 mod tests {
+    use narrows_model::Failure;
+
     use super::*;
 
     fn read(arguments: Value) -> Result<CodeRequest, String> {
@@ -384,6 +390,24 @@ mod tests {
     fn code(arguments: Value) -> (String, usize) {
         let request = read(arguments).expect("it should be understood");
         (request.code, request.corrections.len())
+    }
+
+    #[test]
+    fn notes_and_errors_come_before_what_is_long() {
+        let failure = Failure {
+            kind: "ValueError".into(),
+            message: "no".into(),
+            line: Some(2),
+            traceback: "Traceback".into(),
+        };
+        let mut outcome = Outcome::not_run(failure);
+        outcome.notes.push("a note".into());
+        outcome.stdout = "x".repeat(100);
+        let structured = structured(&outcome);
+        let keys: Vec<&String> = structured.as_object().unwrap().keys().collect();
+        let expected = ["success", "notes", "error", "result", "execution_time_ms", "stdout"];
+        assert_eq!(keys, expected);
+        assert_eq!(structured["error"]["traceback"], "Traceback");
     }
 
     #[test]

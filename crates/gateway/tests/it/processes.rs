@@ -26,7 +26,7 @@ const ECHO: &str = "from servers.stubborn import echo\nprint(await echo(text='x'
 /// A running gateway and all processes of its servers.
 fn running_gateway(place: &Place) -> (Gateway, Vec<u32>) {
     let mut gateway = place.legacy();
-    assert_eq!(gateway.run(ECHO), "x");
+    assert_eq!(gateway.run_until_success(ECHO), "x");
     let mut pids = place.wait_for_pids("stubborn", 2);
     pids.extend(place.wait_for_pids("starting", 1));
     pids.extend(place.wait_for_pids("good", 1));

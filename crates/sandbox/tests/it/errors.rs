@@ -399,9 +399,9 @@ async fn suggestions_and_notes_are_shown() {
     assert!(failure.traceback.ends_with("ValueError: a\na note\n"), "{}", failure.traceback);
     let failure = failed("import nope_not_there").await;
     assert_eq!(failure.kind, "ModuleNotFoundError");
-    let failure = failed("json.loads('{}')").await;
+    let failure = failed("sched.scheduler()").await;
     assert!(
-        failure.traceback.ends_with("Did you forget to import 'json'?\n"),
+        failure.traceback.ends_with("Did you forget to import 'sched'?\n"),
         "{}",
         failure.traceback
     );
