@@ -126,7 +126,25 @@ fn written(value: &str, literal: &str, token: &str, kind: &Token) -> Option<Stri
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use narrows_model::Principal;
+
     use super::*;
+    use crate::state::tests::state;
+
+    /// Otherwise a rule such as `* -> http.*` would hold for every program with a context.
+    #[tokio::test]
+    async fn a_program_without_tokens_has_read_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let agent = state(home.path()).agent(Arc::new(Principal::local()));
+        let watch = agent.watch(agent.level(None).unwrap());
+        let mut program = Program::new("print(who, '[no token]')");
+        program.context.insert("who".into(), "Ada".into());
+        let restored = restore(&watch, &mut program).await;
+        assert!(restored.kinds.is_empty() && restored.note.is_none(), "{restored:?}");
+        assert!(watch.flow().is_empty());
+    }
 
     const MAIL: &str = "[EMAIL_abcdefghijkl]";
     const NAME: &str = "[PERSON_abcdefghijkl]";

@@ -313,10 +313,23 @@ impl Watch {
         if self.is_strict() {
             return Err(StateError::StrictRestore);
         }
-        let kinds = self.shield.reveal(&self.agent, &mut value, &|_| true).await?;
-        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
-        flow.read("narrows", "restore_pii", &kinds);
+        self.reveal(&mut value, &|_| true).await?;
         Ok(value)
+    }
+
+    /// Puts values in the place of tokens, for those kinds that `may` allows. What is revealed counts as
+    /// read; a value without tokens is nothing that was.
+    async fn reveal(
+        &self,
+        value: &mut Value,
+        may: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<BTreeSet<String>, StateError> {
+        let kinds = self.shield.reveal(&self.agent, value, may).await?;
+        if !kinds.is_empty() {
+            let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+            flow.read("narrows", "restore_pii", &kinds);
+        }
+        Ok(kinds)
     }
 
     /// A value for a program, with what its tokens stand for, and of which kinds those are. A program
@@ -326,9 +339,7 @@ impl Watch {
         mut value: Value,
     ) -> Result<(Value, BTreeSet<String>), StateError> {
         let may = |kind: &str| self.safety.policy.all_may_have(kind);
-        let kinds = self.shield.reveal(&self.agent, &mut value, &may).await?;
-        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
-        flow.read("narrows", "restore_pii", &kinds);
+        let kinds = self.reveal(&mut value, &may).await?;
         Ok((value, kinds))
     }
 
