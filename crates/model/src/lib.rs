@@ -3,6 +3,8 @@
 //!
 //! This crate does no IO of any kind.
 
+mod address;
+mod fair;
 mod grouped;
 mod limits;
 mod nearest;
@@ -12,10 +14,11 @@ mod program;
 mod server;
 mod tool;
 
+pub use fair::{Acquire, Caller, FairSemaphore, Full, Permit};
 pub use grouped::grouped;
 pub use limits::{LimitHit, LimitKind, Limits};
-pub use nearest::{Nearest, nearest};
-pub use outcome::{DroppedBytes, Ending, Failure, Outcome};
+pub use nearest::{MAX_NAME_BYTES, Nearest, clipped_name, nearest, similar, there_are};
+pub use outcome::{DroppedBytes, Ending, Excerpt, Failure, Outcome, OutcomePart};
 pub use principal::{Access, Principal, is_plain_name};
 pub use program::{OutputStream, Program};
 pub use server::{

@@ -5,21 +5,61 @@ use std::fmt;
 /// How alike two names must be, from 0 to 1.
 const LIKENESS: f64 = 0.6;
 const MOST: usize = 3;
+/// How many names are told of all that there are.
+const MAX_LISTED: usize = 10;
+
+/// Longer than any name, in bytes. To compare two takes time that grows with the square of their
+/// length, so that a huge name would keep the gateway busy: it is near to nothing.
+pub const MAX_NAME_BYTES: usize = 128;
 
 /// The nearest names, as the end of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nearest(pub Vec<String>);
 
-/// Finds the names that are nearest to `name`.
+/// Finds the names that are nearest to `name`. A name that is too long to be one has none.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Nearest {
+    let known = known.into_iter().map(|candidate| (candidate, candidate));
+    let scored = similar(name, known).into_iter().take(MOST);
+    Nearest(scored.map(|(_, name)| name.to_owned()).collect())
+}
+
+/// Finds what has a name like `name`, with how alike they are (from 0.6 to 1), best first.
+pub fn similar<'a, T: Ord>(
+    name: &str,
+    known: impl IntoIterator<Item = (&'a str, T)>,
+) -> Vec<(f64, T)> {
+    if name.len() > MAX_NAME_BYTES {
+        return Vec::new();
+    }
     let wanted = plain(name);
-    let mut scored: Vec<(f64, &str)> = known
+    let mut scored: Vec<(f64, T)> = known
         .into_iter()
-        .map(|candidate| (likeness(&wanted, &plain(candidate)), candidate))
+        .filter(|(candidate, _)| candidate.len() <= MAX_NAME_BYTES)
+        .map(|(candidate, thing)| (likeness(&wanted, &plain(candidate)), thing))
         .filter(|(score, _)| *score >= LIKENESS)
         .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    Nearest(scored.into_iter().take(MOST).map(|(_, name)| name.to_owned()).collect())
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+    scored
+}
+
+/// Lists what there is, as the end of a message: the first names, and how many more.
+pub fn there_are<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    match known.split_at_checked(MAX_LISTED) {
+        _ if known.is_empty() => "; there are none".to_owned(),
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("; there are {} and {} more", first.join(", "), rest.len())
+        }
+        _ => format!("; there are {}", known.join(", ")),
+    }
+}
+
+/// A name as a message repeats it: no more of it than a name can have.
+pub fn clipped_name(name: &str) -> String {
+    if name.len() <= MAX_NAME_BYTES {
+        return name.to_owned();
+    }
+    format!("{}…", &name[..name.floor_char_boundary(MAX_NAME_BYTES)])
 }
 
 fn likeness(a: &str, b: &str) -> f64 {
@@ -77,5 +117,25 @@ mod tests {
         }
         assert_eq!(nearest("weather", known), Nearest::default());
         assert_eq!(nearest("listissues", known).to_string(), "; did you mean list_issues?");
+    }
+
+    #[test]
+    fn a_huge_name_is_near_to_nothing_and_is_not_repeated() {
+        let huge = "create_issue".repeat(100_000);
+        assert_eq!(nearest(&huge, ["create_issue"]), Nearest::default());
+        assert_eq!(nearest("create_issue", [huge.as_str()]), Nearest::default());
+        let shown = clipped_name(&"é".repeat(100));
+        assert!(shown.ends_with("é…") && shown.len() <= MAX_NAME_BYTES + 3, "{shown}");
+        assert_eq!(clipped_name("create_issue"), "create_issue");
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_told() {
+        let names: Vec<String> = (0..13).map(|n| format!("n{n}")).collect();
+        let told = |count: usize| there_are(names[..count].iter().map(String::as_str));
+        assert_eq!(told(0), "; there are none");
+        assert_eq!(told(2), "; there are n0, n1");
+        assert!(told(10).ends_with(", n8, n9"));
+        assert!(told(13).ends_with(", n9 and 3 more"));
     }
 }

@@ -1,6 +1,6 @@
 //! What came of a run. A failing program is an outcome, never an error of ours.
 
-use std::time::Duration;
+use std::{fmt, ops::Range, time::Duration};
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
@@ -16,6 +16,8 @@ pub struct Outcome {
     pub stderr: String,
     /// What was printed past the limit and is not above.
     pub dropped_bytes: DroppedBytes,
+    /// What is above in part only, and where all of it is.
+    pub excerpts: Vec<Excerpt>,
     pub wall_time: Duration,
     pub cpu_time: Duration,
     pub peak_memory_bytes: u64,
@@ -36,6 +38,79 @@ impl DroppedBytes {
         match stream {
             OutputStream::Stdout => self.stdout,
             OutputStream::Stderr => self.stderr,
+        }
+    }
+}
+
+/// A part of an outcome that is too large to be in it as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    pub part: OutcomePart,
+    /// The size of all of it.
+    pub bytes: u64,
+    /// Its end, if it is a stream that goes on past what the outcome has.
+    pub tail: String,
+    /// The file of the workspace that has all of it, or its beginning if something was lost.
+    pub file: Option<String>,
+    /// Why not all of it could be kept.
+    pub lost: Option<String>,
+}
+
+/// What of an outcome can be too large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutcomePart {
+    Stdout,
+    Stderr,
+    Result,
+    Traceback,
+}
+
+impl OutcomePart {
+    /// As readers know it, and as its file is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stdout => "stdout",
+            Self::Stderr => "stderr",
+            Self::Result => "result",
+            Self::Traceback => "traceback",
+        }
+    }
+}
+
+impl From<OutputStream> for OutcomePart {
+    fn from(stream: OutputStream) -> Self {
+        match stream {
+            OutputStream::Stdout => Self::Stdout,
+            OutputStream::Stderr => Self::Stderr,
+        }
+    }
+}
+
+impl Excerpt {
+    /// Says what is shown in part and where the rest is, in one note for all of them.
+    pub fn note(excerpts: &[Self]) -> Option<String> {
+        let said: Vec<String> = excerpts.iter().map(Self::to_string).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { part, bytes, .. } = self;
+        write!(f, "{} is shown in part; ", part.name())?;
+        match (&self.file, &self.lost) {
+            (Some(file), None) => write!(f, "all {bytes} bytes of it are in /workspace/{file}"),
+            (Some(file), Some(reason)) => write!(
+                f,
+                "of its {bytes} bytes the first are in /workspace/{file}, the others are lost: \
+                 {reason}"
+            ),
+            (None, Some(reason)) => {
+                write!(f, "its {bytes} bytes could not be kept in the workspace: {reason}")
+            }
+            (None, None) => {
+                write!(f, "its {bytes} bytes are not kept here; give less, or in parts")
+            }
         }
     }
 }
@@ -63,6 +138,20 @@ pub struct Failure {
     pub traceback: String,
 }
 
+impl Failure {
+    /// Where the traceback says what the kind and the message say.
+    pub fn conclusion(&self) -> Option<Range<usize>> {
+        let said = if self.message.is_empty() {
+            self.kind.clone()
+        } else {
+            format!("{}: {}", self.kind, self.message)
+        };
+        let starts_line = |at: &usize| *at == 0 || self.traceback[..*at].ends_with('\n');
+        let at = self.traceback.rfind(&said).filter(starts_line)?;
+        (!self.kind.is_empty()).then_some(at..at + said.len())
+    }
+}
+
 impl Outcome {
     pub fn is_success(&self) -> bool {
         matches!(self.ending, Ending::Success)
@@ -76,6 +165,7 @@ impl Outcome {
             stdout: String::new(),
             stderr: String::new(),
             dropped_bytes: DroppedBytes::default(),
+            excerpts: Vec::new(),
             wall_time: Duration::ZERO,
             cpu_time: Duration::ZERO,
             peak_memory_bytes: 0,
@@ -87,6 +177,15 @@ impl Outcome {
     /// Why the run did not succeed.
     pub fn failure(&self) -> Option<&Failure> {
         match &self.ending {
+            Ending::Success => None,
+            Ending::Failed(failure) | Ending::Limit(_, failure) | Ending::Cancelled(failure) => {
+                Some(failure)
+            }
+        }
+    }
+
+    pub fn failure_mut(&mut self) -> Option<&mut Failure> {
+        match &mut self.ending {
             Ending::Success => None,
             Ending::Failed(failure) | Ending::Limit(_, failure) | Ending::Cancelled(failure) => {
                 Some(failure)
