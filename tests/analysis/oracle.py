@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from conditions import holds, random_condition
+from other_names import other_name
 from tables import AMOUNT, PRICE, TAGS, as_json_text, expected, frame, given, maybe, sales
 
 
@@ -442,6 +443,12 @@ def as_rows(table: pd.DataFrame):
     return rows if rows else {name: [] for name in answer["columns"]}
 
 
+def other_name_case(rng: random.Random, table: pd.DataFrame) -> Case:
+    # Columns without any row have no type.
+    table = table if len(table) else frame(sales(rng, 5))
+    return Case(*other_name(rng, table), tables={"data": as_rows(table)})
+
+
 CASES = [
     filter_case,
     filter_case,
@@ -468,9 +475,9 @@ CASES = [
 
 def main() -> None:
     count, seed = int(sys.argv[1]), int(sys.argv[2])
-    for number in range(count):
+    for number in range(count + count // 5):
         rng = random.Random(seed * 1_000_003 + number)
-        make = CASES[number % len(CASES)]
+        make = CASES[number % len(CASES)] if number < count else other_name_case
         rows = sales(rng, rng.choice([0, 1, 2, 10, 30, 60]))
         case = make(rng, frame(rows))
         line = {

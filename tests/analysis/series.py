@@ -158,13 +158,15 @@ def follow(rng):
                 rolling = {"window": window, "functions": functions}
                 rolling |= {} if least is None else {"min_periods": least}
                 say(frame, {"value": "x", "rolling": rolling} | by, expected)
-            for kind, periods in itertools.product(("absolute", "percent", "log"), (1, 5)):
+            for kind, periods in itertools.product(("absolute", "percent", "fraction", "log"), (1, 5)):
                 expected = []
                 for group, part in parts(frame, grouped):
                     shifted = part["x"].shift(periods)
-                    change = {"absolute": part["x"].diff(periods), "percent": part["x"].pct_change(periods),
-                              "log": np.log(part["x"] / shifted)}[kind]
-                    table = pd.DataFrame({"x": part["x"], "x_change": change})
+                    fraction = part["x"].pct_change(periods)
+                    change = {"absolute": part["x"].diff(periods), "percent": fraction * 100,
+                              "fraction": fraction, "log": np.log(part["x"] / shifted)}[kind]
+                    name = "x_change" if kind == "absolute" else f"x_change_{kind}"
+                    table = pd.DataFrame({"x": part["x"], name: change})
                     expected += listed(group, table, dates_only)
                 say(frame, {"value": "x", "change": {"kind": kind, "periods": periods}} | by, expected)
             expected = []

@@ -31,6 +31,8 @@ pub enum AnalysisError {
     Time(Duration),
     #[error("the analysis was cancelled")]
     Cancelled,
+    #[error("busy: {waiting} of your analyses are waiting for their turn; try again in a moment")]
+    Busy { waiting: usize },
     /// Nothing that the caller could mend.
     #[error("the analysis failed: {0}")]
     Internal(String),
@@ -51,13 +53,6 @@ impl AnalysisError {
     ) -> Self {
         let near = nearest(name, known.clone());
         Self::parameter(parameter, format!("no column {name:?}{near}{}", available(known)))
-    }
-
-    /// A name that no parameter has.
-    pub(crate) fn no_parameter(path: impl Into<String>, unknown: &str, known: &[&str]) -> Self {
-        let known = known.iter().copied();
-        let near = nearest(unknown, known.clone());
-        Self::parameter(path, format!("there is no such parameter{near}{}", available(known)))
     }
 
     /// A word that is none of those that may stand there.

@@ -3,6 +3,7 @@
 //! A [`Request`] says what to do with tables, each of which is an [`Input`]; [`Analysis::run`] does
 //! it within its limits and gives an [`Answer`]. This crate knows no workspace, tools or clients.
 
+mod aliases;
 mod answer;
 mod engine;
 mod error;
@@ -12,6 +13,7 @@ mod request;
 mod sql;
 mod work;
 
+pub use aliases::{Understood, is_parameter, is_sql, understand};
 pub use answer::{Answer, Cost, Format, Kept, Shown, Table, count_tokens};
 pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
 pub use error::AnalysisError;

@@ -1,13 +1,9 @@
 //! What is asked for.
 
-use narrows_model::nearest;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    answer::Format,
-    error::{AnalysisError, Result, available},
-};
+use crate::answer::Format;
 
 /// One analysis of one or more tables.
 #[derive(Clone, Debug)]
@@ -46,6 +42,7 @@ pub enum Kind {
     Transform,
     Validate,
     Describe,
+    Histogram,
     Percentiles,
     TimeSeries,
     Correlation,
@@ -55,12 +52,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Filter,
         Self::Aggregate,
         Self::Transform,
         Self::Validate,
         Self::Describe,
+        Self::Histogram,
         Self::Percentiles,
         Self::TimeSeries,
         Self::Correlation,
@@ -76,6 +74,7 @@ impl Kind {
             Self::Transform => "transform",
             Self::Validate => "validate",
             Self::Describe => "describe",
+            Self::Histogram => "histogram",
             Self::Percentiles => "percentiles",
             Self::TimeSeries => "time_series",
             Self::Correlation => "correlation",
@@ -84,29 +83,4 @@ impl Kind {
             Self::Sql => "sql",
         }
     }
-
-    pub fn read(name: &str) -> Result<Self> {
-        let plain = name.trim().to_lowercase().replace(['-', ' '], "_");
-        Self::ALL.into_iter().find(|kind| kind.name() == plain).ok_or_else(|| {
-            let names = Self::ALL.map(Self::name);
-            let reason = format!("no type {name:?}{}{}", nearest(name, names), available(names));
-            AnalysisError::parameter("analysis_type", reason)
-        })
-    }
-}
-
-/// Reads the parameters of an analysis. The structs have `deny_unknown_fields`; `known` are the
-/// names of their fields, for suggestions.
-pub(crate) fn parameters<T: DeserializeOwned>(
-    given: &Map<String, Value>,
-    known: &[&str],
-) -> Result<T> {
-    if let Some(unknown) = given.keys().find(|key| !known.contains(&key.as_str())) {
-        return Err(AnalysisError::no_parameter(unknown, unknown, known));
-    }
-    serde_path_to_error::deserialize(Value::Object(given.clone())).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { "parameters".to_owned() } else { path };
-        AnalysisError::parameter(path, error.inner())
-    })
 }

@@ -1,17 +1,20 @@
 //! One analysis while it runs: its tables, and what is noted on the way.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use datafusion::{
     arrow::array::RecordBatch,
     catalog::TableProvider,
     common::{TableReference, stats::Precision},
+    error::DataFusionError,
+    functions_aggregate::expr_fn::count,
     logical_expr::Expr,
     prelude::{DataFrame, SessionContext, ident},
 };
 use serde_json::{Map, Value};
 
 use crate::{
+    engine::explain,
     error::{AnalysisError, Result, available},
     sql,
 };
@@ -19,11 +22,24 @@ use crate::{
 /// The name of the table that an analysis is about, unless it has several.
 pub(crate) const MAIN: &str = "data";
 
+/// Of how many expressions it can be said that they failed: each is kept with its plan.
+const MAX_EXPRESSIONS: usize = 100;
+
 pub(crate) struct Work {
     context: SessionContext,
     /// In the order in which they were given; the first is what an analysis is about.
     tables: Vec<String>,
+    /// The rows of the first table that the analysis is about, if not all of them are meant.
+    narrowed: OnceLock<DataFrame>,
     notes: Mutex<Vec<String>>,
+    expressions: Mutex<Vec<Written>>,
+}
+
+/// An expression of a caller, where it stands in the parameters, and the rows that it is of.
+struct Written {
+    parameter: String,
+    frame: DataFrame,
+    value: Expr,
 }
 
 /// What an analysis has found; its frame has not been run yet.
@@ -46,7 +62,13 @@ impl From<DataFrame> for Outcome {
 impl Work {
     /// The tables are registered with the context by these names.
     pub(crate) fn new(context: SessionContext, tables: Vec<String>, notes: Vec<String>) -> Self {
-        Self { context, tables, notes: Mutex::new(notes) }
+        Self {
+            context,
+            tables,
+            narrowed: OnceLock::new(),
+            notes: Mutex::new(notes),
+            expressions: Mutex::default(),
+        }
     }
 
     pub(crate) fn context(&self) -> &SessionContext {
@@ -58,8 +80,16 @@ impl Work {
         &self.tables
     }
 
+    /// Has the analysis be about these rows of its table only.
+    pub(crate) fn narrow(&self, rows: DataFrame) {
+        let _ = self.narrowed.set(rows);
+    }
+
     /// The table that the analysis is about.
     pub(crate) async fn main(&self) -> Result<DataFrame> {
+        if let Some(rows) = self.narrowed.get() {
+            return Ok(rows.clone());
+        }
         match self.tables.first() {
             Some(name) => self.frame(name).await,
             None => Err(AnalysisError::parameter("data", "there is nothing to analyse")),
@@ -108,7 +138,34 @@ impl Work {
         parameter: &str,
         text: &str,
     ) -> Result<Expr> {
-        sql::expression(&self.context, frame.schema(), parameter, text)
+        let value = sql::expression(self, frame.schema(), parameter, text)?;
+        let mut expressions = self.expressions.lock().unwrap_or_else(PoisonError::into_inner);
+        if expressions.len() < MAX_EXPRESSIONS {
+            let (parameter, frame) = (parameter.to_owned(), frame.clone());
+            expressions.push(Written { parameter, frame, value: value.clone() });
+        }
+        Ok(value)
+    }
+
+    /// Says what went wrong while rows were read. Where an expression of the caller failed, it is
+    /// found by computing each of them once more: the error of the whole does not say which.
+    pub(crate) async fn explained(&self, error: DataFusionError) -> AnalysisError {
+        let told = AnalysisError::from(error);
+        if !matches!(told, AnalysisError::Internal(_)) {
+            return told;
+        }
+        let expressions =
+            std::mem::take(&mut *self.expressions.lock().unwrap_or_else(PoisonError::into_inner));
+        for Written { parameter, frame, value } in expressions {
+            let computed = match frame.aggregate(Vec::new(), vec![count(value)]) {
+                Ok(computed) => computed.collect().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = computed {
+                return explain(&error, |reason| AnalysisError::parameter(parameter, reason));
+            }
+        }
+        told
     }
 
     /// Runs a frame whose rows are few, as statistics are.

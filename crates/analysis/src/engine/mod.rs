@@ -13,6 +13,7 @@ mod session;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use datafusion::common::TableReference;
+use narrows_model::{Caller, FairSemaphore, Full, Permit};
 use narrows_tables::Input;
 use tokio::{
     runtime::Runtime,
@@ -59,6 +60,11 @@ impl Default for Settings {
     }
 }
 
+/// Filling the machine's memory with many analyses, each of which stays within its limit.
+const MAX_RUNNING: usize = 2;
+/// Filling it with the tables of those that wait; of one caller.
+const MAX_WAITING: usize = 32;
+
 /// Plans are trees that are walked and dropped recursively; a query may nest deeply.
 const STACK_BYTES: usize = 32 << 20;
 
@@ -74,6 +80,8 @@ pub struct Analysis {
     settings: Settings,
     /// Only absent while this is dropped.
     runtime: Option<Runtime>,
+    /// Analyses that run at the same time: their memory is what limits them.
+    turns: Arc<FairSemaphore>,
     /// Every analysis has a share in it until its things are put away.
     running: Arc<RwLock<()>>,
 }
@@ -89,11 +97,12 @@ impl Analysis {
             .enable_all()
             .build()
             .map_err(failed)?;
-        Ok(Self { settings, runtime: Some(runtime), running: Arc::default() })
+        // One caller with many large analyses must not keep others waiting.
+        let turns = FairSemaphore::new(MAX_RUNNING, MAX_RUNNING / 2, MAX_WAITING);
+        Ok(Self { settings, runtime: Some(runtime), turns, running: Arc::default() })
     }
 
-    /// Does what is asked for with these tables, of which the first is the one it is about.
-    /// Dropping the future stops the work.
+    /// As [`Self::run_for`], where there is one caller only.
     pub async fn run(
         &self,
         request: Request,
@@ -101,11 +110,32 @@ impl Analysis {
         keep: Option<Keep>,
         cancel: CancellationToken,
     ) -> Result<Answer> {
+        self.run_for(&Caller::from(""), request, tables, keep, cancel).await
+    }
+
+    /// Does what is asked for with these tables, of which the first is the one it is about, when it
+    /// is this caller's turn. Dropping the future stops the work.
+    pub async fn run_for(
+        &self,
+        caller: &Caller,
+        request: Request,
+        tables: Vec<(String, Input)>,
+        keep: Option<Keep>,
+        cancel: CancellationToken,
+    ) -> Result<Answer> {
         let Some(runtime) = &self.runtime else { return Err(AnalysisError::Cancelled) };
+        let busy = |full: Full| AnalysisError::Busy { waiting: full.waiting };
+        let turn = self.turns.acquire(caller).map_err(busy)?;
+        let turn = tokio::select! {
+            biased;
+            turn = turn => turn,
+            () = cancel.cancelled() => return Err(AnalysisError::Cancelled),
+        };
         let stop = cancel.child_token();
         let stopped_on_drop = stop.clone().drop_guard();
         let running = Arc::clone(&self.running);
-        let job = Job { settings: self.settings.clone(), request, tables, keep, stop, running };
+        let settings = self.settings.clone();
+        let job = Job { settings, request, tables, keep, stop, running, _turn: turn };
         let mut task = job.start(runtime);
         let aborted = AbortOnDrop(task.abort_handle());
         let ending = tokio::select! {
@@ -163,6 +193,8 @@ struct Job {
     keep: Option<Keep>,
     stop: CancellationToken,
     running: Arc<RwLock<()>>,
+    /// Given back when its memory is, also if nobody waits for its answer any more.
+    _turn: Permit,
 }
 
 impl Job {
@@ -196,10 +228,11 @@ impl Job {
         let table = match outcome.frame {
             Some(frame) => {
                 let reader = rows::Reader::new(output, self.keep, self.settings.disk_bytes);
-                let (table, failed) = reader.read(frame).await.map_err(|error| match kind {
-                    Kind::Sql => explain(&error, AnalysisError::Sql),
-                    _ => error.into(),
-                })?;
+                let (table, failed) = match (reader.read(frame).await, kind) {
+                    (Ok(read), _) => read,
+                    (Err(error), Kind::Sql) => return Err(explain(&error, AnalysisError::Sql)),
+                    (Err(error), _) => return Err(work.explained(error).await),
+                };
                 match failed {
                     Some(reason) if must_keep => {
                         return Err(not_kept(&format!("it cannot be written: {reason}")));

@@ -13,38 +13,24 @@ use super::{
 use crate::{
     engine::counting::{self, Counter},
     error::Result,
+    request::Kind,
     work::{Outcome, Work},
 };
 
 /// More rows than this are not put in order in memory when nobody asks for another order.
 const MOST_GATHERED: usize = 1 << 16;
 
-const KNOWN: &[&str] = &[
-    "conditions",
-    "logic",
-    "select",
-    "fields",
-    "output_fields",
-    "sort",
-    "sort_by",
-    "order_by",
-    "descending",
-    "ascending",
-    "limit",
-    "offset",
-];
-
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(parameters, KNOWN)?;
+    let given = Given::parameters(Kind::Filter, parameters)?;
     let (path, conditions) =
-        given.value(&["conditions"]).ok_or_else(|| given.missing(&["conditions"]))?;
+        given.value("conditions").ok_or_else(|| given.missing("conditions"))?;
     let frame = work.main().await?;
     let holds = predicate(work, &frame, &path, conditions, Logic::of(&given)?).await?;
     let frame = frame.filter(holds)?;
     let sorted = Sorted { frame: &frame, groups: None };
     let keys = sort_keys(work, &sorted, &given).await?;
     let page = page(&given)?;
-    let selected = given.names(&["select", "fields", "output_fields"])?;
+    let selected = given.names("select")?;
     columns::check(work, &frame, selected.as_deref().unwrap_or_default())?;
 
     let counter = Counter::default();

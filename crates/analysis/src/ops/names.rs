@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use super::reading::{one_or_more, text};
+use super::reading::{name_text, one_or_more};
 use crate::error::{AnalysisError, Result};
 
 /// One name or a list of names.
@@ -23,10 +23,10 @@ impl Default for Names {
 impl Names {
     pub(crate) fn read(path: &str, value: &Value) -> Result<Self> {
         if !value.is_array() {
-            return Ok(Self::One(text(path, value)?.to_owned()));
+            return Ok(Self::One(name_text(path, value)?));
         }
         let names = one_or_more(path, value);
-        let name = |(path, value): (String, &Value)| Ok(text(&path, value)?.to_owned());
+        let name = |(path, value): (String, &Value)| name_text(&path, value);
         Ok(Self::Many(names.into_iter().map(name).collect::<Result<_>>()?))
     }
 

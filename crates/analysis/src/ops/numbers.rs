@@ -44,16 +44,7 @@ pub(crate) async fn numeric(
     }
 }
 
-/// What a column is put in order by: its values, or numbers if it is text and all of it is numbers,
-/// of which a note is made. What begins with needless zeros or a plus is a code and stays text.
-pub(crate) async fn ordered(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
-    Ok(match order(work, frame, name).await? {
-        Order::Plain(_) => columns::value(frame, name),
-        Order::Number(number) => number,
-    })
-}
-
-/// What the values of a column are put in order by.
+/// Whether the values of a column are put in order as numbers.
 pub(crate) enum Order {
     /// Themselves; if they are text, this is one that is no number.
     Plain(Option<String>),
@@ -61,7 +52,8 @@ pub(crate) enum Order {
     Number(Expr),
 }
 
-/// The same as [`ordered`], for those who do more with text that is not all numbers.
+/// What a column is put in order by: its values, or numbers if it is text and all of it is numbers,
+/// of which a note is made. What begins with needless zeros or a plus is a code and stays text.
 pub(crate) async fn order(work: &Work, frame: &DataFrame, name: &str) -> Result<Order> {
     let plain = columns::value(frame, name);
     if !plain_type(&columns::data_type(frame, name)).is_string() {

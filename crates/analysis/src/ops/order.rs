@@ -146,6 +146,13 @@ impl Rows {
         Ok(Self { frame: self.in_order()?.limit(offset, limit)?, by, is_numbered })
     }
 
+    /// The last rows, at most so many.
+    pub(crate) fn last(self, count: usize) -> Result<Self> {
+        let (rows, row) = self.numbered()?;
+        let last = rows.into_frame().sort(vec![ident(&row).sort(false, false)])?;
+        Ok(Self::by(last.limit(0, Some(count))?, [row]))
+    }
+
     /// Rows whose order is by one hidden column, the number of the row.
     pub(crate) fn numbered(self) -> Result<(Self, String)> {
         if let Some(Key { column, .. }) = self.by.first().filter(|_| self.is_numbered) {

@@ -21,10 +21,10 @@ use super::{
 use crate::{
     error::{AnalysisError, Result},
     functions::{quantile, quantiles},
+    request::Kind,
     work::{Outcome, Work},
 };
 
-const KNOWN: &[&str] = &["field", "fields", "percentiles", "group_by", "method"];
 const DEFAULT: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +34,20 @@ enum Method {
 }
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(parameters, KNOWN)?;
+    let given = Given::parameters(Kind::Percentiles, parameters)?;
     let frame = work.main().await?;
-    let keys = given.names(&["group_by"])?.unwrap_or_default();
+    let keys = given.names("group_by")?.unwrap_or_default();
     columns::check(work, &frame, &keys)?;
-    let fields = match given.read(&["fields", "field"], read_fields)? {
+    let fields = match given.read("fields", read_fields)? {
         Some(fields) => fields,
         None => all_numbers(&frame, &keys)?,
     };
-    let fractions = match given.value(&["percentiles"]) {
+    let fractions = match given.value("percentiles") {
         Some((path, value)) => read_fractions(work, &path, value)?,
         None => DEFAULT.to_vec(),
     };
     let methods = [("exact", Method::Exact), ("approximate", Method::Approximate)];
-    let method = given.choice(&["method"], &methods)?.unwrap_or(Method::Exact);
+    let method = given.choice("method", &methods)?.unwrap_or(Method::Exact);
     table(work, frame, &keys, &fields, &fractions, method).await.map(Outcome::from)
 }
 

@@ -2,7 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::{AnalysisError, Result};
+use crate::{
+    aliases::{Scope, parameters},
+    error::{AnalysisError, Result},
+    request::Kind,
+};
 
 /// A name in the parameters, and where it stands.
 #[derive(Clone, Debug)]
@@ -16,105 +20,110 @@ pub(crate) struct Named {
 pub(crate) struct Given<'v> {
     path: String,
     fields: &'v Map<String, Value>,
+    scope: &'static Scope,
 }
 
 impl<'v> Given<'v> {
     /// The parameters themselves.
-    pub(crate) fn parameters(fields: &'v Map<String, Value>, known: &[&str]) -> Result<Self> {
-        Self { path: String::new(), fields }.with_known(known)
+    pub(crate) fn parameters(kind: Kind, fields: &'v Map<String, Value>) -> Result<Self> {
+        Self { path: String::new(), fields, scope: parameters::of(kind) }.checked()
     }
 
     /// An object within them.
-    pub(crate) fn object(path: &str, value: &'v Value, known: &[&str]) -> Result<Self> {
+    pub(crate) fn object(path: &str, value: &'v Value, scope: &'static Scope) -> Result<Self> {
         match value {
-            Value::Object(fields) => Self { path: path.to_owned(), fields }.with_known(known),
+            Value::Object(fields) => Self { path: path.to_owned(), fields, scope }.checked(),
             other => Err(wrong(path, "an object", other)),
         }
     }
 
-    fn with_known(self, known: &[&str]) -> Result<Self> {
-        match self.fields.keys().find(|key| !known.contains(&key.as_str())) {
-            None => Ok(self),
-            Some(unknown) => Err(AnalysisError::no_parameter(self.path(unknown), unknown, known)),
-        }
+    fn checked(self) -> Result<Self> {
+        self.scope.check(&self.path, self.fields)?;
+        Ok(self)
     }
 
     pub(crate) fn path(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// What is given under one of these names, which mean the same; null is nothing.
-    pub(crate) fn value(&self, names: &[&str]) -> Option<(String, &'v Value)> {
-        let given = |name: &&str| self.fields.get(*name).filter(|value| !value.is_null());
-        names.iter().find_map(|name| Some((self.path(name), given(name)?)))
+    /// What is given for a parameter, under whichever of its names; null is nothing.
+    pub(crate) fn value(&self, name: &str) -> Option<(String, &'v Value)> {
+        let is_given = |(key, value): &(&String, &Value)| {
+            !value.is_null() && self.scope.canonical(key) == Some(name)
+        };
+        let (key, value) = self.fields.iter().find(is_given)?;
+        Some((self.path(key), value))
     }
 
     /// The same, read by a function that is told where it stands.
     pub(crate) fn read<T>(
         &self,
-        names: &[&str],
+        name: &str,
         read: impl FnOnce(&str, &'v Value) -> Result<T>,
     ) -> Result<Option<T>> {
-        self.value(names).map(|(path, value)| read(&path, value)).transpose()
+        self.value(name).map(|(path, value)| read(&path, value)).transpose()
     }
 
-    pub(crate) fn text(&self, names: &[&str]) -> Result<Option<&'v str>> {
-        self.read(names, text)
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&'v str>> {
+        self.read(name, text)
     }
 
-    pub(crate) fn count(&self, names: &[&str]) -> Result<Option<usize>> {
-        self.read(names, count)
+    pub(crate) fn count(&self, name: &str) -> Result<Option<usize>> {
+        self.read(name, count)
     }
 
-    pub(crate) fn flag(&self, names: &[&str]) -> Result<Option<bool>> {
-        self.read(names, flag)
+    pub(crate) fn flag(&self, name: &str) -> Result<Option<bool>> {
+        self.read(name, flag)
     }
 
-    pub(crate) fn number(&self, names: &[&str]) -> Result<Option<f64>> {
-        self.read(names, number)
+    pub(crate) fn number(&self, name: &str) -> Result<Option<f64>> {
+        self.read(name, number)
     }
 
-    pub(crate) fn list(&self, names: &[&str]) -> Result<Option<&'v [Value]>> {
-        self.read(names, list)
+    pub(crate) fn list(&self, name: &str) -> Result<Option<&'v [Value]>> {
+        self.read(name, list)
     }
 
     /// One name.
-    pub(crate) fn name(&self, names: &[&str]) -> Result<Option<Named>> {
+    pub(crate) fn name(&self, name: &str) -> Result<Option<Named>> {
         let read = |(path, value): (String, &Value)| {
-            let name = text(&path, value)?.to_owned();
+            let name = name_text(&path, value)?;
             Ok(Named { path, name })
         };
-        self.value(names).map(read).transpose()
+        self.value(name).map(read).transpose()
     }
 
     /// A name that there must be.
-    pub(crate) fn required_name(&self, names: &[&str]) -> Result<Named> {
-        self.name(names)?.ok_or_else(|| self.missing(names))
+    pub(crate) fn required_name(&self, name: &str) -> Result<Named> {
+        self.name(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// One name or a list of names.
-    pub(crate) fn names(&self, names: &[&str]) -> Result<Option<Vec<Named>>> {
-        self.read(names, list_of_names)
+    pub(crate) fn names(&self, name: &str) -> Result<Option<Vec<Named>>> {
+        self.read(name, list_of_names)
     }
 
     /// One of a few words, in any case.
-    pub(crate) fn choice<T: Copy>(
-        &self,
-        names: &[&str],
-        choices: &[(&str, T)],
-    ) -> Result<Option<T>> {
+    pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Result<Option<T>> {
         let read = |(path, value): (String, &Value)| choice(&path, text(&path, value)?, choices);
-        self.value(names).map(read).transpose()
+        self.value(name).map(read).transpose()
     }
 
-    pub(crate) fn missing(&self, names: &[&str]) -> AnalysisError {
-        let name = names.first().copied().unwrap_or_default();
-        AnalysisError::parameter(self.path(name), "is missing")
+    pub(crate) fn missing(&self, name: &str) -> AnalysisError {
+        AnalysisError::parameter(self.path(name), self.scope.missing(self.fields))
     }
 }
 
 pub(crate) fn text<'v>(path: &str, value: &'v Value) -> Result<&'v str> {
     value.as_str().ok_or_else(|| wrong(path, "a text", value))
+}
+
+/// A name, which may be written as a number: the column of a year is called "2010".
+pub(crate) fn name_text(path: &str, value: &Value) -> Result<String> {
+    match value {
+        Value::Number(number) => Ok(number.to_string()),
+        value => Ok(text(path, value)?.to_owned()),
+    }
 }
 
 pub(crate) fn count(path: &str, value: &Value) -> Result<usize> {
@@ -152,7 +161,7 @@ pub(crate) fn one_or_more<'v>(path: &str, value: &'v Value) -> Vec<(String, &'v 
 pub(crate) fn list_of_names(path: &str, value: &Value) -> Result<Vec<Named>> {
     let mut names: Vec<Named> = Vec::new();
     for (path, value) in one_or_more(path, value) {
-        let name = text(&path, value)?.to_owned();
+        let name = name_text(&path, value)?;
         if names.iter().any(|known| known.name == name) {
             return Err(AnalysisError::parameter(path, format!("{name:?} is there twice")));
         }

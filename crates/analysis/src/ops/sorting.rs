@@ -12,6 +12,7 @@ use super::{
     times::sort_value,
 };
 use crate::{
+    aliases::parameters::SORT_KEY,
     error::{AnalysisError, Result},
     work::Work,
 };
@@ -34,27 +35,44 @@ impl Sorted<'_> {
     }
 }
 
-/// What rows are sorted by, if anything is given: a name, `-name` for the largest first, an
-/// object, or a list of those.
+/// What rows are sorted by, if anything is given: a name, `-name` or `name desc` for the largest
+/// first, an object, or a list of those.
 pub(crate) async fn sort_keys(
     work: &Work,
     sorted: &Sorted<'_>,
     given: &Given<'_>,
 ) -> Result<Option<Vec<SortExpr>>> {
-    let Some((path, value)) = given.value(&["sort", "sort_by", "order_by"]) else {
+    let Some((path, value)) = given.value("sort") else {
         return Ok(None);
     };
-    let descending = is_descending(given)?.unwrap_or(false);
+    let by = reading::one_or_more(&path, value);
+    let descending = directions(given, by.len())?;
     let mut keys = Vec::new();
-    for (path, key) in reading::one_or_more(&path, value) {
+    for ((path, key), descending) in by.into_iter().zip(descending) {
         keys.push(sort_key(work, sorted, &path, key, descending).await?);
     }
     Ok(Some(keys))
 }
 
+/// Whether each of so many keys has its largest value first. As in pandas, `ascending` may say it
+/// for each.
+fn directions(given: &Given<'_>, keys: usize) -> Result<Vec<bool>> {
+    for (name, is_descending) in [("ascending", false), ("descending", true)] {
+        let Some((path, Value::Array(flags))) = given.value(name) else { continue };
+        if flags.len() != keys {
+            let reason = format!("has {} values, and there are {keys} to sort by", flags.len());
+            return Err(AnalysisError::parameter(path, reason));
+        }
+        let flags = flags.iter().enumerate();
+        let flag = |(at, flag)| Ok(reading::flag(&format!("{path}[{at}]"), flag)? == is_descending);
+        return flags.map(flag).collect();
+    }
+    Ok(vec![is_descending(given)?.unwrap_or(false); keys])
+}
+
 fn is_descending(given: &Given<'_>) -> Result<Option<bool>> {
-    let descending = given.flag(&["descending"])?;
-    Ok(descending.or(given.flag(&["ascending"])?.map(|ascending| !ascending)))
+    let descending = given.flag("descending")?;
+    Ok(descending.or(given.flag("ascending")?.map(|ascending| !ascending)))
 }
 
 /// Missing values come last in both directions unless it is said otherwise, as in pandas.
@@ -66,26 +84,37 @@ async fn sort_key(
     descending: bool,
 ) -> Result<SortExpr> {
     if let Value::String(text) = key {
-        // A column may really be called "-amount".
-        let (name, is_minus) = match text.strip_prefix('-') {
-            Some(name) if !columns::has(sorted.frame, text) => (name, true),
-            _ => (text.as_str(), false),
-        };
+        let (name, is_descending) = written_key(sorted.frame, text, descending);
         work.column(sorted.frame, path, name)?;
-        return Ok(sorted.value(work, name).await?.sort(is_minus == descending, false));
+        return Ok(sorted.value(work, name).await?.sort(!is_descending, false));
     }
-    let known = ["field", "column", "by", "descending", "ascending", "order", "direction", "nulls"];
-    let given = Given::object(path, key, &known)?;
-    let field = given.required_name(&["field", "column", "by"])?;
+    let given = Given::object(path, key, &SORT_KEY)?;
+    let field = given.required_name("field")?;
     work.column(sorted.frame, &field.path, &field.name)?;
     let order = [("desc", true), ("asc", false), ("descending", true), ("ascending", false)];
-    let own = match given.choice(&["order", "direction"], &order)? {
+    let own = match given.choice("order", &order)? {
         Some(descending) => Some(descending),
         None => is_descending(&given)?,
     };
-    let nulls_first = given.choice(&["nulls"], &[("first", true), ("last", false)])?;
+    let nulls_first = given.choice("nulls", &[("first", true), ("last", false)])?;
     let value = sorted.value(work, &field.name).await?;
     Ok(value.sort(!own.unwrap_or(descending), nulls_first.unwrap_or(false)))
+}
+
+/// The name in `-amount` or, as in SQL, `amount desc`, and whether its largest value comes first. A
+/// column may really be called so.
+fn written_key<'t>(frame: &DataFrame, text: &'t str, descending: bool) -> (&'t str, bool) {
+    if columns::has(frame, text) {
+        return (text, descending);
+    }
+    if let Some(name) = text.strip_prefix('-') {
+        return (name, !descending);
+    }
+    match text.trim().rsplit_once(' ') {
+        Some((name, word)) if word.eq_ignore_ascii_case("desc") => (name.trim_end(), true),
+        Some((name, word)) if word.eq_ignore_ascii_case("asc") => (name.trim_end(), false),
+        _ => (text, descending),
+    }
 }
 
 /// In the order of keys, those that are missing last.
@@ -95,8 +124,8 @@ pub(crate) fn by_keys(frame: &DataFrame, keys: &[Named]) -> Vec<SortExpr> {
 
 /// How many rows are left out at the beginning and how many are wanted, if it is said.
 pub(crate) fn page(given: &Given<'_>) -> Result<Option<(usize, Option<usize>)>> {
-    let offset = given.count(&["offset"])?;
-    let limit = given.count(&["limit"])?;
+    let offset = given.count("offset")?;
+    let limit = given.count("limit")?;
     // The query engine counts with signed numbers.
     let is_too_large =
         |count: Option<usize>| count.is_some_and(|count| count > isize::MAX as usize);

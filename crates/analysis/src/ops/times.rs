@@ -18,8 +18,10 @@ use datafusion::{
     prelude::{DataFrame, ident},
 };
 
-pub(crate) use clock::{of_clock, on_clock};
-pub(crate) use texts::{Form, Texts, comparable, meant, note_texts, sort_value};
+pub(crate) use clock::{last_of_clock, of_clock, on_clock};
+pub(crate) use texts::{
+    Form, Texts, ValueOrder, comparable, meant, note_texts, sort_value, with_time, without_time,
+};
 
 use super::{columns, numbers::plain_type};
 use crate::{

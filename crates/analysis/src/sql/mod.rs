@@ -5,6 +5,7 @@ pub(crate) mod functions;
 mod inflate;
 mod names;
 mod parse;
+mod zones;
 
 use std::sync::Arc;
 
@@ -37,18 +38,21 @@ use names::Columns;
 /// Reads an expression over the columns of a schema: no subqueries, and each row by itself, so no
 /// aggregates and no window functions either.
 pub(crate) fn expression(
-    context: &SessionContext,
+    work: &Work,
     schema: &DFSchema,
     parameter: &str,
     text: &str,
 ) -> Result<Expr> {
+    let context = work.context();
     let refused = |reason| AnalysisError::parameter(parameter, reason);
     let mut written = parse::expression(text).map_err(refused)?;
     let columns = Columns::new(schema.fields().iter().map(|field| field.name().as_str()));
     columns.join(&mut written);
+    columns.note_numbers(work, &mut written);
     let state = context.state();
     let known = Known::new(&state, &[]);
     let check = Check::expression(&known, &mut written).map_err(refused)?;
+    zones::replace(&mut written);
     allowance(context).expect(check.calls());
     let written = ExprWithAlias { expr: written, alias: None };
     let planned = state.create_logical_expr_from_sql_expr(written, schema);
@@ -82,11 +86,14 @@ pub(crate) async fn query(work: &Work, text: &str) -> Result<Outcome> {
         let frame = work.table("sql", table).await?;
         columns.extend(frame.schema().fields().iter().map(|field| field.name().clone()));
     }
-    Columns::new(columns.iter().map(String::as_str)).join(&mut query);
+    let columns = Columns::new(columns.iter().map(String::as_str));
+    columns.join(&mut query);
+    columns.note_numbers(work, &mut query);
     let context = work.context();
     let state = context.state();
     let known = Known::new(&state, work.tables());
     let check = Check::query(&known, &mut query).map_err(AnalysisError::Sql)?;
+    zones::replace(&mut query);
     allowance(context).expect(check.calls());
     let failed =
         |error: DataFusionError| explain(&error, |reason| AnalysisError::Sql(hinted(text, reason)));

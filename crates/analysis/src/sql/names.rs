@@ -1,17 +1,38 @@
-//! Names of columns that have dots in them, as nested JSON has.
+//! Names of columns that SQL would read as something else: those with dots in them, as nested JSON
+//! has, and those that are numbers, as pivoted tables have.
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Value, VisitMut, VisitorMut};
 
-/// Columns of which the name is several words with dots between them.
+use crate::work::Work;
+
+/// Columns with such names.
 pub(super) struct Columns<'a> {
+    /// Several words with dots between them.
     dotted: Vec<&'a str>,
+    /// What is a number unless it stands in quotes.
+    numbers: Vec<&'a str>,
 }
 
 impl<'a> Columns<'a> {
     pub(super) fn new(names: impl Iterator<Item = &'a str>) -> Self {
-        Self { dotted: names.filter(|name| name.contains('.')).collect() }
+        let (mut dotted, mut numbers) = (Vec::new(), Vec::new());
+        for name in names {
+            if name.parse::<f64>().is_ok() {
+                numbers.push(name);
+            } else if name.contains('.') {
+                dotted.push(name);
+            }
+        }
+        Self { dotted, numbers }
+    }
+
+    /// Says of numbers in a query that are names of columns too that they are numbers.
+    pub(super) fn note_numbers(&self, work: &Work, query: &mut impl VisitMut) {
+        if !self.numbers.is_empty() {
+            let _ = VisitMut::visit(query, &mut Noting(self, work));
+        }
     }
 
     /// Makes one name of `address.city` and of the part after the table in `people.address.city`,
@@ -26,6 +47,25 @@ impl<'a> Columns<'a> {
         let names: Vec<&str> = parts.iter().map(|part| part.value.as_str()).collect();
         let name = names.join(".");
         self.dotted.contains(&name.as_str()).then(|| Ident::with_quote('"', name))
+    }
+}
+
+struct Noting<'a>(&'a Columns<'a>, &'a Work);
+
+impl VisitorMut for Noting<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        if let Expr::Value(value) = expression
+            && let Value::Number(number, _) = &value.value
+            && self.0.numbers.contains(&number.as_str())
+        {
+            self.1.note(format!(
+                "{number} is a number here; the column of that name is \"{number}\", in double \
+                 quotes"
+            ));
+        }
+        ControlFlow::Continue(())
     }
 }
 

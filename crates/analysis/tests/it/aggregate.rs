@@ -425,3 +425,20 @@ async fn percentiles_of_infinite_numbers() {
     };
     assert_eq!([2, 3, 4].map(number), [f64::NEG_INFINITY, f64::INFINITY, f64::INFINITY]);
 }
+
+#[tokio::test]
+async fn the_first_and_the_last_of_times_in_text_go_by_time() {
+    let data = json!([
+        {"g": "a", "t": "2024-01-02T05:00:00+02:00"}, {"g": "a", "t": "2024-01-02T04:00:00Z"},
+        {"g": "a", "t": "2024-01-02 03:30"}, {"g": "b", "t": "2024-01-03"}, {"g": "b", "t": null},
+    ]);
+    let parameters = json!({"group_by": "g", "aggregations": {"t": ["min", "max"]}});
+    let found = rows(Kind::Aggregate, data, parameters).await;
+    assert_eq!(
+        found,
+        json!([
+            {"g": "a", "t_min": "2024-01-02T05:00:00+02:00", "t_max": "2024-01-02T04:00:00Z"},
+            {"g": "b", "t_min": "2024-01-03", "t_max": "2024-01-03"},
+        ])
+    );
+}

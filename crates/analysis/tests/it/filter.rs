@@ -182,11 +182,12 @@ async fn mistakes_are_told_with_their_place() {
         assert!(refused.starts_with(said), "{refused}");
     }
     let refused = refusal(Kind::Filter, stocks(), json!({})).await;
-    assert_eq!(refused, "conditions: is missing");
+    let example = r#"{"conditions":[{"field":"amount","operator":">","value":10}]}"#;
+    assert_eq!(refused, format!("conditions: is missing; as in {example}"));
     let refused = refusal(Kind::Filter, stocks(), json!({"conditions": [], "logic": "xor"})).await;
     assert!(refused.starts_with("logic: no \"xor\" here"), "{refused}");
-    let refused = refusal(Kind::Filter, stocks(), json!({"condition": []})).await;
-    assert!(refused.starts_with("condition: there is no such parameter; did you mean conditions"));
+    let refused = refusal(Kind::Filter, stocks(), json!({"conditon": []})).await;
+    assert!(refused.starts_with("conditon: there is no such parameter; did you mean conditions"));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 mod aggregate;
 mod describe;
 mod filter;
+mod names;
 mod nested;
 mod order;
 mod pandas;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use narrows_analysis::{Input, Kind};
+use narrows_analysis::{Input, Kind, Understood, understand};
 use narrows_testkit::Tools;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ const SEED: usize = 1;
 struct Case {
     name: String,
     analysis: String,
-    parameters: Value,
+    parameters: Map<String, Value>,
     tables: Map<String, Value>,
     facts: Option<Map<String, Value>>,
     columns: Vec<String>,
@@ -45,7 +45,8 @@ async fn analyses_agree_with_pandas() {
             if let Err(difference) = check(case, threads).await {
                 failures.push(format!(
                     "{} with {threads} threads: {difference}\n  parameters {}",
-                    case.name, case.parameters
+                    case.name,
+                    Value::Object(case.parameters.clone())
                 ));
             }
         }
@@ -55,11 +56,13 @@ async fn analyses_agree_with_pandas() {
 }
 
 async fn check(case: &Case, threads: usize) -> Result<(), String> {
-    let kind = Kind::read(&case.analysis).map_err(|error| error.to_string())?;
+    let understood = understand(&case.analysis, case.parameters.clone());
+    let Understood { kind, parameters, .. } = understood.map_err(|error| error.to_string())?;
     let tables = case.tables.iter().map(|(name, rows)| (name.clone(), Input::Json(rows.clone())));
-    let answer = crate::support::run_with(threads, kind, tables.collect(), &case.parameters)
-        .await
-        .map_err(|error| error.to_string())?;
+    let answer =
+        crate::support::run_with(threads, kind, tables.collect(), &Value::Object(parameters))
+            .await
+            .map_err(|error| error.to_string())?;
     for (name, expected) in case.facts.iter().flatten() {
         let found = answer.facts.get(name).unwrap_or(&Value::Null);
         if !is_same(found, expected) {

@@ -27,7 +27,7 @@ fn cases(script: &str, args: &[&str]) -> Option<Vec<Case>> {
         if let Some(new) = line.get_mut("rows") {
             rows = new.take();
         }
-        let kind = Kind::read(line["analysis"].as_str().unwrap()).unwrap();
+        let kind: Kind = serde_json::from_value(line["analysis"].take()).unwrap();
         Case {
             name: format!("{script} {at}: {} of {}", kind.name(), line["parameters"]),
             kind,

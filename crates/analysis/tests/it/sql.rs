@@ -259,3 +259,122 @@ async fn what_is_wrong_is_said_plainly() {
         assert_eq!(ask(query).await.expect_err(query), expected, "{query}");
     }
 }
+
+/// What PostgreSQL 16 says to the same.
+#[tokio::test]
+async fn times_are_moved_between_zones_as_postgresql_moves_them() {
+    let berlin = "at time zone 'Europe/Berlin'";
+    for (time, expected) in [
+        (
+            format!("timestamp '2024-07-01 12:00:00' {berlin} at time zone 'UTC'"),
+            "2024-07-01T10:00:00",
+        ),
+        (
+            format!("timestamp '2024-07-01 12:00:00' at time zone 'UTC' {berlin}"),
+            "2024-07-01T14:00:00",
+        ),
+        // Twice there, and never there.
+        (
+            format!("timestamp '2024-10-27 02:30:00' {berlin} at time zone 'UTC'"),
+            "2024-10-27T01:30:00",
+        ),
+        (
+            format!("timestamp '2024-03-31 02:30:00' {berlin} at time zone 'UTC'"),
+            "2024-03-31T01:30:00",
+        ),
+        (
+            "timestamp '2024-11-03 01:30:00' at time zone 'America/New_York' at time zone 'utc'"
+                .into(),
+            "2024-11-03T06:30:00",
+        ),
+        (
+            "timestamp '2011-12-30 12:00:00' at time zone 'Pacific/Apia' at time zone 'UTC'".into(),
+            "2011-12-30T22:00:00",
+        ),
+        (
+            "timestamp '2024-01-01 00:15:30.25' at time zone 'Asia/Kolkata' \
+             at time zone 'America/New_York'"
+                .into(),
+            "2023-12-31T13:45:30.250",
+        ),
+        (format!("timestamp '2024-07-01 12:00:00' {berlin}"), "2024-07-01T12:00:00+02:00"),
+        (format!("timestamp '2024-07-01 12:00:00' {berlin} {berlin}"), "2024-07-01T12:00:00"),
+        (
+            format!("timestamp '2024-07-01 12:00:00' {berlin} {berlin} at time zone 'UTC'"),
+            "2024-07-01T12:00:00Z",
+        ),
+        (
+            format!("timezone('UTC', timestamp '2024-07-01 12:00:00' {berlin})"),
+            "2024-07-01T10:00:00",
+        ),
+        // Texts are local times, unless they say where.
+        (format!("'2024-07-01 12:00' {berlin} at time zone 'UTC'"), "2024-07-01T10:00:00"),
+        (format!("'2024-07-01T12:00:00Z' {berlin}"), "2024-07-01T14:00:00+02:00"),
+        (format!("date '2024-07-01' {berlin} at time zone 'UTC'"), "2024-06-30T22:00:00"),
+        (format!("day::timestamp {berlin} at time zone 'UTC'"), "2024-01-04T23:00:00"),
+        (format!("day {berlin} at time zone 'UTC'"), "2024-01-04T23:00:00"),
+        (
+            format!(
+                "date_part('hour', timestamp '2024-07-01 12:00:00' at time zone 'UTC' {berlin})"
+            ),
+            "14",
+        ),
+        (format!("null::timestamp {berlin}"), "-"),
+    ] {
+        let found = answer(&format!("select {time} as x from stocks where id = 1")).await;
+        assert_eq!(found, format!("x | {expected}"), "{time}");
+    }
+    for (time, expected) in [
+        ("'2024-07-01' at time zone 'Europe/Berln'", "no time zone 'Europe/Berln'"),
+        ("'soon' at time zone 'UTC'", "\"soon\" is no time"),
+        ("Price at time zone 'UTC'", "AT TIME ZONE is for times, not for bigint"),
+        ("day::timestamp at time zone name", "a time zone is a text in quotes"),
+    ] {
+        let said = ask(&format!("select {time} as x from stocks")).await.expect_err(time);
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn groups_of_infinite_numbers_have_them_as_their_ends() {
+    let rows = of_columns(vec![
+        ("g", Arc::new(StringArray::from(vec!["a", "a", "b", "b", "c"])) as ArrayRef),
+        (
+            "v",
+            Arc::new(Float64Array::from(vec![
+                Some(f64::INFINITY),
+                Some(f64::INFINITY),
+                Some(f64::NEG_INFINITY),
+                Some(1.5),
+                None,
+            ])),
+        ),
+    ]);
+    let query = json!({"query": "select g, min(v) lo, max(v) hi from t group by g order by g"});
+    let answer = run_with(4, Kind::Sql, vec![("t".into(), rows)], &query).await.expect("an answer");
+    let batches = answer.table.expect("a table").batches;
+    let text = datafusion::arrow::util::pretty::pretty_format_batches(&batches).expect("text");
+    let lines: Vec<String> = text
+        .to_string()
+        .lines()
+        .skip(3)
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>().join(","))
+        .collect();
+    assert_eq!(lines[..3], [",a,inf,inf,", ",b,-inf,1.5,", ",c,,,"]);
+}
+
+#[tokio::test]
+async fn aggregates_may_differ_by_a_cast_only() {
+    for (query, expected) in [
+        ("select max(id) x, max(id::double) y from stocks", "x,y | 5,5.0"),
+        ("select min(day) x, min(day::date) y from stocks", "x,y | 2024-01-05,2024-01-05"),
+        ("select sum(Price) x, sum(Price::double) y from stocks", "x,y | 150,150.0"),
+        (
+            "select sector, max(id::double) + max(id) z from stocks group by sector \
+             having max(id::double) > 2 order by max(id::double)",
+            "sector,z | Energy,8.0 | Health,10.0",
+        ),
+    ] {
+        assert_eq!(answer(query).await, expected, "{query}");
+    }
+}

@@ -482,3 +482,19 @@ async fn there_is_an_end_to_everything() {
     let refused = refusal(Kind::Transform, users(), columns(on_each_other)).await;
     assert_eq!(refused, "computed: columns build on each other more than 50 deep");
 }
+
+#[tokio::test]
+async fn an_expression_that_fails_on_a_row_is_named() {
+    let data = json!([{"a": "1", "b": 1}, {"a": "x", "b": 2}]);
+    for (kind, parameters, told) in [
+        (
+            Kind::Transform,
+            json!({"computed": {"fine": "b + 1", "bad": "cast(a as int)"}}),
+            "computed.bad: ",
+        ),
+        (Kind::Filter, json!({"conditions": ["b > 0", "cast(a as int) > 0"]}), "conditions[1]: "),
+    ] {
+        let said = refusal(kind, data.clone(), parameters).await;
+        assert!(said.starts_with(told) && said.contains('x'), "{said}");
+    }
+}

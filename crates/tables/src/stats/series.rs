@@ -33,8 +33,10 @@ pub fn fill_linear(values: &mut [f64]) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     Absolute,
-    /// As a share: 0.1 is 10 %.
+    /// 10 is 10 %.
     Percent,
+    /// 0.1 is 10 %, as in pandas.
+    Fraction,
     Log,
 }
 
@@ -46,7 +48,8 @@ pub fn change(values: &[f64], periods: usize, kind: Change) -> Vec<f64> {
         };
         let change = match kind {
             Change::Absolute => values[at] - before,
-            Change::Percent => values[at] / before - 1.0,
+            Change::Percent => (values[at] / before - 1.0) * 100.0,
+            Change::Fraction => values[at] / before - 1.0,
             Change::Log => (values[at] / before).ln(),
         };
         if change.is_finite() { change } else { f64::NAN }
@@ -127,8 +130,8 @@ mod tests {
     fn changes_are_about_earlier_values() {
         let values = [1.0, 2.0, 0.0, 3.0, NONE, 6.0];
         assert_eq!(shown(&change(&values, 1, Change::Absolute)), "NaN 1 -2 3 NaN NaN ");
-        assert_eq!(shown(&change(&values, 1, Change::Percent)), "NaN 1 -1 NaN NaN NaN ");
-        assert_eq!(shown(&change(&values, 2, Change::Percent)), "NaN NaN -1 0.5 NaN 1 ");
+        assert_eq!(shown(&change(&values, 1, Change::Percent)), "NaN 100 -100 NaN NaN NaN ");
+        assert_eq!(shown(&change(&values, 2, Change::Fraction)), "NaN NaN -1 0.5 NaN 1 ");
         assert_eq!(shown(&change(&values, 9, Change::Log)), "NaN NaN NaN NaN NaN NaN ");
     }
 

@@ -26,8 +26,9 @@ use crate::{
     functions::{Tallied, quantile, quantiles, tally},
     ops::{
         columns,
-        numbers::{is_text, numeric, ordered},
+        numbers::{is_text, numeric},
         reading::Named,
+        times::{ValueOrder, with_time, without_time},
     },
     work::Work,
 };
@@ -41,7 +42,7 @@ pub(super) struct Aggregates<'f> {
     expressions: Vec<Expr>,
     numbers: HashMap<String, Expr>,
     /// What the smallest and the largest value of a column are found by.
-    ordered: HashMap<String, Expr>,
+    ordered: HashMap<String, ValueOrder>,
     /// The fractions at which quantiles of a column are wanted, and its place in `expressions`.
     quantiles: Vec<(String, Expr, Vec<f64>, usize)>,
 }
@@ -70,12 +71,12 @@ impl<'f> Aggregates<'f> {
             Function::Count => self.add(count(plain)),
             Function::CountDistinct => self.add(count_distinct(plain)),
             Function::Min => {
-                let value = self.ordered(field).await?;
-                self.extreme(value, min)?
+                let order = self.ordered(field).await?;
+                self.extreme(plain, order, min)?
             }
             Function::Max => {
-                let value = self.ordered(field).await?;
-                self.extreme(value, max)?
+                let order = self.ordered(field).await?;
+                self.extreme(plain, order, max)?
             }
             Function::Sum => {
                 let number = self.number(field).await?;
@@ -145,20 +146,20 @@ impl<'f> Aggregates<'f> {
         Ok(number)
     }
 
-    async fn ordered(&mut self, field: &Named) -> Result<Expr> {
+    async fn ordered(&mut self, field: &Named) -> Result<ValueOrder> {
         if let Some(known) = self.ordered.get(&field.name) {
             return Ok(known.clone());
         }
-        let value = ordered(self.work, self.frame, &field.name).await?;
-        self.ordered.insert(field.name.clone(), value.clone());
+        let order = ValueOrder::of(self.work, self.frame, &field.name).await?;
+        self.ordered.insert(field.name.clone(), order.clone());
         self.note_text(&field.name);
-        Ok(value)
+        Ok(order)
     }
 
     /// Where not all of a text is numbers, a sum is of those that are, but not what is smallest.
     fn note_text(&self, name: &str) {
         let is_text = is_text(&columns::data_type(self.frame, name));
-        let is_plain = self.ordered.get(name) == Some(&columns::value(self.frame, name));
+        let is_plain = matches!(self.ordered.get(name), Some(ValueOrder::Plain(_)));
         if is_text && is_plain && self.numbers.contains_key(name) {
             self.work.note(format!("min and max of column {name:?} are those of its text"));
         }
@@ -168,8 +169,13 @@ impl<'f> Aggregates<'f> {
         Ok(cast(self.number(field).await?, DataType::Float64))
     }
 
-    /// The smallest or the largest value.
-    fn extreme(&mut self, value: Expr, of: fn(Expr) -> Expr) -> Result<Expr> {
+    /// The smallest or the largest value. Of texts that are times it is the text of the first or
+    /// the last time.
+    fn extreme(&mut self, plain: Expr, order: ValueOrder, of: fn(Expr) -> Expr) -> Result<Expr> {
+        let value = match order {
+            ValueOrder::Plain(value) | ValueOrder::Number(value) => value,
+            ValueOrder::Moment(_) => return Ok(without_time(self.add(of(with_time(plain))))),
+        };
         Ok(match value.get_type(self.frame.schema())? {
             DataType::Float64 => number_of(self.add(of(key_of(value)))),
             _ => self.add(of(value)),

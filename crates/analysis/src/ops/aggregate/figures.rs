@@ -4,6 +4,7 @@ use narrows_model::nearest;
 use serde_json::Value;
 
 use crate::{
+    aliases::parameters::FIGURE,
     error::{AnalysisError, Result, available},
     ops::reading::{self, Given, Named, one_or_more, pairs, short},
 };
@@ -82,9 +83,6 @@ const WITH_PARAMETERS: &[&str] = &["percentile", "quantile", "top", "bottom"];
 /// How many names of plain functions a message lists.
 const TOLD: usize = 13;
 
-const KNOWN: &[&str] =
-    &["field", "column", "function", "op", "func", "as", "alias", "name", "p", "q", "n", "by"];
-
 /// Reads `{"amount": "sum"}`, `{"amount": ["sum", "mean"]}`, `{"total": {"field": "amount",
 /// "function": "sum"}}` or a list of `{"field": "amount", "function": "sum", "as": "total"}`.
 pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
@@ -92,7 +90,7 @@ pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
         Value::Object(_) if !is_figure(value) => {
             let mut figures = Vec::new();
             for (column, functions) in pairs(path, value)? {
-                if functions.get("field").or(functions.get("column")).is_some() {
+                if names_a_field(functions) {
                     let mut figure = read_one(&column.path, functions, None)?;
                     figure.name = column.name;
                     figures.push(figure);
@@ -111,6 +109,29 @@ pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
     }
 }
 
+fn names_a_field(figure: &Value) -> bool {
+    let is_field = |key: &String| FIGURE.canonical(key) == Some("field");
+    figure.as_object().is_some_and(|fields| fields.keys().any(is_field))
+}
+
+/// Reads functions that are written without a column, as pandas has them for all: `"sum"`,
+/// `["sum", "mean"]`. None if columns are written with them.
+pub(crate) fn read_bare(
+    path: &str,
+    value: &Value,
+    columns: &[Named],
+) -> Option<Result<Vec<Figure>>> {
+    let functions = one_or_more(path, value);
+    if functions.is_empty() || !functions.iter().all(|(_, function)| function.is_string()) {
+        return None;
+    }
+    let figures = columns
+        .iter()
+        .flat_map(|column| functions.iter().map(move |function| (column, function)))
+        .map(|(column, (path, function))| read_one(path, function, Some(column)));
+    Some(figures.collect())
+}
+
 /// Reads the function for a column that is given elsewhere.
 pub(crate) fn read_for(path: &str, function: &Value, column: &Named) -> Result<Figure> {
     read_one(path, function, Some(column))
@@ -118,10 +139,13 @@ pub(crate) fn read_for(path: &str, function: &Value, column: &Named) -> Result<F
 
 /// Whether an object is one figure, not columns with functions.
 fn is_figure(value: &Value) -> bool {
-    ["function", "op", "func"].iter().any(|name| value.get(name).is_some_and(Value::is_string))
+    let is_function = |(key, value): (&String, &Value)| {
+        FIGURE.canonical(key) == Some("function") && value.is_string()
+    };
+    value.as_object().is_some_and(|fields| fields.iter().any(is_function))
         && value
             .as_object()
-            .is_some_and(|fields| fields.keys().all(|key| KNOWN.contains(&key.as_str())))
+            .is_some_and(|fields| fields.keys().all(|key| FIGURE.canonical(key).is_some()))
 }
 
 fn read_one(path: &str, value: &Value, column: Option<&Named>) -> Result<Figure> {
@@ -129,9 +153,9 @@ fn read_one(path: &str, value: &Value, column: Option<&Named>) -> Result<Figure>
     let (written, given) = match value {
         Value::String(function) => (function.as_str(), None),
         Value::Object(_) => {
-            let given = Given::object(path, value, KNOWN)?;
-            let function = given.text(&["function", "op", "func"])?;
-            (function.ok_or_else(|| given.missing(&["function"]))?, Some(given))
+            let given = Given::object(path, value, &FIGURE)?;
+            let function = given.text("function")?;
+            (function.ok_or_else(|| given.missing("function"))?, Some(given))
         }
         other => {
             let reason = format!("must be a function or an object with one, not {}", short(other));
@@ -139,18 +163,18 @@ fn read_one(path: &str, value: &Value, column: Option<&Named>) -> Result<Figure>
         }
     };
     let field = match &given {
-        Some(given) => given.name(&["field", "column"])?,
+        Some(given) => given.name("field")?,
         None => None,
     };
     let field = field.or_else(|| column.cloned()).filter(|column| !every_row(column));
     let function = read_function(path, written, given.as_ref())?;
-    let by = given.as_ref().map(|given| given.name(&["by"])).transpose()?.flatten();
+    let by = given.as_ref().map(|given| given.name("by")).transpose()?.flatten();
     let field = if matches!(function, Function::Top(_)) { by.or(field) } else { field };
     if field.is_none() && function != Function::Count {
         let path = given.map_or(path.to_owned(), |given| given.path("field"));
         return Err(AnalysisError::parameter(path, format!("{written} needs a field")));
     }
-    let name = match given.as_ref().map(|given| given.text(&["as", "alias", "name"])).transpose()? {
+    let name = match given.as_ref().map(|given| given.text("as")).transpose()? {
         Some(Some(name)) => name.to_owned(),
         _ => default_name(field.as_ref(), written, &function),
     };
@@ -186,8 +210,8 @@ fn read_function(path: &str, written: &str, given: Option<&Given<'_>>) -> Result
     if let Some(percent) = plain.strip_prefix('p').and_then(|rest| rest.parse::<f64>().ok()) {
         return Ok(Function::Quantile(fraction(path, percent, 100.0)?));
     }
-    let number = |names: &[&str]| -> Result<Option<(String, f64)>> {
-        let found = given.and_then(|given| given.value(names));
+    let number = |name: &str, other: &str| -> Result<Option<(String, f64)>> {
+        let found = given.and_then(|given| given.value(name).or_else(|| given.value(other)));
         found.map(|(path, value)| Ok((path.clone(), reading::number(&path, value)?))).transpose()
     };
     let missing = |name: &str, example: &str| {
@@ -196,17 +220,17 @@ fn read_function(path: &str, written: &str, given: Option<&Given<'_>>) -> Result
     };
     match plain.as_str() {
         "quantile" => {
-            let (path, number) = number(&["q", "p"])?.ok_or_else(|| missing("q", "0.95"))?;
+            let (path, number) = number("q", "p")?.ok_or_else(|| missing("q", "0.95"))?;
             Ok(Function::Quantile(fraction(&path, number, 1.0)?))
         }
         "percentile" => {
-            let (path, number) = number(&["p", "q"])?.ok_or_else(|| missing("p", "95"))?;
+            let (path, number) = number("p", "q")?.ok_or_else(|| missing("p", "95"))?;
             // Nobody asks for less than the first percentile: 0.95 is the 95th.
             let whole = if number > 0.0 && number < 1.0 { 1.0 } else { 100.0 };
             Ok(Function::Quantile(fraction(&path, number, whole)?))
         }
         "top" | "bottom" => {
-            let count = given.map(|given| given.count(&["n"])).transpose()?.flatten();
+            let count = given.map(|given| given.count("n")).transpose()?.flatten();
             Ok(Function::Top(Top { count: count.unwrap_or(1), largest: plain == "top" }))
         }
         _ => {

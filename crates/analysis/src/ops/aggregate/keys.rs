@@ -1,7 +1,4 @@
-//! Numbers with a point as whole numbers in the same order.
-//!
-//! The query engine looks for the smallest number of a group from the largest finite one
-//! downwards, so that it never finds infinity. Whole numbers have no such end.
+//! Functions between numbers with a point and their keys.
 
 use std::sync::Arc;
 
@@ -15,6 +12,8 @@ use datafusion::{
         ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
     },
 };
+
+use crate::ops::float_keys::{key, number};
 
 /// The whole number in the place of a number with a point, which is not NaN.
 pub(super) fn key_of(number: Expr) -> Expr {
@@ -86,43 +85,5 @@ impl ScalarUDFImpl for Keys {
             }
         };
         Ok(ColumnarValue::Array(made))
-    }
-}
-
-fn key(number: f64) -> i64 {
-    mirrored(number.to_bits() as i64)
-}
-
-fn number(key: i64) -> f64 {
-    f64::from_bits(mirrored(key) as u64)
-}
-
-/// The bits of a negative number grow with its distance from zero. Twice mirrored is as before.
-fn mirrored(bits: i64) -> i64 {
-    bits ^ (((bits >> 63) as u64) >> 1) as i64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_are_in_the_order_of_numbers() {
-        let numbers = [
-            f64::NEG_INFINITY,
-            f64::MIN,
-            -2.5,
-            -f64::MIN_POSITIVE,
-            -0.0,
-            0.0,
-            f64::MIN_POSITIVE,
-            1.0,
-            f64::MAX,
-            f64::INFINITY,
-        ];
-        let keys = numbers.map(key);
-        assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
-        assert_eq!(keys.map(|key| number(key).to_bits()), numbers.map(f64::to_bits));
-        assert!(keys[0] > i64::MIN && keys[numbers.len() - 1] < i64::MAX);
     }
 }

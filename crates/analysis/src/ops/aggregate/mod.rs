@@ -29,31 +29,16 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
+    request::Kind,
     work::{Outcome, Work},
 };
 
-const KNOWN: &[&str] = &[
-    "group_by",
-    "aggregations",
-    "having",
-    "sort",
-    "sort_by",
-    "order_by",
-    "descending",
-    "ascending",
-    "limit",
-    "offset",
-];
-
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(parameters, KNOWN)?;
-    let keys = given.names(&["group_by"])?.unwrap_or_default();
+    let given = Given::parameters(Kind::Aggregate, parameters)?;
+    let keys = given.names("group_by")?.unwrap_or_default();
     let frame = work.main().await?;
     columns::check(work, &frame, &keys)?;
-    let figures = match given.value(&["aggregations"]) {
-        Some((path, value)) => figures::read(&path, value)?,
-        None => default_figures(work, &frame, &keys),
-    };
+    let figures = asked_figures(work, &frame, &keys, &given)?;
     if figures.is_empty() && keys.is_empty() {
         let reason = "there is none, and nothing to group by; one is {\"amount\": \"sum\"}";
         return Err(AnalysisError::parameter("aggregations", reason));
@@ -76,6 +61,49 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         }
     };
     finish(work, rows, (&frame, &keys), &given).await.map(Outcome::from)
+}
+
+/// The figures that are asked for: of the columns that they name, of those that are named beside
+/// them, or, as in pandas, of all numbers.
+fn asked_figures(
+    work: &Work,
+    frame: &DataFrame,
+    keys: &[Named],
+    given: &Given<'_>,
+) -> Result<Vec<Figure>> {
+    let fields = given.names("fields")?;
+    columns::check(work, frame, fields.as_deref().unwrap_or_default())?;
+    let Some((path, value)) = given.value("aggregations") else {
+        return Ok(default_figures(work, frame, keys, fields));
+    };
+    let counts_rows = value.as_str().is_some_and(|name| matches!(name, "count" | "size"));
+    if counts_rows && fields.is_none() {
+        return figures::read(&path, value);
+    }
+    let columns = fields.clone().unwrap_or_else(|| numbers_of(frame, keys));
+    match figures::read_bare(&path, value, &columns) {
+        Some(_) if columns.is_empty() => {
+            let reason = "there is no column with numbers; `fields` names others";
+            Err(AnalysisError::parameter(path, reason))
+        }
+        Some(figures) => figures,
+        None if fields.is_some() => {
+            let reason = "has columns of its own, so that those of `fields` have no figure; write \
+                          functions only, such as [\"sum\", \"mean\"]";
+            Err(AnalysisError::parameter(path, reason))
+        }
+        None => figures::read(&path, value),
+    }
+}
+
+/// The columns of numbers that are not grouped by.
+fn numbers_of(frame: &DataFrame, keys: &[Named]) -> Vec<Named> {
+    let is_key = |name: &str| keys.iter().any(|key| key.name == name);
+    let fields = frame.schema().fields().iter();
+    fields
+        .filter(|field| field.data_type().is_numeric() && !is_key(field.name()))
+        .map(|field| Named { path: "aggregations".to_owned(), name: field.name().clone() })
+        .collect()
 }
 
 /// A frame with the number of the row in a column.
@@ -114,7 +142,7 @@ async fn finish(
     of: (&DataFrame, &[Named]),
     given: &Given<'_>,
 ) -> Result<DataFrame> {
-    let having = given.value(&["having"]);
+    let having = given.value("having");
     // Where groups are left out, what is left may be numbers though not all of the text is.
     let groups = having.is_none().then_some(of);
     if let Some((path, value)) = having {
@@ -134,37 +162,40 @@ async fn finish(
 /// How many columns have figures before a note says that nobody asked for them.
 const FEW_COLUMNS: usize = 5;
 
-/// What there is if nothing is asked for: how many rows, and the figures of all numbers.
-fn default_figures(work: &Work, frame: &DataFrame, keys: &[Named]) -> Vec<Figure> {
+/// What there is if nothing is asked for: how many rows, and the figures of these columns or of all
+/// numbers.
+fn default_figures(
+    work: &Work,
+    frame: &DataFrame,
+    keys: &[Named],
+    fields: Option<Vec<Named>>,
+) -> Vec<Figure> {
     let is_key = |name: &str| keys.iter().any(|key| key.name == name);
-    let fields = frame.schema().fields().iter();
-    let numbers: Vec<&str> = fields
-        .filter(|field| field.data_type().is_numeric() && !is_key(field.name()))
-        .map(|field| field.name().as_str())
-        .collect();
-    if numbers.len() > FEW_COLUMNS {
+    let are_asked = fields.is_some();
+    let numbers = fields.unwrap_or_else(|| numbers_of(frame, keys));
+    if numbers.len() > FEW_COLUMNS && !are_asked {
         work.note(format!(
             "no aggregations were given: these are sum, mean, min and max of all {} columns with \
              numbers",
             numbers.len()
         ));
     }
-    let figure = |field: Option<&str>, name: String, function| Figure {
+    let figure = |field: Option<&Named>, name: String, function| Figure {
         path: "aggregations".to_owned(),
-        field: field.map(|name| Named { path: "aggregations".to_owned(), name: name.to_owned() }),
+        field: field.cloned(),
         function,
         name,
     };
     let count = if is_key("count") { "row_count" } else { "count" };
     let mut figures = vec![figure(None, count.to_owned(), Function::Count)];
-    for number in numbers {
+    for number in &numbers {
         for (suffix, function) in [
             ("sum", Function::Sum),
             ("mean", Function::Mean),
             ("min", Function::Min),
             ("max", Function::Max),
         ] {
-            figures.push(figure(Some(number), format!("{number}_{suffix}"), function));
+            figures.push(figure(Some(number), format!("{}_{suffix}", number.name), function));
         }
     }
     figures

@@ -1,4 +1,5 @@
-//! Conditions on rows, as `filter`, `having` and a step of `transform` take them.
+//! Conditions on rows, as `filter`, `having`, a step of `transform`, and the `filter` of other types
+//! take them.
 //!
 //! A condition holds for a row or it does not: a missing value fails every comparison except `!=`
 //! and `not_in`, and `not` is the plain opposite. That is what pandas does; SQL differs under `not`.
@@ -7,7 +8,8 @@ mod compare;
 pub(crate) mod literal;
 
 use datafusion::{
-    logical_expr::{Expr, lit},
+    arrow::datatypes::DataType,
+    logical_expr::{Expr, ExprSchemable, lit},
     prelude::DataFrame,
 };
 use narrows_model::nearest;
@@ -15,6 +17,7 @@ use serde_json::Value;
 
 use super::reading::{self, Given, Named, one_or_more, short, wrong};
 use crate::{
+    aliases::parameters::{CONDITION, CONDITIONS},
     error::{AnalysisError, Result, available},
     work::Work,
 };
@@ -40,7 +43,7 @@ pub(crate) async fn predicate(
         return Err(AnalysisError::parameter(path, reason));
     }
     let columns = compare::Columns::look_at(work, frame, &comparisons).await?;
-    conditions.expression(&columns)
+    conditions.expression(work, frame, &columns)
 }
 
 /// Whether all or any of several conditions must hold.
@@ -56,7 +59,7 @@ const LOGIC: &[(&str, Logic)] =
 
 impl Logic {
     pub(crate) fn of(given: &Given<'_>) -> Result<Self> {
-        Ok(given.choice(&["logic"], LOGIC)?.unwrap_or_default())
+        Ok(given.choice("logic", LOGIC)?.unwrap_or_default())
     }
 }
 
@@ -65,6 +68,8 @@ enum Condition {
     Group(Logic, Vec<Self>),
     Not(Box<Self>),
     Comparison(Comparison),
+    /// An expression of SQL, and where it stands.
+    Written(String, String),
 }
 
 #[derive(Debug)]
@@ -168,10 +173,11 @@ impl Condition {
         let fields = match value {
             Value::Array(_) => return Self::group(path, value, Logic::And, depth),
             Value::Object(fields) => fields,
+            Value::String(text) => return Ok(Self::Written(path.to_owned(), text.clone())),
             other => return Err(wrong(path, "a condition or a list of conditions", other)),
         };
         if let Some(conditions) = fields.get("conditions") {
-            let given = Given::object(path, value, &["logic", "conditions"])?;
+            let given = Given::object(path, value, &CONDITIONS)?;
             let logic = Logic::of(&given)?;
             return Self::group(&given.path("conditions"), conditions, logic, depth + 1);
         }
@@ -207,17 +213,38 @@ impl Condition {
             }
             Self::Not(condition) => condition.comparisons(),
             Self::Comparison(comparison) => vec![comparison],
+            Self::Written(..) => Vec::new(),
         }
     }
 
-    fn expression(&self, columns: &compare::Columns<'_>) -> Result<Expr> {
+    fn expression(
+        &self,
+        work: &Work,
+        frame: &DataFrame,
+        columns: &compare::Columns<'_>,
+    ) -> Result<Expr> {
         match self {
             Self::Group(logic, conditions) => {
-                let conditions = conditions.iter().map(|condition| condition.expression(columns));
+                let conditions = conditions.iter();
+                let conditions =
+                    conditions.map(|condition| condition.expression(work, frame, columns));
                 Ok(joined(conditions.collect::<Result<_>>()?, *logic))
             }
-            Self::Not(condition) => Ok(condition.expression(columns)?.is_not_true()),
+            Self::Not(condition) => Ok(condition.expression(work, frame, columns)?.is_not_true()),
             Self::Comparison(comparison) => columns.compare(comparison),
+            Self::Written(path, text) => written(work, frame, path, text),
+        }
+    }
+}
+
+/// A condition as SQL has it, or pandas: `roi > 3 and sector == 'Tech'`.
+fn written(work: &Work, frame: &DataFrame, path: &str, text: &str) -> Result<Expr> {
+    let holds = work.expression(frame, path, text)?;
+    match holds.get_type(frame.schema())? {
+        DataType::Boolean | DataType::Null => Ok(holds),
+        other => {
+            let reason = format!("{text:?} gives {other} for a row, not whether it is wanted");
+            Err(AnalysisError::parameter(path, reason))
         }
     }
 }
@@ -244,8 +271,11 @@ fn joined(mut conditions: Vec<Expr>, logic: Logic) -> Expr {
 
 impl Comparison {
     fn read(path: &str, value: &Value) -> Result<Self> {
-        let known = ["field", "column", "operator", "op", "value", "values", "case_sensitive"];
-        if value.get("field").or(value.get("column")).is_none() {
+        let is_named = |name: &str| {
+            let is_it = |key: &String| CONDITION.canonical(key) == Some(name);
+            value.as_object().is_some_and(|fields| fields.keys().any(is_it))
+        };
+        if !is_named("field") {
             let reason = format!(
                 "must have \"field\", \"operator\" and \"value\", or be a group \
                  {{\"and\": […]}}, {{\"or\": […]}} or {{\"not\": …}}, not {}",
@@ -253,16 +283,18 @@ impl Comparison {
             );
             return Err(AnalysisError::parameter(path, reason));
         }
-        let given = Given::object(path, value, &known)?;
-        let field = given.required_name(&["field", "column"])?;
-        let operator = given.required_name(&["operator", "op"])?;
+        let given = Given::object(path, value, &CONDITION)?;
+        let field = given.required_name("field")?;
+        let operator = given.required_name("operator")?;
         let operator = Operator::read(&operator.path, &operator.name)?;
         // Here null is a value as any other.
-        let value = value.get("value").or(value.get("values"));
+        let fields = value.as_object().into_iter().flatten();
+        let mut values = fields.filter(|(key, _)| CONDITION.canonical(key) == Some("value"));
+        let value = values.next().map(|(_, value)| value);
         if value.is_none() && operator.takes_value() {
-            return Err(given.missing(&["value"]));
+            return Err(given.missing("value"));
         }
-        let ignore_case = !given.flag(&["case_sensitive"])?.unwrap_or(true);
+        let ignore_case = !given.flag("case_sensitive")?.unwrap_or(true);
         Ok(Self {
             path: given.path("value"),
             field,

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
+    request::Kind,
     work::{Outcome, Work},
 };
 use pairs::{Columns, Matrix, Sink};
@@ -67,14 +68,24 @@ struct Parameters {
 
 impl Parameters {
     fn read(given: &Given<'_>) -> Result<Self> {
-        let group_by = given.read(&["group_by"], Names::read)?.unwrap_or_default();
-        Ok(Self { fields: given.read(&["fields"], Names::read)?, group_by })
+        let group_by = given.read("group_by", Names::read)?.unwrap_or_default();
+        let fields = match (given.name("x")?, given.name("y")?) {
+            (None, None) => given.read("fields", Names::read)?,
+            (Some(x), Some(y)) if given.value("fields").is_none() => {
+                Some(Names::Many(vec![x.name, y.name]))
+            }
+            _ => {
+                let reason = "give `x` and `y`, or all of them as `fields`";
+                return Err(AnalysisError::parameter("x", reason));
+            }
+        };
+        Ok(Self { fields, group_by })
     }
 }
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(parameters, &["fields", "method", "group_by"])?;
-    let method = match given.text(&["method"])? {
+    let given = Given::parameters(Kind::Correlation, parameters)?;
+    let method = match given.text("method")? {
         Some(method) => word("method", method, &METHODS)?,
         None => Method::Pearson,
     };
@@ -82,7 +93,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
 }
 
 pub(crate) async fn covariance(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(parameters, &["fields", "group_by"])?;
+    let given = Given::parameters(Kind::Covariance, parameters)?;
     compare(work, &Parameters::read(&given)?, Method::Covariance).await
 }
 

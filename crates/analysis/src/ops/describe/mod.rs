@@ -18,10 +18,9 @@ use self::profile::Profile;
 use super::{columns, order::Rows, reading::Given};
 use crate::{
     error::{AnalysisError, Result},
+    request::Kind,
     work::{Outcome, Work},
 };
-
-const KNOWN: &[&str] = &["columns", "fields", "field"];
 
 /// At most so many columns are looked at in one pass.
 const AT_ONCE: usize = 40;
@@ -38,9 +37,9 @@ const FIRST_ROWS: usize = 1_000;
 const SAMPLES: usize = 5;
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(parameters, KNOWN)?;
+    let given = Given::parameters(Kind::Describe, parameters)?;
     let frame = work.main().await?;
-    let names: Vec<String> = match given.names(KNOWN)? {
+    let names: Vec<String> = match given.names("columns")? {
         Some(named) => {
             columns::check(work, &frame, &named)?;
             named.into_iter().map(|column| column.name).collect()

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result, available},
+    request::Kind,
     stats::Alternative,
     work::{Outcome, Work},
 };
@@ -115,33 +116,18 @@ impl Parameters {
             other => Err(wrong(path, "an object with a number for each value", other)),
         };
         Ok(Self {
-            field: given.text(&["field"])?.map(str::to_owned),
-            fields: given.read(&["fields"], Names::read)?,
-            group_by: given.text(&["group_by"])?.map(str::to_owned),
-            groups: given.list(&["groups"])?.map(<[Value]>::to_vec),
-            value: given.number(&["value"])?,
-            hedges: given.flag(&["hedges"])?.unwrap_or_default(),
-            mean: given.number(&["mean"])?,
-            std: given.number(&["std"])?,
-            expected: given.read(&["expected"], expected)?,
+            field: given.text("field")?.map(str::to_owned),
+            fields: given.read("fields", Names::read)?,
+            group_by: given.text("group_by")?.map(str::to_owned),
+            groups: given.list("groups")?.map(<[Value]>::to_vec),
+            value: given.number("value")?,
+            hedges: given.flag("hedges")?.unwrap_or_default(),
+            mean: given.number("mean")?,
+            std: given.number("std")?,
+            expected: given.read("expected", expected)?,
         })
     }
 }
-
-const KNOWN: [&str; 12] = [
-    "test",
-    "field",
-    "fields",
-    "group_by",
-    "groups",
-    "alternative",
-    "value",
-    "alpha",
-    "hedges",
-    "mean",
-    "std",
-    "expected",
-];
 
 /// What is asked for, with its words understood.
 #[derive(Debug)]
@@ -154,20 +140,20 @@ struct Asked {
 
 impl Asked {
     fn read(given: &Map<String, Value>) -> Result<Self> {
-        let given = Given::parameters(given, &KNOWN)?;
+        let given = Given::parameters(Kind::Test, given)?;
         let names = TESTS.map(|(name, _, _)| name);
-        let test = match given.text(&["test"])? {
+        let test = match given.text("test")? {
             Some(test) => find(test)?,
             None => {
                 let reason = format!("which test is missing{}", available(names));
                 return Err(AnalysisError::parameter("test", reason));
             }
         };
-        let alternative = match given.text(&["alternative"])? {
+        let alternative = match given.text("alternative")? {
             Some(alternative) => word("alternative", alternative, &ALTERNATIVES)?,
             None => Alternative::TwoSided,
         };
-        let alpha = given.number(&["alpha"])?.unwrap_or(0.05);
+        let alpha = given.number("alpha")?.unwrap_or(0.05);
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(AnalysisError::parameter("alpha", "it is between 0 and 1, such as 0.05"));
         }

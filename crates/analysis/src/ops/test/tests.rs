@@ -167,7 +167,7 @@ async fn what_is_wrong_is_said() {
         (json!({}), "test: which test is missing; there are t, welch"),
         (json!({"test": "anovva", "field": "age"}), "did you mean anova?"),
         (json!({"test": "t"}), "field: which numbers"),
-        (json!({"test": "t", "fields": [1]}), "fields[0]: must be a text, not 1"),
+        (json!({"test": "t", "fields": [1]}), "fields[0]: no column \"1\""),
         (json!({"test": "t", "alpha": "low"}), "alpha: must be a number, not \"low\""),
         (json!({"test": "t", "field": "agee"}), "field: no column \"agee\"; did you mean age?"),
         (

@@ -47,7 +47,8 @@ impl Interval {
     /// `m` is a minute and `M` a month; otherwise capitals do not matter.
     fn unit(unit: &str) -> Option<Self> {
         let month = Self::Months { every: 1, align: 1 };
-        if unit == "M" {
+        // As pandas has them: "MS" begins months, "ms" are milliseconds.
+        if matches!(unit, "M" | "MS" | "ME") {
             return Some(month);
         }
         Some(match unit.to_ascii_lowercase().as_str() {
@@ -55,13 +56,17 @@ impl Interval {
             "ms" | "millisecond" | "milliseconds" => Self::Fixed(1000),
             "s" | "sec" | "second" | "seconds" => Self::Fixed(SECOND),
             "m" | "min" | "minute" | "minutes" | "t" => Self::Fixed(MINUTE),
-            "h" | "hour" | "hours" => Self::Fixed(HOUR),
-            "d" | "day" | "days" => Self::Days(1),
+            "h" | "hour" | "hours" | "hourly" => Self::Fixed(HOUR),
+            "d" | "day" | "days" | "daily" => Self::Days(1),
             "b" | "business_day" | "weekday" | "weekdays" => Self::Weekdays,
-            "w" | "week" | "weeks" => Self::Weeks(1),
-            "mo" | "month" | "months" => month,
-            "q" | "quarter" | "quarters" => Self::Months { every: 3, align: 3 },
-            "y" | "year" | "years" => Self::Months { every: 12, align: 12 },
+            "w" | "week" | "weeks" | "weekly" | "w-mon" => Self::Weeks(1),
+            "mo" | "month" | "months" | "monthly" => month,
+            "q" | "qs" | "qe" | "quarter" | "quarters" | "quarterly" => {
+                Self::Months { every: 3, align: 3 }
+            }
+            "y" | "ys" | "ye" | "a" | "year" | "years" | "yearly" | "annual" | "annually" => {
+                Self::Months { every: 12, align: 12 }
+            }
             _ => return None,
         })
     }

@@ -4,33 +4,18 @@ use serde_json::{Map, Value};
 
 use super::interval::Interval;
 use crate::{
+    aliases::parameters::{CHANGE, GAPS, ROLLING},
     error::{AnalysisError, Result},
     ops::{
         names::{Names, word},
         reading::{Given, count, text, wrong},
     },
+    request::Kind,
     stats::{
         rolling::Rolling,
         series::{Change, Cumulative},
     },
 };
-
-const KNOWN: [&str; 14] = [
-    "time",
-    "value",
-    "values",
-    "group_by",
-    "resample",
-    "function",
-    "functions",
-    "fill",
-    "rolling",
-    "change",
-    "cumulative",
-    "gaps",
-    "timezone",
-    "limit",
-];
 
 /// What is made of the values of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +74,11 @@ const ROLLINGS: [(&str, &[&str], Rolling); 6] = [
     ("median", &[], Rolling::Median),
 ];
 
-const CHANGES: [(&str, &[&str], Change); 3] = [
+/// What pandas calls `pct_change` is a fraction there, and here too.
+const CHANGES: [(&str, &[&str], Change); 4] = [
     ("absolute", &["diff", "difference"], Change::Absolute),
-    ("percent", &["pct", "relative", "pct_change", "percentage"], Change::Percent),
+    ("percent", &["pct", "percentage", "%"], Change::Percent),
+    ("fraction", &["pct_change", "relative", "share", "ratio", "return"], Change::Fraction),
     ("log", &["log_return", "ln"], Change::Log),
 ];
 
@@ -141,25 +128,25 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn read(given: &Map<String, Value>) -> Result<Self> {
-        let given = Given::parameters(given, &KNOWN)?;
-        let resample = given.text(&["resample"])?;
+        let given = Given::parameters(Kind::TimeSeries, given)?;
+        let resample = given.text("resample")?;
         let resample = resample.map(|text| Interval::parse("resample", text)).transpose()?;
         if resample == Some(Interval::Weekdays) {
             let reason =
                 "periods of weekdays are not known here; 1d with `fill` none has none of others";
             return Err(AnalysisError::parameter("resample", reason));
         }
-        let (path, functions) = names(&given, &["functions", "function"])?.unwrap_or_default();
+        let (path, functions) = names(&given, "functions")?.unwrap_or_default();
         let (functions, is_ohlc) = read_functions(&path, &functions)?;
         if resample.is_none() && !functions.is_empty() {
             let reason = "a function is for the values of a period; `resample` says how long it is";
             return Err(AnalysisError::parameter(path, reason));
         }
-        let fill = given.text(&["fill"])?;
+        let fill = given.text("fill")?;
         let asked = Self {
-            time: given.text(&["time"])?.map(str::to_owned),
-            values: names(&given, &["values", "value"])?,
-            group_by: given.read(&["group_by"], Names::read)?.unwrap_or_default(),
+            time: given.text("time")?.map(str::to_owned),
+            values: names(&given, "values")?,
+            group_by: given.read("group_by", Names::read)?.unwrap_or_default(),
             resample,
             functions: if functions.is_empty() {
                 vec![("mean", Function::Mean)]
@@ -169,12 +156,12 @@ impl Asked {
             is_ohlc,
             has_fill: fill.is_some(),
             fill: fill.map_or(Ok(Fill::None), |fill| word("fill", fill, &FILLS))?,
-            rolling: given.read(&["rolling"], windows)?,
-            change: given.read(&["change"], change)?.flatten(),
-            cumulative: given.read(&["cumulative"], cumulative)?.unwrap_or_default(),
-            gaps: given.read(&["gaps"], gaps)?.flatten(),
-            timezone: given.text(&["timezone"])?.map(str::to_owned),
-            limit: given.count(&["limit"])?,
+            rolling: given.read("rolling", windows)?,
+            change: read_change(&given)?,
+            cumulative: given.read("cumulative", cumulative)?.unwrap_or_default(),
+            gaps: given.read("gaps", gaps)?.flatten(),
+            timezone: given.text("timezone")?.map(str::to_owned),
+            limit: given.count("limit")?,
         };
         if asked.gaps.is_some() && asked.makes_a_table() {
             let reason = "gaps are looked for in the times as they are, without `resample`, \
@@ -203,20 +190,13 @@ impl Asked {
     }
 }
 
-/// One name or several, under one of several spellings of a parameter, which is told too.
-fn names(given: &Given<'_>, spellings: &[&str]) -> Result<Option<(String, Names)>> {
-    let mut found = spellings.iter().filter_map(|&spelling| given.value(&[spelling]));
-    match (found.next(), found.next()) {
-        (Some((path, _)), Some(_)) => {
-            let reason = format!("either `{}` or without the s", spellings[0]);
-            Err(AnalysisError::parameter(path, reason))
-        }
-        (Some((path, value)), None) => {
-            let names = Names::read(&path, value)?;
-            Ok(Some((path, names)))
-        }
-        (None, _) => Ok(None),
-    }
+/// One name or several, and where they stand.
+fn names(given: &Given<'_>, parameter: &str) -> Result<Option<(String, Names)>> {
+    let named = |(path, value): (String, &Value)| {
+        let names = Names::read(&path, value)?;
+        Ok((path, names))
+    };
+    given.value(parameter).map(named).transpose()
 }
 
 /// Words with their meanings, each once.
@@ -257,14 +237,13 @@ fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
 
 /// `7`, `"7d"` or `{"window": 7, "function": "mean", "min_periods": 1}`.
 fn windows(path: &str, value: &Value) -> Result<Windows> {
-    const KNOWN: &[&str] = &["window", "function", "functions", "min_periods"];
     let (window, functions, least) = match value {
         Value::Object(_) => {
-            let given = Given::object(path, value, KNOWN)?;
-            let window = given.read(&["window"], length)?;
-            let window = window.ok_or_else(|| given.missing(&["window"]))?;
-            let functions = names(&given, &["functions", "function"])?;
-            (window, functions, given.count(&["min_periods"])?)
+            let given = Given::object(path, value, &ROLLING)?;
+            let window = given.read("window", length)?;
+            let window = window.ok_or_else(|| given.missing("window"))?;
+            let functions = names(&given, "functions")?;
+            (window, functions, given.count("min_periods")?)
         }
         short => (length(path, short)?, None, None),
     };
@@ -303,6 +282,30 @@ fn length(path: &str, value: &Value) -> Result<Window> {
     }
 }
 
+/// What is given as `change`, or as pandas has it: `"pct_change": true`, `"diff": 7`.
+fn read_change(given: &Given<'_>) -> Result<Option<(usize, Change)>> {
+    let mut changes = Vec::from_iter(given.read("change", change)?.flatten());
+    for (name, kind) in [("pct_change", Change::Fraction), ("diff", Change::Absolute)] {
+        let periods = |path: &str, value: &Value| match value {
+            Value::Bool(is_asked) => Ok(is_asked.then_some(1)),
+            value => periods(path, value).map(Some),
+        };
+        changes.extend(given.read(name, periods)?.flatten().map(|periods| (periods, kind)));
+    }
+    match changes.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(*one)),
+        _ => Err(AnalysisError::parameter("change", "there are several; ask for one at a time")),
+    }
+}
+
+fn periods(path: &str, value: &Value) -> Result<usize> {
+    match count(path, value)? {
+        0 => Err(AnalysisError::parameter(path, "it is at least 1")),
+        periods => Ok(periods),
+    }
+}
+
 /// `true`, `"percent"` or `{"kind": "percent", "periods": 7}`.
 fn change(path: &str, value: &Value) -> Result<Option<(usize, Change)>> {
     let kind = |path: &str, value: &Value| word(path, text(path, value)?, &CHANGES);
@@ -310,20 +313,18 @@ fn change(path: &str, value: &Value) -> Result<Option<(usize, Change)>> {
         Value::Bool(is_asked) => Ok(is_asked.then_some((1, Change::Absolute))),
         Value::String(_) => Ok(Some((1, kind(path, value)?))),
         Value::Object(_) => {
-            let given = Given::object(path, value, &["periods", "kind"])?;
-            let periods = given.count(&["periods"])?.unwrap_or(1);
-            if periods == 0 {
-                return Err(AnalysisError::parameter(given.path("periods"), "it is at least 1"));
-            }
-            Ok(Some((periods, given.read(&["kind"], kind)?.unwrap_or(Change::Absolute))))
+            let given = Given::object(path, value, &CHANGE)?;
+            let periods = given.read("periods", periods)?.unwrap_or(1);
+            Ok(Some((periods, given.read("kind", kind)?.unwrap_or(Change::Absolute))))
         }
         other => Err(wrong(path, "true, \"percent\" or an object with `kind`, `periods`", other)),
     }
 }
 
-/// `"sum"` or `["sum", "max"]`.
+/// `"sum"` or `["sum", "max"]`; `true` is the sum.
 fn cumulative(path: &str, value: &Value) -> Result<Vec<(&'static str, Cumulative)>> {
     match value {
+        Value::Bool(is_asked) => Ok(Vec::from_iter(is_asked.then_some(("sum", Cumulative::Sum)))),
         Value::String(_) | Value::Array(_) => named(path, &Names::read(path, value)?, &CUMULATIVES),
         other => Err(wrong(path, "\"sum\", \"min\", \"max\" or a list of them", other)),
     }
@@ -334,9 +335,9 @@ fn gaps(path: &str, value: &Value) -> Result<Option<Option<Interval>>> {
     match value {
         Value::Bool(is_asked) => Ok(is_asked.then_some(None)),
         Value::Object(_) => {
-            let given = Given::object(path, value, &["expected"])?;
+            let given = Given::object(path, value, &GAPS)?;
             let expected = |path: &str, value: &Value| Interval::parse(path, text(path, value)?);
-            Ok(Some(given.read(&["expected"], expected)?))
+            Ok(Some(given.read("expected", expected)?))
         }
         other => Err(wrong(path, "true or an object such as {\"expected\": \"1d\"}", other)),
     }

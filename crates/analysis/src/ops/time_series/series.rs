@@ -5,7 +5,7 @@ use crate::{
     ops::names::free_name,
     stats::{
         rolling::rolling,
-        series::{change, cumulative, fill_linear, fill_previous},
+        series::{Change, change, cumulative, fill_linear, fill_previous},
     },
 };
 
@@ -70,7 +70,8 @@ impl Series {
             }
             if let Some((periods, kind)) = asked.change {
                 let values = change(&column.values, periods, kind);
-                added.push(Column::new(format!("{}_change", column.name), values));
+                let name = format!("{}_change{}", column.name, suffix(kind));
+                added.push(Column::new(name, values));
             }
             for (name, kind) in &asked.cumulative {
                 let values = cumulative(&column.values, *kind);
@@ -103,6 +104,16 @@ impl Series {
             starts.push(start);
         }
         starts
+    }
+}
+
+/// How the name of a column of changes ends, so that nobody takes a tenth for a tenth of a per cent.
+fn suffix(kind: Change) -> &'static str {
+    match kind {
+        Change::Absolute => "",
+        Change::Percent => "_percent",
+        Change::Fraction => "_fraction",
+        Change::Log => "_log",
     }
 }
 

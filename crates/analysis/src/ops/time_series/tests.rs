@@ -126,8 +126,8 @@ async fn figures_follow_the_series() {
         json!([null, 1.0, 2.5, 5.0, 7.0])
     );
     assert_eq!(
-        Value::from(column(&given, "price_change")),
-        json!([null, 0.0, 3.0, 0.5, 8.0 / 6.0 - 1.0])
+        Value::from(column(&given, "price_change_percent")),
+        json!([null, 0.0, 300.0, 50.0, (8.0 / 6.0 - 1.0) * 100.0])
     );
     assert_eq!(
         Value::from(column(&given, "price_cumulative_sum")),
@@ -142,6 +142,28 @@ async fn figures_follow_the_series() {
     let given = series(prices(), parameters).await;
     assert_eq!(column(&given, "name"), ["a", "a", "a"]);
     assert_eq!(Value::from(column(&given, "price_rolling_min")), json!([1.0, 1.0, 8.0]));
+}
+
+#[tokio::test]
+async fn a_change_says_whether_it_is_in_per_cent() {
+    let asked = |change: Value| {
+        let mut parameters = json!({"time": "date", "value": "price", "fill": "previous"});
+        parameters.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        parameters
+    };
+    for (change, name, second) in [
+        (json!({"change": "percent"}), "price_change_percent", 300.0),
+        (json!({"change": "pct"}), "price_change_percent", 300.0),
+        // As in pandas.
+        (json!({"change": "pct_change"}), "price_change_fraction", 3.0),
+        (json!({"pct_change": true}), "price_change_fraction", 3.0),
+        (json!({"change": "log"}), "price_change_log", 4.0_f64.ln()),
+        (json!({"change": true}), "price_change", 3.0),
+        (json!({"diff": 1}), "price_change", 3.0),
+    ] {
+        let given = series(prices(), asked(change.clone())).await;
+        assert_eq!(Value::from(column(&given, name))[2], json!(second), "{change}");
+    }
 }
 
 #[tokio::test]
@@ -382,11 +404,11 @@ async fn what_is_wrong_is_said() {
             json!({"time": "date", "gaps": "1d"}),
             "gaps: must be true or an object such as {\"expected\": \"1d\"}, not \"1d\"",
         ),
-        (json!({"time": "date", "value": 5}), "value: must be a text, not 5"),
-        (json!({"time": "date", "values": ["price", 5]}), "values[1]: must be a text, not 5"),
+        (json!({"time": "date", "value": 5}), "value: no column \"5\""),
+        (json!({"time": "date", "values": ["price", 5]}), "values[1]: no column \"5\""),
         (
             json!({"time": "date", "value": "price", "values": "price"}),
-            "values: either `values` or without the s",
+            "values: is the same as `value`; give one of them",
         ),
         (
             json!({"time": "date", "rolling": {"window": "1M"}}),
@@ -402,8 +424,8 @@ async fn what_is_wrong_is_said() {
         ),
         (json!({"time": "date", "change": {"periods": 0}}), "change.periods: it is at least 1"),
         (
-            json!({"time": "date", "cumulative": true}),
-            "cumulative: must be \"sum\", \"min\", \"max\" or a list of them, not true",
+            json!({"time": "date", "cumulative": 3}),
+            "cumulative: must be \"sum\", \"min\", \"max\" or a list of them, not 3",
         ),
         (json!({"time": "date", "cumulative": ["mean"]}), "cumulative[0]: no \"mean\" here"),
         (json!({"time": "date", "gaps": true, "resample": "1d"}), "gaps: gaps are looked for"),

@@ -10,12 +10,24 @@ use super::DAY;
 /// The time at which a clock in a zone shows this. If it does so twice, the first; if it never
 /// does, because it is put forward, what it shows instead: 02:30 is 03:30 then.
 pub(crate) fn of_clock(clock: i64, zone: Tz) -> i64 {
+    let (times, before) = shown(clock, zone);
+    times.min().unwrap_or(before)
+}
+
+/// The same, but if a clock shows this twice, the second, as PostgreSQL has it.
+pub(crate) fn last_of_clock(clock: i64, zone: Tz) -> i64 {
+    let (times, before) = shown(clock, zone);
+    times.max().unwrap_or(before)
+}
+
+/// The times at which a clock shows this, and the one by the offset of before.
+fn shown(clock: i64, zone: Tz) -> (impl Iterator<Item = i64>, i64) {
     // No zone is a day away from the world's time, and none changes twice within two days.
     let before = offset(clock.saturating_sub(DAY), zone);
     let after = offset(clock.saturating_add(DAY), zone);
     let times = [before, after].map(|offset| clock.saturating_sub(offset));
-    let is_shown = |time: &i64| time.saturating_add(offset(*time, zone)) == clock;
-    times.into_iter().filter(is_shown).min().unwrap_or(times[0])
+    let is_shown = move |time: &i64| time.saturating_add(offset(*time, zone)) == clock;
+    (times.into_iter().filter(is_shown), times[0])
 }
 
 /// What a clock in a zone shows at a time.

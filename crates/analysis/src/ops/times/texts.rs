@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use datafusion::{
     arrow::{
-        array::{AsArray, BooleanArray},
+        array::{AsArray, BooleanArray, StringArray},
         datatypes::DataType,
     },
     error::Result as EngineResult,
+    functions::expr_fn::substr,
     functions_aggregate::expr_fn::count,
-    logical_expr::{ColumnarValue, Expr, Volatility, cast, create_udf},
+    logical_expr::{ColumnarValue, Expr, Volatility, cast, create_udf, lit},
     prelude::{DataFrame, ident},
 };
 
@@ -146,21 +147,70 @@ fn moment(text: Expr) -> Expr {
     figure(text, &DataType::Utf8, Numbers::default(), |time| Some(time.micros))
 }
 
-/// What rows are sorted by: the values of a column, or, if it is text, the numbers or times that
-/// all of it is, of which a note is made. Times that are written in one form stay text.
-pub(crate) async fn sort_value(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
-    let text = match order(work, frame, name).await? {
-        Order::Number(number) => return Ok(number),
-        Order::Plain(text) => text,
+/// How many digits the time has before a text of which the order is that of times.
+const TIME_DIGITS: usize = 19;
+
+/// What makes every time positive, so that its digits are in its order.
+const BEFORE_ALL: i64 = 1_000_000_000_000_000_000;
+
+/// Texts with their times before them: the smallest of them is that of the first time.
+pub(crate) fn with_time(text: Expr) -> Expr {
+    let run = |values: &[ColumnarValue]| -> EngineResult<ColumnarValue> {
+        let values = ColumnarValue::values_to_arrays(values)?;
+        let texts = values[0].as_string::<i32>().iter();
+        let timed = texts.map(|text| {
+            let text = text?;
+            let time = parse(text)?.micros.saturating_add(BEFORE_ALL);
+            Some(format!("{time:0TIME_DIGITS$}{text}"))
+        });
+        Ok(ColumnarValue::Array(Arc::new(timed.collect::<StringArray>())))
     };
-    let plain = columns::value(frame, name);
-    let Some(form) = text.and_then(|text| Form::of(&text)) else { return Ok(plain) };
-    let texts = Texts::of(work, frame, name, Some(&form)).await?;
-    if texts != Texts::Times {
-        return Ok(plain);
+    let types = vec![DataType::Utf8];
+    let with_time =
+        create_udf("with_time", types, DataType::Utf8, Volatility::Immutable, Arc::new(run));
+    with_time.call(vec![cast(text, DataType::Utf8)])
+}
+
+/// The text that has its time before it.
+pub(crate) fn without_time(timed: Expr) -> Expr {
+    substr(timed, lit(TIME_DIGITS as i64 + 1))
+}
+
+/// What the values of a column are put in order by.
+#[derive(Clone, Debug)]
+pub(crate) enum ValueOrder {
+    /// Themselves.
+    Plain(Expr),
+    /// The numbers that all of its texts are.
+    Number(Expr),
+    /// The times that all of its texts are, in different forms.
+    Moment(Expr),
+}
+
+impl ValueOrder {
+    /// That of a column; of text that is read as something else a note is made. Times that are
+    /// written in one form stay text.
+    pub(crate) async fn of(work: &Work, frame: &DataFrame, name: &str) -> Result<Self> {
+        let text = match order(work, frame, name).await? {
+            Order::Number(number) => return Ok(Self::Number(number)),
+            Order::Plain(text) => text,
+        };
+        let plain = Self::Plain(columns::value(frame, name));
+        let Some(form) = text.and_then(|text| Form::of(&text)) else { return Ok(plain) };
+        let texts = Texts::of(work, frame, name, Some(&form)).await?;
+        if texts != Texts::Times {
+            return Ok(plain);
+        }
+        note_texts(work, name, texts);
+        Ok(Self::Moment(moment(ident(name))))
     }
-    note_texts(work, name, texts);
-    Ok(moment(ident(name)))
+}
+
+/// What rows are sorted by.
+pub(crate) async fn sort_value(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
+    let order = ValueOrder::of(work, frame, name).await?;
+    let (ValueOrder::Plain(value) | ValueOrder::Number(value) | ValueOrder::Moment(value)) = order;
+    Ok(value)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use datafusion::{
 use serde_json::Value;
 
 use crate::{
+    aliases::parameters::DUPLICATES,
     error::Result,
     ops::{
         columns,
@@ -35,13 +36,13 @@ const KEEP: &[(&str, Keep)] = &[("first", Keep::First), ("last", Keep::Last)];
 impl Duplicates {
     /// `true`, fields, or `{"fields": […], "keep": "last"}`.
     pub(super) fn read(given: &Given<'_>) -> Result<Option<Self>> {
-        let keep = given.choice(&["keep"], KEEP)?;
-        let (fields, own_keep) = match given.value(&["deduplicate"]) {
+        let keep = given.choice("keep", KEEP)?;
+        let (fields, own_keep) = match given.value("deduplicate") {
             None | Some((_, Value::Bool(false))) => return Ok(None),
             Some((_, Value::Bool(true))) => (None, None),
             Some((path, value @ Value::Object(_))) => {
-                let given = Given::object(&path, value, &["fields", "by", "on", "keep"])?;
-                (given.names(&["fields", "by", "on"])?, given.choice(&["keep"], KEEP)?)
+                let given = Given::object(&path, value, &DUPLICATES)?;
+                (given.names("fields")?, given.choice("keep", KEEP)?)
             }
             Some((path, value)) => (Some(list_of_names(&path, value)?), None),
         };

@@ -20,6 +20,7 @@ use narrows_tables::Input;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
+    aliases::parameters::FLATTENED,
     error::{AnalysisError, Result},
     functions::fields_of,
     load::load,
@@ -43,9 +44,9 @@ pub(super) async fn apply(
 ) -> Result<Rows> {
     let (field, drop_empty) = match value {
         Value::Object(_) => {
-            let given = Given::object(path, value, &["field", "column", "drop_empty"])?;
-            let own = given.flag(&["drop_empty"])?;
-            (given.required_name(&["field", "column"])?, own.unwrap_or(drop_empty))
+            let given = Given::object(path, value, &FLATTENED)?;
+            let own = given.flag("drop_empty")?;
+            (given.required_name("field")?, own.unwrap_or(drop_empty))
         }
         name => {
             let name = reading::text(path, name)?.to_owned();

@@ -11,6 +11,7 @@ use datafusion::{
 use serde_json::Value;
 
 use crate::{
+    aliases::parameters::JOIN,
     error::{AnalysisError, Result},
     ops::{
         columns,
@@ -20,8 +21,6 @@ use crate::{
     },
     work::Work,
 };
-
-const KNOWN: &[&str] = &["with", "table", "on", "left_on", "right_on", "how", "suffix"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
@@ -44,11 +43,15 @@ const HOW: &[(&str, How)] = &[
 ];
 
 pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
-    let given = Given::object(path, value, KNOWN)?;
-    let table = given.required_name(&["with", "table"])?;
+    let given = Given::object(path, value, &JOIN)?;
+    let table = match (given.name("with")?, work.tables()) {
+        (Some(table), _) => table,
+        (None, [_, other]) => Named { path: path.to_owned(), name: other.clone() },
+        (None, _) => return Err(given.missing("with")),
+    };
     let right = work.table(&table.path, &table.name).await?;
-    let how = given.choice(&["how"], HOW)?.unwrap_or(How::Inner);
-    let suffix = given.text(&["suffix"])?.unwrap_or("_right");
+    let how = given.choice("how", HOW)?.unwrap_or(How::Inner);
+    let suffix = given.text("suffix")?.unwrap_or("_right");
     let left = rows.table()?;
     let keys = read_keys(work, &given, &left, &right)?;
 
@@ -116,11 +119,11 @@ fn as_text(value: Expr) -> Expr {
 type Keys = Vec<(Named, Named)>;
 
 fn read_keys(work: &Work, given: &Given<'_>, left: &DataFrame, right: &DataFrame) -> Result<Keys> {
-    let keys: Keys = match given.names(&["on"])? {
+    let keys: Keys = match given.names("on")? {
         Some(on) => on.into_iter().map(|key| (key.clone(), key)).collect(),
         None => {
-            let lefts = given.names(&["left_on"])?.ok_or_else(|| given.missing(&["on"]))?;
-            let rights = given.names(&["right_on"])?.ok_or_else(|| given.missing(&["right_on"]))?;
+            let lefts = given.names("left_on")?.ok_or_else(|| given.missing("on"))?;
+            let rights = given.names("right_on")?.ok_or_else(|| given.missing("right_on"))?;
             if lefts.len() != rights.len() {
                 let reason = format!("has {} names, left_on {}", rights.len(), lefts.len());
                 return Err(AnalysisError::parameter(given.path("right_on"), reason));

@@ -2,7 +2,7 @@
 //!
 //! What is asked for is done in this order: join, flatten, cast, fill_null, computed, filter,
 //! pivot, unpivot, sort, deduplicate by fields, select, drop, deduplicate as a whole, sample,
-//! offset and limit, rename. `steps`, a list of such parameters, is for any other order.
+//! offset and limit, tail, rename. `steps`, a list of such parameters, is for any other order.
 //!
 //! Rows keep their order wherever that has a meaning.
 
@@ -28,41 +28,11 @@ use super::{
     sorting::{Sorted, page, sort_keys},
 };
 use crate::{
+    aliases::parameters::STEP,
     error::{AnalysisError, Result},
+    request::Kind,
     work::{Outcome, Work},
 };
-
-const KNOWN: &[&str] = &[
-    "join",
-    "flatten",
-    "explode",
-    "drop_empty",
-    "cast",
-    "strict",
-    "fill_null",
-    "computed",
-    "add",
-    "filter",
-    "pivot",
-    "unpivot",
-    "melt",
-    "sort",
-    "sort_by",
-    "order_by",
-    "descending",
-    "ascending",
-    "select",
-    "output_fields",
-    "fields",
-    "drop",
-    "deduplicate",
-    "keep",
-    "sample",
-    "seed",
-    "offset",
-    "limit",
-    "rename",
-];
 
 const STEPS: &str = "steps";
 
@@ -72,21 +42,21 @@ const MOST_JOINS: usize = 20;
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
     let mut rows = Rows::of(work.main().await?);
-    let Some(steps) = parameters.get(STEPS).filter(|steps| !steps.is_null()) else {
-        let known: Vec<&str> = KNOWN.iter().copied().chain([STEPS]).collect();
-        let rows = step(work, rows, &Given::parameters(parameters, &known)?).await?;
+    let given = Given::parameters(Kind::Transform, parameters)?;
+    let Some((path, steps)) = given.value(STEPS) else {
+        let rows = step(work, rows, &given).await?;
         return Ok(rows.finish()?.into());
     };
-    if let Some(other) = parameters.keys().find(|name| *name != STEPS) {
+    if let Some(other) = parameters.keys().find(|name| **name != path) {
         return Err(AnalysisError::parameter(other, "goes into one of the steps"));
     }
-    let steps = one_or_more(STEPS, steps);
+    let steps = one_or_more(&path, steps);
     if steps.len() > MOST_STEPS {
         let reason = format!("there are more than {MOST_STEPS}");
-        return Err(AnalysisError::parameter(STEPS, reason));
+        return Err(AnalysisError::parameter(path, reason));
     }
     for (path, value) in steps {
-        rows = step(work, rows, &Given::object(&path, value, KNOWN)?).await?;
+        rows = step(work, rows, &Given::object(&path, value, &STEP)?).await?;
     }
     Ok(rows.finish()?.into())
 }
@@ -99,7 +69,7 @@ async fn step(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
 
 /// Values as they shall be.
 async fn prepared(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
-    if let Some((path, value)) = given.value(&["join"]) {
+    if let Some((path, value)) = given.value("join") {
         let joins = one_or_more(&path, value);
         if joins.len() > MOST_JOINS {
             let reason = format!("there are more than {MOST_JOINS}");
@@ -109,20 +79,20 @@ async fn prepared(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows
             rows = join::apply(work, rows, &path, value).await?;
         }
     }
-    if let Some((path, value)) = given.value(&["flatten", "explode"]) {
-        let drop_empty = given.flag(&["drop_empty"])?.unwrap_or(false);
+    if let Some((path, value)) = given.value("flatten") {
+        let drop_empty = given.flag("drop_empty")?.unwrap_or(false);
         for (path, value) in one_or_more(&path, value) {
             rows = flatten::apply(work, rows, &path, value, drop_empty).await?;
         }
     }
-    if let Some((path, value)) = given.value(&["cast"]) {
-        let strict = given.flag(&["strict"])?.unwrap_or(false);
+    if let Some((path, value)) = given.value("cast") {
+        let strict = given.flag("strict")?.unwrap_or(false);
         rows = cast::apply(work, rows, &path, value, strict).await?;
     }
-    if let Some((path, value)) = given.value(&["fill_null"]) {
+    if let Some((path, value)) = given.value("fill_null") {
         rows = fill::apply(work, rows, &path, value).await?;
     }
-    if let Some((path, value)) = given.value(&["computed", "add"]) {
+    if let Some((path, value)) = given.value("computed") {
         rows = computed::apply(work, rows, &path, value)?;
     }
     Ok(rows)
@@ -130,14 +100,14 @@ async fn prepared(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows
 
 /// Rows as they shall be.
 async fn shaped(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
-    if let Some((path, value)) = given.value(&["filter"]) {
+    if let Some((path, value)) = given.value("filter") {
         let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
         rows = rows.filter(holds)?;
     }
-    if let Some((path, value)) = given.value(&["pivot"]) {
+    if let Some((path, value)) = given.value("pivot") {
         rows = pivot::apply(work, rows, &path, value).await?;
     }
-    if let Some((path, value)) = given.value(&["unpivot", "melt"]) {
+    if let Some((path, value)) = given.value("unpivot") {
         rows = unpivot::apply(work, rows, &path, value)?;
     }
     let sorted = Sorted { frame: &rows.table()?, groups: None };
@@ -153,11 +123,11 @@ fn chosen(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
     if let Some(duplicates) = duplicates.as_ref().filter(|duplicates| duplicates.has_fields()) {
         rows = duplicates.remove(work, rows)?;
     }
-    if let Some(names) = given.names(&["select", "output_fields", "fields"])? {
+    if let Some(names) = given.names("select")? {
         columns::check(work, &rows.table()?, &names)?;
         rows = rows.only(&names.into_iter().map(|column| column.name).collect::<Vec<_>>())?;
     }
-    if let Some(names) = given.names(&["drop"])? {
+    if let Some(names) = given.names("drop")? {
         columns::check(work, &rows.table()?, &names)?;
         let is_dropped = |name: &String| names.iter().any(|column| column.name == *name);
         let rest: Vec<String> = rows.names().into_iter().filter(|name| !is_dropped(name)).collect();
@@ -166,13 +136,16 @@ fn chosen(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
     if let Some(duplicates) = duplicates.filter(|duplicates| !duplicates.has_fields()) {
         rows = duplicates.remove(work, rows)?;
     }
-    if let Some((path, value)) = given.value(&["sample"]) {
+    if let Some((path, value)) = given.value("sample") {
         rows = sample::apply(rows, &path, value, given)?;
     }
     if let Some((offset, limit)) = page(given)? {
         rows = rows.page(offset, limit)?;
     }
-    if let Some((path, value)) = given.value(&["rename"]) {
+    if let Some(count) = given.count("tail")? {
+        rows = rows.last(count)?;
+    }
+    if let Some((path, value)) = given.value("rename") {
         rows = renamed(work, rows, &path, value)?;
     }
     Ok(rows)

@@ -10,6 +10,7 @@ use datafusion::{
 use serde_json::Value;
 
 use crate::{
+    aliases::parameters::PIVOT,
     error::{AnalysisError, Result},
     ops::{
         aggregate::{
@@ -24,16 +25,14 @@ use crate::{
     work::Work,
 };
 
-const KNOWN: &[&str] = &["index", "columns", "values", "function"];
-
 /// More columns than this are a mistake.
 const MOST_COLUMNS: usize = 200;
 
 pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
     let frame = rows.table()?;
-    let given = Given::object(path, value, KNOWN)?;
-    let index = given.names(&["index"])?.unwrap_or_default();
-    let across = given.required_name(&["columns"])?;
+    let given = Given::object(path, value, &PIVOT)?;
+    let index = given.names("index")?.unwrap_or_default();
+    let across = given.required_name("columns")?;
     columns::check(work, &frame, &index)?;
     work.column(&frame, &across.path, &across.name)?;
     if index.iter().any(|column| column.name == across.name) {
@@ -94,13 +93,13 @@ fn read_figures(frame: &DataFrame, given: &Given<'_>) -> Result<Vec<Figure>> {
 }
 
 fn wanted_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
-    let function = given.value(&["function"]);
+    let function = given.value("function");
     let sum = Value::String("sum".to_owned());
     let (path, function) = function.unwrap_or_else(|| (given.path("function"), &sum));
-    let Some(values) = given.names(&["values"])?.filter(|values| !values.is_empty()) else {
+    let Some(values) = given.names("values")?.filter(|values| !values.is_empty()) else {
         return match function.as_str() {
             Some("count") => figures::read(&path, function),
-            _ => Err(given.missing(&["values"])),
+            _ => Err(given.missing("values")),
         };
     };
     let figure = |column: Named| {

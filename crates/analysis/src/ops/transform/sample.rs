@@ -4,6 +4,7 @@ use datafusion::prelude::ident;
 use serde_json::Value;
 
 use crate::{
+    aliases::parameters::SAMPLE,
     error::Result,
     functions::scatter,
     ops::{
@@ -14,12 +15,12 @@ use crate::{
 
 /// A number, or `{"n": 100, "seed": 7}`.
 pub(super) fn apply(rows: Rows, path: &str, value: &Value, step: &Given<'_>) -> Result<Rows> {
-    let seed = step.count(&["seed"])?;
+    let seed = step.count("seed")?;
     let (count, own_seed) = match value {
         Value::Object(_) => {
-            let given = Given::object(path, value, &["n", "seed"])?;
-            let count = given.count(&["n"])?.ok_or_else(|| given.missing(&["n"]))?;
-            (count, given.count(&["seed"])?)
+            let given = Given::object(path, value, &SAMPLE)?;
+            let count = given.count("n")?.ok_or_else(|| given.missing("n"))?;
+            (count, given.count("seed")?)
         }
         number => (reading::count(path, number)?, None),
     };

@@ -10,6 +10,7 @@ use datafusion::{
 use serde_json::Value;
 
 use crate::{
+    aliases::parameters::UNPIVOT,
     error::{AnalysisError, Result},
     ops::{
         columns,
@@ -19,15 +20,12 @@ use crate::{
     work::Work,
 };
 
-const KNOWN: &[&str] =
-    &["id", "id_vars", "index", "values", "value_vars", "variable_name", "var_name", "value_name"];
-
 pub(super) fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
     let frame = rows.table()?;
-    let given = Given::object(path, value, KNOWN)?;
-    let ids = given.names(&["id", "id_vars", "index"])?.unwrap_or_default();
+    let given = Given::object(path, value, &UNPIVOT)?;
+    let ids = given.names("id")?.unwrap_or_default();
     columns::check(work, &frame, &ids)?;
-    let values = match given.names(&["values", "value_vars"])? {
+    let values = match given.names("values")? {
         Some(values) => values,
         None => rest(&frame, &ids, path),
     };
@@ -35,8 +33,8 @@ pub(super) fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Resul
     if values.is_empty() {
         return Err(AnalysisError::parameter(given.path("values"), "there is no column for it"));
     }
-    let variable = given.text(&["variable_name", "var_name"])?.unwrap_or("variable");
-    let value = given.text(&["value_name"])?.unwrap_or("value");
+    let variable = given.text("variable_name")?.unwrap_or("variable");
+    let value = given.text("value_name")?.unwrap_or("value");
     let names = ids.iter().map(|column| column.name.as_str());
     columns::check_unique(path, names.chain([variable, value]))?;
 

@@ -4,41 +4,13 @@ use serde_json::Value;
 
 use super::plan::Severity;
 use crate::{
+    aliases::parameters::{COMPARE, RANGE, REFERENCE, RULE},
     error::Result,
     ops::{
         names::Names,
         reading::{Given, wrong},
     },
 };
-
-const KNOWN: &[&str] = &[
-    "field",
-    "fields",
-    "type",
-    "required",
-    "nullable",
-    "min",
-    "max",
-    "positive",
-    "min_length",
-    "max_length",
-    "pattern",
-    "allowed",
-    "not_in",
-    "unique",
-    "references",
-    "compare",
-    "equals",
-    "expression",
-    "increasing",
-    "row_count",
-    "severity",
-    "coerce",
-    "column",
-    "in",
-    "enum",
-    "foreign_key",
-];
 
 const SEVERITIES: &[(&str, Severity)] =
     &[("error", Severity::Error), ("warning", Severity::Warning)];
@@ -72,38 +44,37 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn read(path: &str, value: &Value) -> Result<Self> {
-        let given = Given::object(path, value, KNOWN)?;
-        let any = |name: &str| given.value(&[name]).map(|(_, value)| value.clone());
-        let text = |names: &[&str]| -> Result<Option<String>> {
-            Ok(given.text(names)?.map(str::to_owned))
-        };
-        let list = |names: &[&str]| -> Result<Option<Listed>> {
-            let path = given.value(names).map(|(path, _)| path).unwrap_or_default();
-            Ok(given.list(names)?.map(|values| Listed { path, values: values.to_vec() }))
+        let given = Given::object(path, value, &RULE)?;
+        let any = |name: &str| given.value(name).map(|(_, value)| value.clone());
+        let text =
+            |name: &str| -> Result<Option<String>> { Ok(given.text(name)?.map(str::to_owned)) };
+        let list = |name: &str| -> Result<Option<Listed>> {
+            let path = given.value(name).map(|(path, _)| path).unwrap_or_default();
+            Ok(given.list(name)?.map(|values| Listed { path, values: values.to_vec() }))
         };
         Ok(Self {
-            field: text(&["field", "column"])?,
-            fields: given.read(&["fields"], Names::read)?,
-            kind: text(&["type"])?,
-            required: given.flag(&["required"])?.unwrap_or_default(),
-            nullable: given.flag(&["nullable"])?,
+            field: text("field")?,
+            fields: given.read("fields", Names::read)?,
+            kind: text("type")?,
+            required: given.flag("required")?.unwrap_or_default(),
+            nullable: given.flag("nullable")?,
             min: any("min"),
             max: any("max"),
-            positive: given.flag(&["positive"])?.unwrap_or_default(),
-            min_length: given.count(&["min_length"])?,
-            max_length: given.count(&["max_length"])?,
-            pattern: text(&["pattern"])?,
-            allowed: list(&["allowed", "in", "enum"])?,
-            not_in: list(&["not_in"])?,
-            unique: given.read(&["unique"], Unique::read)?,
-            references: given.read(&["references", "foreign_key"], Reference::read)?,
-            compare: given.read(&["compare"], Compare::read)?,
+            positive: given.flag("positive")?.unwrap_or_default(),
+            min_length: given.count("min_length")?,
+            max_length: given.count("max_length")?,
+            pattern: text("pattern")?,
+            allowed: list("allowed")?,
+            not_in: list("not_in")?,
+            unique: given.read("unique", Unique::read)?,
+            references: given.read("references", Reference::read)?,
+            compare: given.read("compare", Compare::read)?,
             equals: any("equals"),
-            expression: text(&["expression"])?,
-            increasing: given.read(&["increasing"], Increasing::read)?.flatten(),
-            row_count: given.read(&["row_count"], Range::read)?,
-            severity: given.choice(&["severity"], SEVERITIES)?.unwrap_or_default(),
-            coerce: given.flag(&["coerce"])?,
+            expression: text("expression")?,
+            increasing: given.read("increasing", Increasing::read)?.flatten(),
+            row_count: given.read("row_count", Range::read)?,
+            severity: given.choice("severity", SEVERITIES)?.unwrap_or_default(),
+            coerce: given.flag("coerce")?,
         })
     }
 
@@ -185,9 +156,9 @@ pub(super) struct Reference {
 
 impl Reference {
     fn read(path: &str, value: &Value) -> Result<Self> {
-        let given = Given::object(path, value, &["table", "field", "column"])?;
-        let table = given.required_name(&["table"])?.name;
-        Ok(Self { table, field: given.required_name(&["field", "column"])?.name })
+        let given = Given::object(path, value, &REFERENCE)?;
+        let table = given.required_name("table")?.name;
+        Ok(Self { table, field: given.required_name("field")?.name })
     }
 }
 
@@ -200,11 +171,11 @@ pub(super) struct Compare {
 
 impl Compare {
     fn read(path: &str, value: &Value) -> Result<Self> {
-        let given = Given::object(path, value, &["operator", "field", "value", "column"])?;
+        let given = Given::object(path, value, &COMPARE)?;
         Ok(Self {
-            operator: given.required_name(&["operator"])?.name,
-            field: given.text(&["field", "column"])?.map(str::to_owned),
-            value: given.value(&["value"]).map(|(_, value)| value.clone()),
+            operator: given.required_name("operator")?.name,
+            field: given.text("field")?.map(str::to_owned),
+            value: given.value("value").map(|(_, value)| value.clone()),
         })
     }
 
@@ -246,9 +217,9 @@ impl Range {
         if !value.is_object() {
             return Err(wrong(path, "an object with `min`, `max` or both", value));
         }
-        let given = Given::object(path, value, &["min", "max"])?;
+        let given = Given::object(path, value, &RANGE)?;
         let count = |name: &str| -> Result<Option<u64>> {
-            Ok(given.count(&[name])?.map(|count| count as u64))
+            Ok(given.count(name)?.map(|count| count as u64))
         };
         Ok(Self { min: count("min")?, max: count("max")? })
     }

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod contents;
+mod direct;
 mod entry;
 mod plan;
 mod report;
@@ -22,35 +23,25 @@ use self::{
     entry::{Coerce, Compare, Entry, Increasing, Reference, Unique},
     plan::{Check, Plan, Severity, Subject},
 };
-use super::{
-    names::Names,
-    reading::{Given, one_or_more},
-};
+use super::{names::Names, reading::Given};
 use crate::{
     error::{AnalysisError, Result},
+    request::Kind,
     work::{Outcome, Work},
 };
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(parameters, &["validations", "rules", "coerce"])?;
-    let coerce = given.flag(&["coerce"])?;
-    let (name, entries) = match (given.value(&["validations"]), given.value(&["rules"])) {
-        (Some(_), Some(_)) => {
-            return Err(AnalysisError::parameter("rules", "either `validations` or `rules`"));
-        }
-        (Some((name, value)), None) | (None, Some((name, value))) => {
-            let entries = one_or_more(&name, value);
-            (name, entries)
-        }
-        (None, None) => ("validations".to_owned(), Vec::new()),
-    };
-    if entries.is_empty() {
-        let reason = "there is no rule; one is {\"field\": \"id\", \"type\": \"numeric\"}";
-        return Err(AnalysisError::parameter(name, reason));
+    let given = Given::parameters(Kind::Validate, parameters)?;
+    let coerce = given.flag("coerce")?;
+    let rules = direct::rules(&given, parameters)?;
+    if rules.is_empty() {
+        let reason = "there is no rule; as in {\"required\": [\"id\"], \"types\": {\"id\": \
+                      \"integer\"}}, or [{\"field\": \"id\", \"type\": \"integer\"}]";
+        return Err(AnalysisError::parameter("validations", reason));
     }
     let mut plan = Plan::new(work, work.main().await?);
-    for (path, entry) in entries {
-        let entry = Entry::read(&path, entry)?;
+    for (path, rule) in rules {
+        let entry = Entry::read(&path, &rule)?;
         let coerce = Coerce::from(entry.coerce.or(coerce));
         Rules { plan: &mut plan, severity: entry.severity, path, coerce }.add(entry).await?;
     }

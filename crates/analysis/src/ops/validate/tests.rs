@@ -501,10 +501,26 @@ async fn what_is_wrong_is_said() {
             "validations[0].requird: there is no such parameter; did you mean required?; there are",
         ),
         (
-            json!({"validations": [{"field": "x", "minimum": 1}]}),
-            "validations[0].minimum: there is no such parameter; did you mean min?",
+            json!({"validations": [{"field": "x", "minimal": 1}]}),
+            "validations[0].minimal: there is no such parameter; did you mean min",
         ),
-        (json!({"validations": {"x": {"min": 1}}}), "validations.x: there is no such parameter"),
+        (json!({"validations": {"x": {"mn": 1}}}), "validations.x.mn: there is no such parameter"),
+        (json!({"validations": {"y": {"min": 1}}}), "validations.y.field: no column \"y\""),
+        (json!({"types": {"x": "numbr"}}), "types.x.type: no \"numbr\" here; there are numeric"),
+        (json!({"types": "numeric"}), "types: for which fields is missing; as in {\"types\": "),
+        (
+            json!({"required": true}),
+            "required: for which fields is missing; as in {\"required\": [",
+        ),
+        (json!({"ranges": {"x": 3}}), "ranges.x: must be [min, max] or an object, not 3"),
+        (
+            json!({"conditions": [{"field": "x", "operator": ">", "value": 1}]}),
+            "conditions[0].expression: must be a text",
+        ),
+        (
+            json!({"group_by": "x", "aggregations": {"x": "sum"}}),
+            "aggregate has it: {\"analysis_type\": \"aggregate\", \"parameters\": {\"group_by\":\"x\"",
+        ),
         (json!({"validations": "x"}), "validations: must be an object, not \"x\""),
         (
             json!({"validations": [{"row_count": 3}]}),
@@ -572,12 +588,61 @@ async fn what_is_wrong_is_said() {
             json!({"validations": [{"field": "s", "in": ["a", ["b"]]}]}),
             "validations[0].in[1]: column \"s\" holds text, and [\"b\"] is not text",
         ),
-        (json!({"checks": []}), "checks: there is no such parameter"),
+        (json!({"checks": []}), "validations: there is no rule"),
+        (json!({"checkz": []}), "checkz: there is no such parameter"),
     ];
     for (parameters, wanted) in cases {
         let said = error(rows.clone(), parameters.clone()).await;
         assert!(said.contains(wanted), "{parameters}: {said}");
     }
+}
+
+#[tokio::test]
+async fn rules_may_be_written_by_facet() {
+    let rows = json!([
+        {"id": 1, "price": "5", "code": "AB"},
+        {"id": 1, "price": "much", "code": "x"},
+        {"id": null, "price": "-3", "code": null},
+    ]);
+    let by_field = json!({"validations": [
+        {"field": "id", "required": true}, {"field": "price", "type": "numeric", "min": 0},
+        {"field": "code", "required": true, "pattern": "^[A-Z]+$"},
+    ]});
+    let wanted = analyse(Kind::Validate, rows.clone(), by_field).await.unwrap();
+    assert_eq!(wanted.facts["violation_count"], 5);
+    for parameters in [
+        json!({
+            "required": ["id", "code"], "types": {"price": "numeric"}, "min": {"price": 0},
+            "pattern": {"code": "^[A-Z]+$"},
+        }),
+        json!({"schema": {
+            "id": {"required": true}, "price": {"type": "numeric", "min": 0},
+            "code": {"required": true, "regex": "^[A-Z]+$"},
+        }}),
+        json!({"rules": {
+            "id": {"not_null": true}, "price": {"type": "numeric", "minimum": 0},
+            "code": {"required": true, "pattern": "^[A-Z]+$"},
+        }}),
+        json!({
+            "required_fields": ["id", "code"], "schema": {"price": "numeric"},
+            "ranges": {"price": [0, null]}, "patterns": {"code": "^[A-Z]+$"},
+        }),
+    ] {
+        let given = analyse(Kind::Validate, rows.clone(), parameters.clone()).await.unwrap();
+        let told = |given: &Given| {
+            let mut told: Vec<String> = given.rows.iter().map(ToString::to_string).collect();
+            told.sort();
+            told
+        };
+        assert_eq!(told(&given), told(&wanted), "{parameters}");
+    }
+    let one = json!({"column": "price", "type": "numeric"});
+    let given = analyse(Kind::Validate, rows.clone(), one).await.unwrap();
+    assert_eq!(given.facts["violation_count"], 1);
+    let of_rows = json!({"unique": ["id"], "expressions": ["id < 5"], "row_count": {"min": 4}});
+    let given = analyse(Kind::Validate, rows, of_rows).await.unwrap();
+    assert_eq!(given.facts["valid"], false);
+    assert_eq!(broken(&given, "unique"), [0, 1], "{:?}", given.rows);
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 
 mod arithmetic;
 mod bounded;
+mod extreme;
 mod growth;
 mod join_text;
 mod like;
@@ -12,6 +13,7 @@ mod pattern;
 mod rewrite;
 mod series;
 mod sum;
+mod timezone;
 
 use std::{
     collections::HashMap,
@@ -23,11 +25,12 @@ use std::{
 
 use datafusion::{
     catalog::TableFunction,
-    common::exec_err,
+    common::{exec_err, tree_node::TreeNode},
     error::Result,
     execution::SessionStateDefaults,
     logical_expr::{
-        AggregateUDF, ScalarUDF, WindowUDF, expr_rewriter::FunctionRewrite, planner::ExprPlanner,
+        AggregateUDF, Expr, ScalarUDF, WindowUDF, expr::AggregateFunctionParams,
+        expr_rewriter::FunctionRewrite, planner::ExprPlanner,
     },
 };
 
@@ -35,8 +38,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::guard::STEP_SHARE;
 use bounded::Bounded;
+use extreme::Extreme;
 use growth::Growth;
 use sum::Sum;
+use timezone::TimeZone;
+
+pub(super) use timezone::TIMEZONE;
 
 const SCALAR: &[&str] = &[
     // conditions
@@ -280,6 +287,7 @@ pub(crate) fn scalar(allowance: &Arc<Allowance>) -> Vec<Arc<ScalarUDF>> {
     let mut functions = SessionStateDefaults::default_scalar_functions();
     functions.retain(listed);
     functions.extend(bounded_functions(allowance).into_values());
+    functions.push(Arc::new(ScalarUDF::new_from_impl(TimeZone::new())));
     functions
 }
 
@@ -296,9 +304,30 @@ fn bounded_functions(allowance: &Arc<Allowance>) -> HashMap<&'static str, Arc<Sc
 
 pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
     let mut functions = SessionStateDefaults::default_aggregate_functions();
-    functions.retain(|function| AGGREGATE.contains(&function.name()));
+    let extremes = Extreme::both().map(|extreme| Arc::new(AggregateUDF::new_from_impl(extreme)));
+    let is_plain = |name: &str| {
+        AGGREGATE.contains(&name) && !extremes.iter().any(|extreme| extreme.name() == name)
+    };
+    functions.retain(|function| is_plain(function.name()));
+    functions.extend(extremes);
     functions.push(Arc::new(AggregateUDF::new_from_impl(Sum::new())));
     functions
+}
+
+/// The name of the column of an aggregate. The engine leaves casts out of it, so that `max(a)` and
+/// `max(a::double)` would have one name.
+fn named_apart(name: String, params: &AggregateFunctionParams) -> String {
+    let is_cast = |expression: &Expr| {
+        let found = expression.exists(|part| Ok(matches!(part, Expr::Cast(_) | Expr::TryCast(_))));
+        found.unwrap_or_default()
+    };
+    match params.args.iter().any(is_cast) {
+        true => {
+            let args: Vec<String> = params.args.iter().map(ToString::to_string).collect();
+            format!("{name} of {}", args.join(", "))
+        }
+        false => name,
+    }
 }
 
 pub(crate) fn window() -> Vec<Arc<WindowUDF>> {

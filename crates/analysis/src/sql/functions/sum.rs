@@ -15,10 +15,13 @@ use datafusion::{
     logical_expr::{
         Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF,
         Signature,
+        expr::AggregateFunctionParams,
         function::{AccumulatorArgs, StateFieldsArgs},
         utils::AggregateOrderSensitivity,
     },
 };
+
+use super::named_apart;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
@@ -79,6 +82,10 @@ impl Room {
 impl AggregateUDFImpl for Sum {
     fn name(&self) -> &str {
         self.inner.name()
+    }
+
+    fn schema_name(&self, params: &AggregateFunctionParams) -> Result<String> {
+        Ok(named_apart(self.inner.schema_name(params)?, params))
     }
 
     fn signature(&self) -> &Signature {

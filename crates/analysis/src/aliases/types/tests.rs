@@ -1,0 +1,196 @@
+use serde_json::json;
+
+use super::*;
+
+fn read(name: &str, parameters: Value) -> Understood {
+    let parameters = parameters.as_object().unwrap().clone();
+    understand(name, parameters).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn refused(name: &str, parameters: Value) -> String {
+    understand(name, parameters.as_object().unwrap().clone()).unwrap_err().to_string()
+}
+
+#[test]
+fn no_name_stands_for_two_types() {
+    let mut seen = std::collections::HashSet::new();
+    let names = SAME.iter().map(|(names, _)| *names).chain(FORMS.iter().map(|(names, _)| *names));
+    let names = names.chain(INSTEAD.iter().map(|(names, _)| *names)).flatten();
+    for name in names.copied().chain(Kind::ALL.map(Kind::name)) {
+        assert!(seen.insert(name), "{name} is there twice");
+        assert_eq!(snake_case(name), name);
+    }
+}
+
+#[test]
+fn what_pandas_and_sql_call_a_type_is_understood() {
+    for (name, parameters, kind, meant) in [
+        ("Histogram", json!({"column": "a"}), Kind::Histogram, json!({"column": "a"})),
+        ("profile", json!({}), Kind::Describe, json!({})),
+        ("percentile", json!({"q": 0.5}), Kind::Percentiles, json!({"q": 0.5})),
+        ("groupBy", json!({"by": "a"}), Kind::Aggregate, json!({"by": "a"})),
+        (
+            "top_n",
+            json!({"by": "roi", "n": 3}),
+            Kind::Transform,
+            json!({"sort": "roi", "descending": true, "limit": 3}),
+        ),
+        (
+            "nsmallest",
+            json!({"n": 2, "columns": ["roi"], "group_by": "sector"}),
+            Kind::Aggregate,
+            json!({
+                "group_by": "sector",
+                "aggregations": [{"function": "bottom", "n": 2, "by": "roi"}],
+            }),
+        ),
+        (
+            "value_counts",
+            json!({"column": "sector", "limit": 2}),
+            Kind::Aggregate,
+            json!({
+                "limit": 2,
+                "group_by": "sector",
+                "aggregations": [{"function": "count", "as": "count"}],
+                "sort": "-count",
+            }),
+        ),
+        (
+            "pivot_table",
+            json!({"index": "a", "columns": "b", "values": "c", "aggfunc": "mean", "limit": 5}),
+            Kind::Transform,
+            json!({
+                "limit": 5,
+                "pivot": {"index": "a", "columns": "b", "values": "c", "aggfunc": "mean"},
+            }),
+        ),
+        (
+            "crosstab",
+            json!({"index": "a", "columns": "b"}),
+            Kind::Transform,
+            json!({"pivot": {"index": "a", "columns": "b", "function": "count"}}),
+        ),
+        (
+            "merge",
+            json!({"right": "heads", "on": "region", "how": "left"}),
+            Kind::Transform,
+            json!({"join": {"right": "heads", "on": "region", "how": "left"}}),
+        ),
+        (
+            "sort_values",
+            json!({"by": ["a", "b"], "ascending": [true, false]}),
+            Kind::Transform,
+            json!({"ascending": [true, false], "sort": ["a", "b"]}),
+        ),
+        ("head", json!({"n": 3}), Kind::Transform, json!({"limit": 3})),
+        ("tail", json!({}), Kind::Transform, json!({"tail": 5})),
+        (
+            "count",
+            json!({}),
+            Kind::Aggregate,
+            json!({"aggregations": [{"function": "count", "as": "count"}]}),
+        ),
+        (
+            "unique",
+            json!({"column": "sector"}),
+            Kind::Transform,
+            json!({"select": "sector", "deduplicate": true}),
+        ),
+        (
+            "mean",
+            json!({"column": "roi", "by": "sector"}),
+            Kind::Aggregate,
+            json!({"column": "roi", "by": "sector", "aggregations": ["mean"]}),
+        ),
+        ("rename", json!({"a": "b"}), Kind::Transform, json!({"rename": {"a": "b"}})),
+        ("rename", json!({"columns": {"a": "b"}}), Kind::Transform, json!({"rename": {"a": "b"}})),
+        ("fillna", json!({"value": 0}), Kind::Transform, json!({"fill_null": 0})),
+        (
+            "fillna",
+            json!({"column": "a", "value": 0}),
+            Kind::Transform,
+            json!({"fill_null": {"a": 0}}),
+        ),
+        (
+            "dropna",
+            json!({"subset": ["a"]}),
+            Kind::Filter,
+            json!({"conditions": [{"field": "a", "operator": "is_not_null"}], "logic": "AND"}),
+        ),
+        (
+            "compute",
+            json!({"name": "x", "expression": "a * b"}),
+            Kind::Transform,
+            json!({"computed": {"x": "a * b"}}),
+        ),
+        (
+            "pct_change",
+            json!({"time": "day", "value": "v"}),
+            Kind::TimeSeries,
+            json!({"time": "day", "value": "v", "change": {"kind": "fraction", "periods": 1}}),
+        ),
+        (
+            "rolling",
+            json!({"window": 7, "time": "day"}),
+            Kind::TimeSeries,
+            json!({"time": "day", "rolling": {"window": 7}}),
+        ),
+        ("anova", json!({"field": "a"}), Kind::Test, json!({"field": "a", "test": "anova"})),
+        ("query", json!({"query": "roi > 3"}), Kind::Filter, json!({"conditions": "roi > 3"})),
+        ("query", json!({"sql": "SELECT 1"}), Kind::Sql, json!({"query": "SELECT 1"})),
+    ] {
+        let understood = read(name, parameters);
+        assert_eq!(understood.kind, kind, "{name}");
+        assert_eq!(Value::Object(understood.parameters), meant, "{name}");
+    }
+}
+
+#[test]
+fn a_form_is_told_to_whoever_did_not_know_it() {
+    let note = read("top_n", json!({"by": "roi", "n": 3})).note.unwrap();
+    let told = "top_n is transform with {\"sort\":\"roi\",\"descending\":true,\"limit\":3}";
+    assert_eq!(note, told);
+    assert_eq!(read("filter", json!({})).note, None);
+    assert_eq!(read("profile", json!({})).note, None);
+}
+
+#[test]
+fn what_is_missing_or_not_there_is_answered_with_a_call_that_works() {
+    for (name, parameters, told) in [
+        (
+            "top_n",
+            json!({"n": 3}),
+            "by: is missing; as in {\"analysis_type\": \"top_n\", \"parameters\": \
+             {\"by\":\"amount\",\"n\":3}}",
+        ),
+        (
+            "top_n",
+            json!({"n": 3, "field": "amount", "by": "region"}),
+            "by: say what the order is by and what the groups are; as in {\"analysis_type\": \
+             \"top_n\", \"parameters\": {\"by\":\"amount\",\"group_by\":\"region\",\"n\":3}}",
+        ),
+        (
+            "value_counts",
+            json!({"column": "se\"x", "normalize": true}),
+            "normalize: shares are a query; write {\"analysis_type\": \"sql\", \"parameters\": \
+             {\"query\":\"select \\\"se\\\"\\\"x\\\", count(*) as count, count(*) * 100.0 / \
+             sum(count(*)) over () as percent from data group by \\\"se\\\"\\\"x\\\" order by \
+             count desc\"}}",
+        ),
+        (
+            "regression",
+            json!({"x": "age", "y": "price"}),
+            "analysis_type: no type \"regression\"; write {\"analysis_type\": \"sql\", \
+             \"parameters\": {\"query\":\"select regr_slope(\\\"price\\\", \\\"age\\\") as slope",
+        ),
+        ("histogrm", json!({}), "analysis_type: no type \"histogrm\"; did you mean histogram?"),
+        (
+            "valu_counts",
+            json!({}),
+            "analysis_type: no type \"valu_counts\"; did you mean value_counts?",
+        ),
+    ] {
+        let said = refused(name, parameters);
+        assert!(said.starts_with(told), "{said}");
+    }
+}
