@@ -40,6 +40,11 @@ class RecoveredDict(dict):
     raw: str
     __module__ = "builtins"
 
+    def __missing__(self, key):
+        error = KeyError(key)
+        error.obj = self  # as an AttributeError has it; see `tool_values`
+        raise error
+
 
 class RecoveredList(list):
     """A list that was read from a tool's text, which is at `.raw`."""

@@ -5,6 +5,7 @@ import linecache
 import sqlite3
 import traceback
 
+from . import hints, tool_values
 from .calls import LimitError
 
 # Frames that a program did not write and cannot change.
@@ -25,17 +26,32 @@ def remember_source(name: str, source: str) -> None:
 
 
 def describe(error: BaseException, program: str) -> dict:
+    """An error as the host is told of it. The hint is the last line of the traceback too."""
+    try:
+        tool_values.add_note(error, program)
+    except Exception:
+        pass  # whatever the program's values do when they are looked at, its error is shown
+    hint = _hint(error)
+    if hint is not None:
+        error.add_note(hint)
     shown = traceback.TracebackException(
         type(error), error, error.__traceback__, compact=True, max_group_width=20
     )
     _hide_frames(shown, set())
     return {
         "type": _type_name(error),
-        "message": _message(error),
+        "message": _message(error) if hint is None else f"{_message(error)}; {hint}",
         "line": _line(error, shown, program),
         "traceback": "".join(shown.format()),
         "cause": _cause(error),
     }
+
+
+def _hint(error: BaseException) -> str | None:
+    try:
+        return hints.hint(error)
+    except Exception:  # an error of the program's own kind may do anything when it is looked at
+        return None
 
 
 def _cause(error: BaseException) -> str | None:

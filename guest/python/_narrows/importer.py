@@ -9,18 +9,27 @@ from importlib.machinery import ModuleSpec
 
 from wit_world.imports import host
 
-# The host is asked for these and what is below them, and for nothing else.
+# The host is asked for these and what is below them, and for nothing else. (Of a module that is not there it
+# is asked whether it is a server.)
 PROVIDED = {"servers", "skills", "client", "tool_discovery"}
 
 _NO_NETWORK = "there is no network in the sandbox; call a tool of an MCP server instead (search_tools finds one)"
 _NO_THREADS = "there are no threads or processes in the sandbox; use asyncio.gather or asyncio.TaskGroup"
 _NO_NATIVE = "there is no native code in the sandbox; use the standard library, or a tool of an MCP server"
 _STDLIB_ONLY = "the sandbox has the standard library only"
+# What takes the place of the usual packages for data. Both read files of the workspace by name, too.
+_SQL = '`await sql("select city, avg(price) from t group by 1", t=rows_or_file)`'
+_ANALYZE = '`await analyze("describe", rows_or_file)` (also aggregate, correlation, percentiles, test, time_series)'
+_TABLES = f"{_STDLIB_ONLY}; instead there are {_SQL} and {_ANALYZE}, or csv and plain lists of dicts"
+_NUMBERS = f"{_STDLIB_ONLY}; use math and statistics, or for figures of tables {_ANALYZE} and {_SQL}"
+
+_TOOLS = "the tools of MCP servers are functions here: `from servers.NAME import TOOL`, then `await TOOL(...)`"
 
 _INSTEAD = {
+    "mcp": _TOOLS, "fastmcp": _TOOLS,
     "ctypes": _NO_NATIVE, "_ctypes": _NO_NATIVE, "cffi": _NO_NATIVE, "mmap": _NO_NATIVE,
     "ssl": _NO_NETWORK, "_ssl": _NO_NETWORK, "requests": _NO_NETWORK, "httpx": _NO_NETWORK,
-    "aiohttp": _NO_NETWORK, "urllib3": _NO_NETWORK, "websockets": _NO_NETWORK,
+    "aiohttp": _NO_NETWORK, "urllib3": _NO_NETWORK, "websockets": _NO_NETWORK, "boto3": _NO_NETWORK,
     "multiprocessing": _NO_THREADS, "_multiprocessing": _NO_THREADS, "joblib": _NO_THREADS,
     "concurrent.futures.process": _NO_THREADS,
     "bz2": "this build has no bzip2; use zlib or gzip",
@@ -31,10 +40,11 @@ _INSTEAD = {
     "tkinter": "there is no screen in the sandbox; print or return the data instead",
     "turtle": "there is no screen in the sandbox; print or return the data instead",
     "matplotlib": f"{_STDLIB_ONLY}; return the data, and let the caller draw it",
-    "numpy": f"{_STDLIB_ONLY}; use math, statistics, itertools and plain lists",
-    "scipy": f"{_STDLIB_ONLY}; use math and statistics",
-    "pandas": f"{_STDLIB_ONLY}; use csv, sqlite3, statistics, collections and plain lists of dicts",
-    "polars": f"{_STDLIB_ONLY}; use csv, sqlite3, statistics, collections and plain lists of dicts",
+    "numpy": _NUMBERS,
+    "scipy": _NUMBERS,
+    "pandas": _TABLES,
+    "polars": _TABLES, "duckdb": _TABLES, "pyarrow": _TABLES, "openpyxl": _TABLES,
+    "sklearn": _NUMBERS, "statsmodels": _NUMBERS,
     "pydantic": f"{_STDLIB_ONLY}; use dataclasses or typing.TypedDict",
     "yaml": f"{_STDLIB_ONLY}; use json or tomllib",
     "dateutil": f"{_STDLIB_ONLY}; use datetime and zoneinfo",
@@ -78,8 +88,10 @@ class _Refusals(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         top = name.partition(".")[0]
         reason = _INSTEAD.get(name) or _INSTEAD.get(top)
-        if reason is None:
-            reason = self._provided(name) if top in PROVIDED else self._nearest(name, top)
+        if reason is None and top in PROVIDED:
+            reason = self._provided(name)
+        elif reason is None:
+            reason = self._server(top) or self._nearest(name, top)
         raise ModuleNotFoundError(f"No module named {name!r}: {reason}", name=name)
 
     def _provided(self, name):
@@ -93,6 +105,12 @@ class _Refusals(MetaPathFinder):
         if near:
             return f"did you mean {' or '.join(f'{parent}.{other}' for other in near)}?"
         return f"there is no such server; there are {', '.join(known) or 'none'}"
+
+    def _server(self, top):
+        """The servers are modules of a package, and no packages of their own."""
+        if top.startswith("_") or host.module_source(f"servers.{top}") is None:
+            return None
+        return f"it is a server: write `from servers import {top}`, or `from servers.{top} import TOOL`"
 
     def _nearest(self, name, top):
         known = [n for n in sys.modules if not n.startswith("_") and ("." in n) == ("." in name)]

@@ -1,10 +1,13 @@
 """What a sandbox cannot do, said in one line where Python would be cryptic."""
 
 import _thread
+import http.client
 import os
 import socket
 import subprocess
 import threading
+import urllib.error
+import urllib.request
 
 from .loop import HostEventLoop
 
@@ -52,5 +55,22 @@ def install() -> None:
     RefusedSocket.__name__ = RefusedSocket.__qualname__ = "socket"
     RefusedSocket.__module__ = "socket"
     socket.socket = RefusedSocket
+    _refuse_https()
     for name in ("create_connection", "create_server", "socketpair", "getaddrinfo", "gethostbyname", "getnameinfo"):
         setattr(socket, name, _refuse(OSError, _NETWORK))
+
+
+def _refuse_https() -> None:
+    """Without `ssl` the library has no HTTPS at all, and says that it does not know what that is."""
+
+    class HTTPSConnection(http.client.HTTPConnection):
+        __init__ = _refuse(OSError, _NETWORK)
+
+    class HTTPSHandler(urllib.request.AbstractHTTPHandler):
+        def __init__(self, *args, **kwargs):
+            super().__init__()
+
+        https_open = _refuse(urllib.error.URLError, _NETWORK)
+
+    http.client.HTTPSConnection = HTTPSConnection
+    urllib.request.HTTPSHandler = HTTPSHandler

@@ -14,7 +14,7 @@ from opcode import opmap
 from types import FunctionType, ModuleType
 
 from . import calls
-from .state import AwaitableDict, AwaitableList
+from .awaitable import AwaitableDict, AwaitableList
 from .tools import _missing
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]

@@ -5,25 +5,10 @@ import time
 from collections.abc import MutableMapping
 from json import dumps, loads
 
+from .awaitable import AwaitableDict, AwaitableList
 from .calls import call, query
 
 _boards: dict = {}
-
-
-class AwaitableDict(dict):
-    """An answer that is there already; `await` gives it too, since most calls need one."""
-
-    def __await__(self):
-        return self
-        yield
-
-
-class AwaitableList(list):
-    """An answer that is there already; `await` gives it too, since most calls need one."""
-
-    def __await__(self):
-        return self
-        yield
 
 
 class Board:

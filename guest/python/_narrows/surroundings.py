@@ -5,11 +5,16 @@ import datetime
 import importlib
 import types
 
-from . import analysis, calls, expected, privacy, skills, state, tools, workspace  # noqa: F401
+from . import analysis, calls, discovery, expected, privacy, skills, state, tools, workspace  # noqa: F401
 
 NAMES = {
     "ToolError": calls.ToolError,
     "display": tools.display,
+    "servers": discovery.servers,
+    "call_mcp_tool": discovery.call_mcp_tool,
+    "search_tools": discovery.search_tools,
+    "get_tool_definition": discovery.get_tool_definition,
+    "list_servers": discovery.list_servers,
     "read_file": workspace.read_file,
     "write_file": workspace.write_file,
     "list_files": workspace.list_files,

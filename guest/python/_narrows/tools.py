@@ -112,6 +112,14 @@ def display(thing, mime_type: str | None = None) -> None:
 
     Takes what a tool gave, a path in the workspace, or bytes with their mime_type.
     """
+    if isinstance(thing, (list, tuple)):
+        # A tool that gives text and an image gives a list of both.
+        media = [item for item in thing if _is_media(item)]
+        if not media:
+            raise TypeError("display() found no image, sound or file in this list; print it, or return it as the result")
+        for item in media:
+            display(item)
+        return
     if isinstance(thing, Mapping):
         request = {key: thing[key] for key in ("path", "data", "mime_type") if thing.get(key) is not None}
     elif isinstance(thing, (bytes, bytearray, memoryview)):
@@ -123,6 +131,11 @@ def display(thing, mime_type: str | None = None) -> None:
     if mime_type is not None:
         request["mime_type"] = mime_type
     query("display", request)
+
+
+def _is_media(item) -> bool:
+    """Whether it is what the host gives for an image, sound or file of a tool."""
+    return isinstance(item, Mapping) and "mime_type" in item and ("path" in item or "data" in item)
 
 
 def _missing(message: str) -> Exception:

@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from json import JSONEncoder
 
+from .awaitable import AwaitableDict, AwaitableList
+
 _ROOT = "/workspace"
 # A file that is being written; it gets its name when it is complete.
 _TEMPORARY = ".narrows-"
@@ -38,7 +40,7 @@ def read_file(path, *, binary: bool = False, offset: int = 0, limit: int | None 
         raise _clearer(error, place) from None
 
 
-def write_file(path, content) -> dict:
+def write_file(path, content) -> AwaitableDict:
     """Writes text, bytes, or as JSON any other value; gives the path and the size.
 
     A reader sees the old file or the new one, never a part.
@@ -63,16 +65,16 @@ def write_file(path, content) -> dict:
         except OSError:
             pass
         raise
-    return {"path": _shown(place), "bytes": len(data)}
+    return AwaitableDict(path=_shown(place), bytes=len(data))
 
 
-def list_files(pattern: str = "**") -> list[dict]:
+def list_files(pattern: str = "**") -> AwaitableList:
     """Lists files with their size and time. The pattern is a glob: `*.csv`, `reports/**`, `**/*.json`."""
     place = _locate(pattern or ".")
     wanted = ["**"] if place == _ROOT else _shown(place).split("/")
     if os.path.isdir(place) and place != _ROOT:
         wanted.append("**")
-    found = []
+    found = AwaitableList()
     for path in _paths():
         if not _matches(path.split("/"), wanted):
             continue
@@ -151,6 +153,19 @@ def _clearer(error: OSError, place: str) -> OSError:
         return _directory(place)
     if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return error
+    return FileNotFoundError(f"there is no file {_shown(place)!r} in the workspace; {nearby(place)}")
+
+
+def place_of(path: str) -> str | None:
+    """The absolute path of what a program named; none if that is outside of the workspace."""
+    place = os.path.normpath(os.path.join(_ROOT, path))
+    return place if place.startswith(f"{_ROOT}/") else None
+
+
+def nearby(place: str) -> str:
+    """Says which file may have been meant, or which there are."""
+    if not os.path.isdir(_ROOT):
+        return "this program has no workspace, so it has no files; keep the data in variables"
     name, paths = _shown(place), _paths()
     by_name = {os.path.basename(path).lower(): path for path in paths}
     near = difflib.get_close_matches(name, paths, n=3, cutoff=0.6)
@@ -158,13 +173,11 @@ def _clearer(error: OSError, place: str) -> OSError:
         if by_name[other] not in near:
             near.append(by_name[other])
     if near:
-        hint = f"did you mean {' or '.join(map(repr, near[:3]))}?"
-    elif paths:
+        return f"did you mean {' or '.join(map(repr, near[:3]))}?"
+    if paths:
         more = f" and {len(paths) - _MOST_NAMES} more" if len(paths) > _MOST_NAMES else ""
-        hint = f"there are {', '.join(map(repr, paths[:_MOST_NAMES]))}{more}"
-    else:
-        hint = "the workspace is empty"
-    return FileNotFoundError(f"there is no file {name!r} in the workspace; {hint}")
+        return f"there are {', '.join(map(repr, paths[:_MOST_NAMES]))}{more}"
+    return "the workspace is empty; write_file() puts files there"
 
 
 def _directory(place: str) -> OSError:
