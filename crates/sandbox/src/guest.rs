@@ -1,5 +1,11 @@
 //! The guest as the host sees it: its compiled code, its interface, and what it is linked with.
 
+#[cfg(target_os = "linux")]
+use std::{fs::File, io::Write, os::fd::AsRawFd};
+
+#[cfg(target_os = "linux")]
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
 use wasmtime::{
     Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig,
     component::{Component, HasSelf, Linker},
@@ -121,8 +127,48 @@ fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
 /// `guest/builder` compiled it with the same wasmtime (one exact version in both workspaces) and the
 /// same settings (`runtime_config`), and it is part of this very binary, so whoever can change
 /// it can change the program around it as well. Nothing is read from disk. wasmtime checks its
-/// own version, the settings and the processor's features before it uses the code.
+/// own version, the settings and the processor's features before it uses the code. The file in memory
+/// is sealed, so that nobody changes it afterwards.
 #[allow(unsafe_code)]
 fn component(engine: &Engine) -> wasmtime::Result<Component> {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = memory_file() {
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // Where there is no /proc, or memory files cannot be executed, it is copied instead.
+        if let Ok(component) = unsafe { Component::deserialize_file(engine, path) } {
+            forget_compiled();
+            return Ok(component);
+        }
+    }
     unsafe { Component::deserialize(engine, COMPILED) }
+}
+
+/// Writes the compiled guest to a file in memory. What is mapped from a file is in memory once, for
+/// the code and for the snapshot of every isolate alike, and only the pages that are used count.
+#[cfg(target_os = "linux")]
+fn memory_file() -> std::io::Result<File> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(memfd_create("narrows-guest", flags)?);
+    file.write_all(COMPILED)?;
+    let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+    fcntl_add_seals(&file, seals)?;
+    Ok(file)
+}
+
+/// Lets the system take back the pages of this binary that hold the compiled guest: it was read once,
+/// to copy it, and is fifty megabytes.
+///
+/// SAFETY: the range is within `COMPILED`, which nobody writes to, so its pages are those of the file
+/// of this binary; whoever reads them again gets the same.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+fn forget_compiled() {
+    let page = rustix::param::page_size();
+    let start = COMPILED.as_ptr().addr().next_multiple_of(page) - COMPILED.as_ptr().addr();
+    let Some(whole) = COMPILED.len().checked_sub(start).map(|length| length / page * page) else {
+        return;
+    };
+    let Some(first) = COMPILED.get(start..) else { return };
+    let advice = rustix::mm::Advice::LinuxDontNeed;
+    let _ = unsafe { rustix::mm::madvise(first.as_ptr().cast_mut().cast(), whole, advice) };
 }

@@ -3,14 +3,16 @@
 use std::{
     collections::HashMap,
     fmt,
-    pin::pin,
+    pin::{Pin, pin},
     sync::Arc,
-    task::Poll,
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use narrows_model::{LimitHit, LimitKind, Limits, OutputStream, Program};
+use narrows_model::{
+    Acquire, Caller, FairSemaphore, LimitHit, LimitKind, Limits, OutputStream, Permit, Program,
+};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{
@@ -26,7 +28,7 @@ use crate::{
     fs::{FileSystem, FileSystemView, Workspace},
     guest::{Guest, SandboxPre, interface},
     host::ToolFailure,
-    meter::{MemoryMeter, thread_cpu_time},
+    meter::{MemoryBudget, MemoryMeter, MemoryRefusal, thread_cpu_time},
     output::Output,
     patience::Patience,
     session::{self, Lost},
@@ -101,6 +103,7 @@ pub(crate) struct Job {
     pub(crate) workspace: Option<Arc<Workspace>>,
     pub(crate) read_only: bool,
     pub(crate) session: Option<SessionJob>,
+    pub(crate) turn: Turn,
     pub(crate) cancel: CancellationToken,
     pub(crate) patience: Patience,
     pub(crate) events: UnboundedSender<Event>,
@@ -133,7 +136,7 @@ pub(crate) struct Report {
     pub(crate) peak_memory_bytes: u64,
     pub(crate) tool_calls: u32,
     /// Memory was refused at some point.
-    pub(crate) memory_refused: bool,
+    pub(crate) memory_refused: Option<MemoryRefusal>,
     /// A quota of the file system was reached at some point.
     pub(crate) files_refused: Option<LimitKind>,
     /// Of a session's program that came to its end by itself.
@@ -171,6 +174,7 @@ impl Isolate {
     pub(crate) async fn new(
         engine: &Engine,
         pre: &SandboxPre<IsolateState>,
+        memory: Arc<MemoryBudget>,
     ) -> wasmtime::Result<Self> {
         let (stdout, stderr) =
             (Output::new(OutputStream::Stdout), Output::new(OutputStream::Stderr));
@@ -185,7 +189,7 @@ impl Isolate {
                 .build(),
             table: ResourceTable::new(),
             files: FileSystem::new(None, false, &Limits::default()),
-            memory: MemoryMeter::for_start(),
+            memory: MemoryMeter::for_start(memory),
             stdout,
             stderr,
             link: None,
@@ -212,6 +216,7 @@ impl Isolate {
             workspace,
             read_only,
             session,
+            turn,
             cancel,
             patience,
             events,
@@ -237,7 +242,8 @@ impl Isolate {
             limits: limits.clone(),
         });
 
-        let mut cpu_time = Duration::ZERO;
+        let mut bounds =
+            Bounds { limits, started, patience, cancel, turn, cpu_time: Duration::ZERO };
         let mut lost = Lost::new();
         let (guest, store) = (&self.guest, &mut self.store);
         let call = async {
@@ -254,10 +260,11 @@ impl Isolate {
                 .await?;
             Ok(Ended::Returned(outcome))
         };
-        let ended = within(call, &limits, started, &patience, cancel, &mut cpu_time).await;
+        let ended = bounds.drive(call).await;
         let wall_time = started.elapsed();
+        let cpu_time = bounds.cpu_time;
         let session = match (&ended, session) {
-            (Ended::Returned(_), Some(_)) => Some(self.saved(lost).await),
+            (Ended::Returned(_), Some(_)) => Some(self.saved(lost, bounds).await),
             _ => None,
         };
         let state = self.store.data_mut();
@@ -274,21 +281,21 @@ impl Isolate {
     }
 }
 
-/// How long the variables of a session may take to be written down.
-const SAVING_TIME: Duration = Duration::from_secs(10);
+/// The least that the variables of a session may take to be written down, however little time their
+/// program left.
+const MIN_SAVING_TIME: Duration = Duration::from_millis(250);
 
 impl Isolate {
-    /// The variables that a session's program left, as bytes.
-    async fn saved(&mut self, lost: Lost) -> SessionReport {
-        let limits = Limits { wall_time: SAVING_TIME, cpu_time: SAVING_TIME, ..Limits::default() };
+    /// The variables that a session's program left, as bytes. It is the program's code that writes
+    /// them, so its limits hold for that too.
+    async fn saved(&mut self, lost: Lost, mut bounds: Bounds) -> SessionReport {
+        bounds.extend(MIN_SAVING_TIME);
         let mut given = None;
         let saving = async {
             given = Some(self.guest.call_save(&mut self.store).await?);
             Ok(Ended::Returned(String::new()))
         };
-        let (nobody, never) = (Patience::default(), CancellationToken::new());
-        let mut cpu_time = Duration::ZERO;
-        let ended = within(saving, &limits, Instant::now(), &nobody, never, &mut cpu_time).await;
+        let ended = bounds.drive(saving).await;
         match (given, ended) {
             (Some((state, names)), _) => {
                 SessionReport { state: Ok(state.into()), fleeting: session::names(&names), lost }
@@ -296,8 +303,9 @@ impl Isolate {
             (None, ended) => SessionReport {
                 state: Err(match ended {
                     Ended::Limit(_) => {
-                        format!("writing them down took over {} s", SAVING_TIME.as_secs())
+                        "writing them down took longer than the program's time limit".to_owned()
                     }
+                    Ended::Cancelled => "it was cancelled while they were written down".to_owned(),
                     ended => format!("writing them down failed ({ended:?})"),
                 }),
                 fleeting: Lost::new(),
@@ -310,46 +318,98 @@ impl Isolate {
 /// How soon the time is looked at again while a person is asked.
 const NEXT_LOOK: Duration = Duration::from_millis(10);
 
-/// Drives the guest until it is done, out of time, or no longer wanted. The guest gives control
-/// back at every tick of the epoch and whenever it waits.
-async fn within(
-    call: impl Future<Output = wasmtime::Result<Ended>>,
-    limits: &Limits,
+/// What ends a run from outside, and the processor time that it has used.
+struct Bounds {
+    limits: Limits,
     started: Instant,
-    patience: &Patience,
+    patience: Patience,
     cancel: CancellationToken,
-    cpu_time: &mut Duration,
-) -> Ended {
-    let deadline = started + limits.wall_time;
-    let mut call = pin!(call);
-    let mut cancelled = pin!(cancel.cancelled());
-    let mut timer = pin!(tokio::time::sleep_until(deadline.into()));
-    std::future::poll_fn(move |context| {
-        if cancelled.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Ended::Cancelled);
-        }
-        // The clock itself: a busy guest leaves the timer little time to fire.
+    turn: Turn,
+    cpu_time: Duration,
+}
+
+impl Bounds {
+    /// Leaves at least so much time from now on.
+    fn extend(&mut self, least: Duration) {
         let now = Instant::now();
-        let deadline = deadline + patience.so_far(now);
-        if now >= deadline {
-            return Poll::Ready(Ended::Limit(LimitKind::WallTime));
-        }
-        while timer.as_mut().poll(context).is_ready() {
-            // It was set when nobody had been asked yet.
-            timer.as_mut().reset(deadline.max(now + NEXT_LOOK).into());
-        }
-        let before = thread_cpu_time();
-        let polled = call.as_mut().poll(context);
-        *cpu_time += thread_cpu_time().saturating_sub(before);
-        match polled {
-            Poll::Ready(returned) => Poll::Ready(Ended::from(returned)),
-            Poll::Pending if *cpu_time >= limits.cpu_time => {
-                Poll::Ready(Ended::Limit(LimitKind::CpuTime))
+        let end = now + least;
+        let so_far = self.patience.so_far(now);
+        self.limits.wall_time =
+            self.limits.wall_time.max((end - self.started).saturating_sub(so_far));
+        self.limits.cpu_time = self.limits.cpu_time.max(self.cpu_time + least);
+    }
+
+    /// Drives the guest until it is done, out of time, or no longer wanted. The guest gives control
+    /// back at every tick of the epoch and whenever it waits, and its turn with it.
+    async fn drive(&mut self, call: impl Future<Output = wasmtime::Result<Ended>>) -> Ended {
+        let Self { limits, started, patience, cancel, turn, cpu_time } = self;
+        let deadline = *started + limits.wall_time;
+        let mut call = pin!(call);
+        let mut cancelled = pin!(cancel.cancelled());
+        let mut timer = pin!(tokio::time::sleep_until(deadline.into()));
+        std::future::poll_fn(move |context| {
+            if cancelled.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ended::Cancelled);
             }
-            Poll::Pending => Poll::Pending,
+            // The clock itself: a busy guest leaves the timer little time to fire.
+            let now = Instant::now();
+            let deadline = deadline + patience.so_far(now);
+            if now >= deadline {
+                return Poll::Ready(Ended::Limit(LimitKind::WallTime));
+            }
+            while timer.as_mut().poll(context).is_ready() {
+                // It was set when nobody had been asked yet.
+                timer.as_mut().reset(deadline.max(now + NEXT_LOOK).into());
+            }
+            let Poll::Ready(turn) = turn.poll(context) else { return Poll::Pending };
+            let before = thread_cpu_time();
+            let polled = call.as_mut().poll(context);
+            *cpu_time += thread_cpu_time().saturating_sub(before);
+            drop(turn);
+            match polled {
+                Poll::Ready(returned) => Poll::Ready(Ended::from(returned)),
+                Poll::Pending if *cpu_time >= limits.cpu_time => {
+                    Poll::Ready(Ended::Limit(LimitKind::CpuTime))
+                }
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+}
+
+/// A run's way to the processor: whoever waits for something else holds nobody up.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    turns: Arc<FairSemaphore>,
+    caller: Caller,
+    /// Of a run that has not begun yet.
+    first: Option<Permit>,
+    waiting: Option<Acquire>,
+}
+
+impl Turn {
+    pub(crate) fn new(turns: Arc<FairSemaphore>, caller: Caller, first: Permit) -> Self {
+        Self { turns, caller, first: Some(first), waiting: None }
+    }
+
+    /// Returns the right to use the processor until it is dropped.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(first));
         }
-    })
-    .await
+        let waiting = match self.waiting.take() {
+            Some(waiting) => Ok(waiting),
+            None => self.turns.acquire(&self.caller),
+        };
+        // There is no limit for those who wait, so this is never refused.
+        let Ok(mut waiting) = waiting else { return Poll::Ready(None) };
+        let polled = Pin::new(&mut waiting).poll(context);
+        if polled.is_pending() {
+            self.waiting = Some(waiting);
+        }
+        polled.map(Some)
+    }
 }
 
 impl From<wasmtime::Result<Ended>> for Ended {

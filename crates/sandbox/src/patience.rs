@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// As long as a program can wait for people in all: it keeps its place meanwhile.
+/// As long as a program can wait for people in all: it keeps its isolate meanwhile.
 const MOST: Duration = Duration::from_secs(600);
 
 /// What a host tells of people who are asked something while its program runs.

@@ -1,6 +1,6 @@
 //! Isolates that are made beforehand and have touched what every run touches.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use wasmtime::Engine;
@@ -8,22 +8,30 @@ use wasmtime::Engine;
 use crate::{
     guest::{self, SandboxPre},
     isolate::{Isolate, IsolateState},
+    meter::MemoryBudget,
 };
 
 /// Makes isolates, and keeps some ready.
 pub(crate) struct Pool {
     engine: Engine,
     pre: SandboxPre<IsolateState>,
+    /// Of all isolates together.
+    memory: Arc<MemoryBudget>,
     ready: Mutex<Vec<Isolate>>,
     count: watch::Sender<usize>,
     wanted: usize,
 }
 
 impl Pool {
-    pub(crate) fn new(engine: &Engine, wanted: usize) -> wasmtime::Result<Self> {
+    pub(crate) fn new(
+        engine: &Engine,
+        memory: Arc<MemoryBudget>,
+        wanted: usize,
+    ) -> wasmtime::Result<Self> {
         Ok(Self {
             engine: engine.clone(),
             pre: guest::prepare(engine)?,
+            memory,
             ready: Mutex::default(),
             count: watch::Sender::new(0),
             wanted,
@@ -44,8 +52,12 @@ impl Pool {
         };
         match ready {
             Some(isolate) => Ok(isolate),
-            None => Isolate::new(&self.engine, &self.pre).await,
+            None => self.make().await,
         }
+    }
+
+    async fn make(&self) -> wasmtime::Result<Isolate> {
+        Isolate::new(&self.engine, &self.pre, Arc::clone(&self.memory)).await
     }
 
     /// Adds one warm isolate if one is wanted, and tells whether it did.
@@ -53,7 +65,7 @@ impl Pool {
         if self.ready().len() >= self.wanted {
             return Ok(false);
         }
-        let mut isolate = Isolate::new(&self.engine, &self.pre).await?;
+        let mut isolate = self.make().await?;
         isolate.warm().await?;
         let mut ready = self.ready();
         // Two threads may have filled the last place at once.

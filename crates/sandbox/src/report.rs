@@ -7,6 +7,7 @@ use serde_json::{Value, value::RawValue};
 use crate::{
     driver::Printed,
     isolate::{Ended, Report},
+    meter::MemoryRefusal,
 };
 
 /// The most of an error's text that is kept; a program can make it as long as it likes.
@@ -19,6 +20,10 @@ const MOST_NOTES: usize = 50;
 /// The interpreter gives up without an exception in these cases only.
 const ABORTED: &str = "the program aborted the interpreter: by os.abort, or by waiting for a lock \
     or a queue that only another thread could release (there are no threads; use asyncio)";
+
+/// Of a program that stayed within its own limit.
+const NO_MEMORY_LEFT: &str = "memory was refused because all programs together use what the sandbox \
+    has for them; try again when others have ended";
 
 /// The outcome as the guest tells it. It is untrusted: whatever a program did to the shim, it
 /// can only change what is said of itself.
@@ -81,8 +86,11 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
         Ended::Limit(kind) => Ending::stopped_by(LimitHit::of(*kind, limits)),
         Ended::Cancelled => Ending::cancelled(),
         // Where the interpreter cannot raise MemoryError, it gives up.
-        Ended::Aborted if report.memory_refused => {
+        Ended::Aborted if report.memory_refused == Some(MemoryRefusal::Limit) => {
             Ending::stopped_by(LimitHit::of(LimitKind::Memory, limits))
+        }
+        Ended::Aborted if report.memory_refused == Some(MemoryRefusal::Budget) => {
+            failed("MemoryError", "there was no more memory for it".into())
         }
         Ended::Aborted => failed("Aborted", ABORTED.into()),
         Ended::NotRestored(reason) => failed(
@@ -99,6 +107,9 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
         let hit = LimitHit::of(kind, limits);
         notes.push(format!("the program reached the {hit}, so that something was not written"));
     }
+    if report.memory_refused == Some(MemoryRefusal::Budget) {
+        notes.push(NO_MEMORY_LEFT.to_owned());
+    }
     Outcome {
         ending,
         result,
@@ -108,6 +119,7 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
             stdout: printed.stdout.dropped_bytes,
             stderr: printed.stderr.dropped_bytes,
         },
+        excerpts: Vec::new(),
         wall_time: report.wall_time,
         cpu_time: report.cpu_time,
         peak_memory_bytes: report.peak_memory_bytes,
@@ -172,7 +184,9 @@ fn returned(
 /// Only what the host itself refused counts: a program cannot claim a limit.
 fn limit_behind(error: &GuestError, report: &Report, limits: &Limits) -> Option<LimitKind> {
     match error.cause? {
-        Cause::Memory => report.memory_refused.then_some(LimitKind::Memory),
+        Cause::Memory => {
+            (report.memory_refused == Some(MemoryRefusal::Limit)).then_some(LimitKind::Memory)
+        }
         Cause::Files => report.files_refused,
         Cause::ToolCalls => {
             (report.tool_calls >= limits.tool_calls).then_some(LimitKind::ToolCalls)

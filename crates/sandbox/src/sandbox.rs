@@ -1,18 +1,10 @@
 //! The entry to this crate: a sandbox that runs programs, so many at once.
 
-use std::{
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::{io, sync::Arc, thread};
 
-use narrows_model::{Ending, Limits, Outcome, Program};
+use narrows_model::{Caller, Ending, FairSemaphore, Limits, Outcome, Permit, Program};
 use thiserror::Error;
 use tokio::sync::{
-    Semaphore, SemaphorePermit,
     mpsc::{self, UnboundedSender},
     oneshot,
 };
@@ -23,7 +15,8 @@ use crate::{
     fs::Workspace,
     guest,
     host::ToolHost,
-    isolate::{Isolate, Job},
+    isolate::{Isolate, Job, Turn},
+    meter::MemoryBudget,
     pool::Pool,
     report,
     runners::Runners,
@@ -34,10 +27,17 @@ use crate::{
 /// How much a sandbox does at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxConfig {
-    /// Programs that run at the same time.
-    pub most_runs: usize,
-    /// Programs that wait for their turn behind them. Further ones are refused.
-    pub most_queued: usize,
+    /// Programs that use the processor at the same time. One that waits for a tool, a person or a
+    /// timer is not among them.
+    pub max_running: usize,
+    /// Programs that have begun and not ended, those that wait included.
+    pub max_open: usize,
+    /// Programs of one caller among them: one who has many that wait must not keep others out.
+    pub max_open_per_caller: usize,
+    /// Programs of one caller that wait for their turn to begin. Further ones are refused.
+    pub max_queued: usize,
+    /// The memory of all programs, beyond what each begins with.
+    pub max_memory_bytes: u64,
     /// Isolates that are kept ready.
     pub warm_isolates: usize,
     /// Sessions whose isolate may be kept between their programs; see [`Session`].
@@ -47,11 +47,31 @@ pub struct SandboxConfig {
 impl Default for SandboxConfig {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(2, usize::from);
+        let max_running = cores * 4;
         Self {
-            most_runs: cores * 4,
-            most_queued: cores * 64,
-            warm_isolates: cores * 2,
+            max_running,
+            max_open: max_running * 8,
+            max_open_per_caller: max_running * 4,
+            max_queued: cores * 64,
+            max_memory_bytes: max_running as u64 * Limits::default().memory_bytes,
+            // Each takes 17 MB; who comes while none is ready waits a quarter of a millisecond longer.
+            warm_isolates: cores.div_ceil(2),
             live_sessions: 16,
+        }
+    }
+}
+
+impl SandboxConfig {
+    /// One program at a time, for a command that runs one after the other.
+    pub fn single() -> Self {
+        Self {
+            max_running: 1,
+            max_open: 1,
+            max_open_per_caller: 1,
+            warm_isolates: 0,
+            // What a user asks for on their own machine.
+            max_memory_bytes: Limits::MOST_MEMORY_BYTES,
+            ..Self::default()
         }
     }
 }
@@ -63,13 +83,17 @@ pub struct RunOptions {
     pub workspace: Option<Arc<Workspace>>,
     /// The program may read the workspace and change nothing in it.
     pub read_only: bool,
+    /// Who it runs for: places are shared fairly between callers.
+    pub caller: Caller,
 }
 
 /// Why a program was not run. What a program does wrong is an [`Outcome`], not an error.
 #[derive(Debug, Error)]
 pub enum SandboxError {
-    #[error("busy: {running} programs are running and {queued} are waiting; try again in a moment")]
-    Busy { running: usize, queued: usize },
+    #[error(
+        "busy: {open} of your programs have begun and {queued} are waiting; try again in a moment"
+    )]
+    Busy { open: usize, queued: usize },
     #[error("the sandbox cannot start on this machine: {0:#}")]
     Start(wasmtime::Error),
     #[error("no thread for the sandbox: {0}")]
@@ -84,24 +108,27 @@ pub struct Sandbox {
     pool: Arc<Pool>,
     runners: Runners,
     ticker: Arc<Ticker>,
-    places: Semaphore,
-    queued: AtomicUsize,
-    config: SandboxConfig,
+    /// Programs that have begun and not ended.
+    places: Arc<FairSemaphore>,
+    /// Programs that use the processor.
+    turns: Arc<FairSemaphore>,
 }
 
 impl Sandbox {
     /// Loads the interpreter. Warm isolates are made in the background.
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
-        let isolates = config.most_runs + config.warm_isolates + config.live_sessions + 1;
+        let isolates = config.max_open + config.warm_isolates + config.live_sessions + 1;
         let isolates = u32::try_from(isolates).unwrap_or(u32::MAX / 64);
         let engine = guest::engine(isolates).map_err(SandboxError::Start)?;
-        let pool = Arc::new(Pool::new(&engine, config.warm_isolates).map_err(SandboxError::Start)?);
+        let memory = MemoryBudget::new(config.max_memory_bytes);
+        let pool = Pool::new(&engine, memory, config.warm_isolates).map_err(SandboxError::Start)?;
+        let pool = Arc::new(pool);
         let filler = pool.clone();
         // A warm isolate that cannot be made is made when it is needed, and then it is told.
         let chore = move |runtime: &tokio::runtime::Runtime| {
             runtime.block_on(filler.fill()).unwrap_or(false)
         };
-        let runners = Runners::new(config.most_runs.max(1), Box::new(chore));
+        let runners = Runners::new(config.max_open.max(1), Box::new(chore));
         if config.warm_isolates > 0 {
             runners.submit(|_| ())?;
         }
@@ -109,9 +136,13 @@ impl Sandbox {
             pool,
             runners,
             ticker: Arc::new(Ticker::start(&engine)?),
-            places: Semaphore::new(config.most_runs.max(1)),
-            queued: AtomicUsize::new(0),
-            config,
+            places: FairSemaphore::new(
+                config.max_open.max(1),
+                config.max_open_per_caller.max(1),
+                config.max_queued,
+            ),
+            // Whoever has a place may wait for a turn.
+            turns: FairSemaphore::new(config.max_running.max(1), usize::MAX, usize::MAX),
         })
     }
 
@@ -141,10 +172,13 @@ impl Sandbox {
         options: RunOptions,
         cancel: CancellationToken,
     ) -> Result<Outcome, SandboxError> {
-        let RunOptions { limits, workspace, read_only } = options;
-        let Some(_place) = self.place(&cancel).await? else {
+        let RunOptions { limits, workspace, read_only, caller } = options;
+        let Some(_place) = self.place(&caller, &cancel).await? else {
             return Ok(never_started());
         };
+        // Nothing is begun that could not go on: an isolate that waits for the processor is in the way
+        // of those that have it.
+        let Some(turn) = self.turn(&caller, &cancel).await else { return Ok(never_started()) };
         let stop = cancel.child_token();
         let _stop_when_dropped = stop.clone().drop_guard();
         let (events, incoming) = mpsc::unbounded_channel();
@@ -159,6 +193,7 @@ impl Sandbox {
             workspace,
             read_only,
             session: session_job,
+            turn: Turn::new(Arc::clone(&self.turns), caller, turn),
             cancel: stop,
             patience: host.patience(),
             events: events.clone(),
@@ -220,44 +255,32 @@ impl Sandbox {
         Ok(failure)
     }
 
-    /// A place among the running programs; `None` if the caller gave up while waiting for it.
+    /// Waits for a turn; `None` if the caller gave up while waiting for it.
+    async fn turn(&self, caller: &Caller, cancel: &CancellationToken) -> Option<Permit> {
+        // There is no limit for those who wait.
+        let turn = self.turns.acquire(caller).ok()?;
+        tokio::select! {
+            biased;
+            turn = turn => Some(turn),
+            () = cancel.cancelled() => None,
+        }
+    }
+
+    /// Waits for a place; `None` if the caller gave up while waiting for it.
     async fn place(
         &self,
+        caller: &Caller,
         cancel: &CancellationToken,
-    ) -> Result<Option<SemaphorePermit<'_>>, SandboxError> {
-        if let Ok(place) = self.places.try_acquire() {
-            return Ok(Some(place));
-        }
-        let queued = Queued::enter(&self.queued);
-        if queued.ahead >= self.config.most_queued {
-            return Err(SandboxError::Busy {
-                running: self.config.most_runs,
-                queued: queued.ahead,
-            });
-        }
+    ) -> Result<Option<Permit>, SandboxError> {
+        let place = self
+            .places
+            .acquire(caller)
+            .map_err(|full| SandboxError::Busy { open: full.held, queued: full.waiting })?;
         tokio::select! {
-            // The semaphore is never closed.
-            place = self.places.acquire() => Ok(place.ok()),
+            biased;
+            place = place => Ok(Some(place)),
             () = cancel.cancelled() => Ok(None),
         }
-    }
-}
-
-/// One who waits for a place, until dropped.
-struct Queued<'a> {
-    count: &'a AtomicUsize,
-    ahead: usize,
-}
-
-impl<'a> Queued<'a> {
-    fn enter(count: &'a AtomicUsize) -> Self {
-        Self { count, ahead: count.fetch_add(1, Ordering::SeqCst) }
-    }
-}
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        self.count.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -268,6 +291,7 @@ fn never_started() -> Outcome {
         stdout: String::new(),
         stderr: String::new(),
         dropped_bytes: Default::default(),
+        excerpts: Vec::new(),
         wall_time: Default::default(),
         cpu_time: Default::default(),
         peak_memory_bytes: 0,

@@ -115,7 +115,12 @@ async fn one_of_each(sandbox: &Sandbox, number: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_runs_into_every_limit_leave_nothing_behind() {
-    let config = SandboxConfig { most_runs: AT_ONCE, ..SandboxConfig::default() };
+    let config = SandboxConfig {
+        max_running: AT_ONCE,
+        max_open: AT_ONCE,
+        max_open_per_caller: AT_ONCE,
+        ..SandboxConfig::default()
+    };
     let sandbox = Sandbox::new(config).unwrap();
     let run = |numbers: std::ops::Range<usize>| {
         stream::iter(numbers).for_each_concurrent(AT_ONCE, |number| one_of_each(&sandbox, number))

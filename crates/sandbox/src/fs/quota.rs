@@ -73,6 +73,11 @@ impl Quota {
         used.files = files;
     }
 
+    #[cfg(test)]
+    pub(super) fn usage(&self) -> Usage {
+        *self.used()
+    }
+
     /// The limit that was reached since this was last asked.
     pub(super) fn refusal(&self) -> Option<LimitKind> {
         self.used().refused.take()

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant, SystemTime},
 };
@@ -36,10 +36,8 @@ pub struct Workspace {
     dir: Dir,
     path: PathBuf,
     quota: Quota,
-    /// Files that are open, by inode. One that is removed meanwhile still fills the disk.
-    open: Mutex<HashMap<u64, OpenCount>>,
-    /// How many of them are removed.
-    removed_open: AtomicUsize,
+    /// Held by whoever changes what the workspace holds, from looking at the sizes to counting them.
+    open: Mutex<OpenFiles>,
     counted: Mutex<Instant>,
     /// Something was written, moved or removed.
     pub(super) changed: AtomicBool,
@@ -47,10 +45,14 @@ pub struct Workspace {
     pub(super) made: Mutex<Vec<String>>,
 }
 
+/// Files that are open, by inode. One that is removed meanwhile still fills the disk.
+type OpenFiles = HashMap<u64, OpenFile>;
+
 #[derive(Debug, Default)]
-struct OpenCount {
+struct OpenFile {
     handles: usize,
-    removed: bool,
+    /// How large it is, if it is removed: nobody finds it by walking any more.
+    removed_bytes: Option<u64>,
 }
 
 /// Why a directory cannot be a workspace.
@@ -78,12 +80,11 @@ impl Workspace {
             path: path.to_owned(),
             quota: Quota::new(limits.workspace_bytes, limits.workspace_files, names),
             open: Mutex::default(),
-            removed_open: AtomicUsize::new(0),
             counted: Mutex::new(Instant::now()),
             changed: AtomicBool::new(false),
             made: Mutex::default(),
         };
-        workspace.count().map_err(failed)?;
+        workspace.count(&OpenFiles::new()).map_err(failed)?;
         Ok(Arc::new(workspace))
     }
 
@@ -109,6 +110,7 @@ impl Workspace {
         path: &str,
         how: OpenHow,
     ) -> Result<DiskFile, ErrorCode> {
+        let mut open = self.open_files();
         let existing = self.metadata(path, how.follow);
         match &existing {
             Ok(_) if how.create_new => return Err(ErrorCode::Exist),
@@ -122,9 +124,9 @@ impl Workspace {
         }
         let is_new = existing.is_err();
         if is_new {
-            self.take_file()?;
+            self.take_file(&open)?;
         }
-        self.open_checked(path, &how, is_new).inspect_err(|_| {
+        self.open_checked(&mut open, path, &how, is_new).inspect_err(|_| {
             if is_new {
                 self.quota.give_file();
             }
@@ -133,6 +135,7 @@ impl Workspace {
 
     fn open_checked(
         self: &Arc<Self>,
+        open: &mut OpenFiles,
         path: &str,
         how: &OpenHow,
         is_new: bool,
@@ -151,17 +154,16 @@ impl Workspace {
         if !metadata.is_file() {
             return Err(ErrorCode::NotPermitted);
         }
-        let file =
-            DiskFile { file: file.into_std(), inode: metadata.ino(), workspace: self.clone() };
-        self.open_files().entry(metadata.ino()).or_default().handles += 1;
+        let (file, inode) = (file.into_std(), metadata.ino());
         if how.truncate && metadata.len() > 0 {
-            file.set_size(0)?;
+            self.resize(open, &file, inode, 0)?;
         }
-        Ok(file)
+        open.entry(inode).or_default().handles += 1;
+        Ok(DiskFile { file, inode, workspace: self.clone() })
     }
 
     pub(super) fn create_folder(&self, path: &str) -> Result<(), ErrorCode> {
-        self.take_file()?;
+        self.take_file(&self.open_files())?;
         Ok(self.dir.create_dir(path).inspect_err(|_| self.quota.give_file())?)
     }
 
@@ -184,13 +186,14 @@ impl Workspace {
     }
 
     pub(super) fn remove_file(&self, path: &str) -> Result<(), ErrorCode> {
+        let mut open = self.open_files();
         let metadata = self.metadata(path, false)?;
         if metadata.is_dir() {
             return Err(ErrorCode::IsDirectory);
         }
         self.dir.remove_file(path)?;
         self.changed.store(true, Ordering::SeqCst);
-        self.removed(&metadata);
+        self.removed(&mut open, &metadata);
         Ok(())
     }
 
@@ -207,12 +210,13 @@ impl Workspace {
         if from.is_empty() || to.is_empty() {
             return Err(ErrorCode::Busy);
         }
+        let mut open = self.open_files();
         let moved = self.metadata(from, false)?;
         let replaced = self.metadata(to, false).ok();
         self.dir.rename(from, &self.dir, to)?;
         self.changed.store(true, Ordering::SeqCst);
         if let Some(replaced) = replaced.filter(|replaced| replaced.ino() != moved.ino()) {
-            self.removed(&replaced);
+            self.removed(&mut open, &replaced);
         }
         Ok(())
     }
@@ -234,49 +238,54 @@ impl Workspace {
     }
 
     /// What an entry that is gone gives back.
-    fn removed(&self, entry: &Metadata) {
+    fn removed(&self, open: &mut OpenFiles, entry: &Metadata) {
         if entry.is_file()
             && entry.nlink() <= 1
-            && let Some(open) = self.open_files().get_mut(&entry.ino())
+            && let Some(open) = open.get_mut(&entry.ino())
         {
-            open.removed = true;
-            self.removed_open.fetch_add(1, Ordering::SeqCst);
+            open.removed_bytes = Some(entry.len());
         } else if entry.is_file() {
             self.quota.give_bytes(entry.len());
         }
         self.quota.give_file();
     }
 
-    fn take_bytes(&self, bytes: u64) -> Result<(), ErrorCode> {
-        self.quota.take_bytes(bytes).or_else(|full| self.recount(full)?.take_bytes(bytes))
+    fn take_bytes(&self, open: &OpenFiles, bytes: u64) -> Result<(), ErrorCode> {
+        self.quota.take_bytes(bytes).or_else(|full| self.recount(open, full)?.take_bytes(bytes))
     }
 
-    fn take_file(&self) -> Result<(), ErrorCode> {
-        self.quota.take_file().or_else(|full| self.recount(full)?.take_file())
+    fn take_file(&self, open: &OpenFiles) -> Result<(), ErrorCode> {
+        self.quota.take_file().or_else(|full| self.recount(open, full)?.take_file())
     }
 
-    fn recount(&self, full: ErrorCode) -> Result<&Quota, ErrorCode> {
+    fn recount(&self, open: &OpenFiles, full: ErrorCode) -> Result<&Quota, ErrorCode> {
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        // What is removed but open fills the disk and cannot be found by walking.
-        let unseen = self.removed_open.load(Ordering::SeqCst) > 0;
-        if unseen || counted.elapsed() < RECOUNT_INTERVAL {
+        if counted.elapsed() < RECOUNT_INTERVAL {
             return Err(full);
         }
-        self.count()?;
+        self.count(open)?;
         *counted = Instant::now();
         Ok(&self.quota)
     }
 
-    fn count(&self) -> io::Result<()> {
-        let (mut bytes, mut files) = (0, 0);
-        let mut folders = vec![self.dir.try_clone()?];
+    /// Counts what is there. One folder is open at a time, however many there are: those that could not
+    /// be opened would not count.
+    fn count(&self, open: &OpenFiles) -> io::Result<()> {
+        let mut bytes: u64 = open.values().filter_map(|open| open.removed_bytes).sum();
+        let mut files = 0;
+        let mut folders = vec![PathBuf::from(".")];
         while let Some(folder) = folders.pop() {
-            for entry in folder.entries()? {
+            let entries = match self.dir.read_dir(&folder) {
+                Ok(entries) => entries,
+                // It vanished while we looked, or no program can write to it.
+                Err(error) if is_out_of_reach(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
                 let entry = entry?;
                 files += 1;
-                // An entry may vanish while we look; then it does not count.
                 match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => folders.extend(entry.open_dir()),
+                    Ok(kind) if kind.is_dir() => folders.push(folder.join(entry.file_name())),
                     Ok(kind) if kind.is_file() => {
                         bytes += entry.metadata().map_or(0, |metadata| metadata.len());
                     }
@@ -288,8 +297,36 @@ impl Workspace {
         Ok(())
     }
 
-    fn open_files(&self) -> MutexGuard<'_, HashMap<u64, OpenCount>> {
+    /// Changes the size of an open file.
+    fn resize(
+        &self,
+        open: &mut OpenFiles,
+        file: &std::fs::File,
+        inode: u64,
+        size: u64,
+    ) -> Result<(), ErrorCode> {
+        let before = file.metadata()?.len();
+        self.take_bytes(open, size.saturating_sub(before))?;
+        let changed = file.set_len(size);
+        let kept = if changed.is_ok() { size } else { before };
+        self.quota.give_bytes(before.max(size) - kept);
+        note_size(open, inode, kept);
+        Ok(changed?)
+    }
+
+    fn open_files(&self) -> MutexGuard<'_, OpenFiles> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_out_of_reach(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+}
+
+/// Keeps the size of a file that nobody finds by walking.
+fn note_size(open: &mut OpenFiles, inode: u64, size: u64) {
+    if let Some(bytes) = open.get_mut(&inode).and_then(|open| open.removed_bytes.as_mut()) {
+        *bytes = size;
     }
 }
 
@@ -328,33 +365,38 @@ impl DiskFile {
 
     pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), ErrorCode> {
         // Held throughout, so that two writers at the end of one file are both counted.
-        let _writing = self.workspace.open_files();
-        self.write_counted(bytes, offset)
+        let mut open = self.workspace.open_files();
+        self.write_counted(&mut open, bytes, offset)
     }
 
     pub(super) fn append(&self, bytes: &[u8]) -> Result<(), ErrorCode> {
-        let _writing = self.workspace.open_files();
-        self.write_counted(bytes, self.file.metadata()?.len())
+        let mut open = self.workspace.open_files();
+        self.write_counted(&mut open, bytes, self.file.metadata()?.len())
     }
 
-    fn write_counted(&self, bytes: &[u8], offset: u64) -> Result<(), ErrorCode> {
+    fn write_counted(
+        &self,
+        open: &mut OpenFiles,
+        bytes: &[u8],
+        offset: u64,
+    ) -> Result<(), ErrorCode> {
         let before = self.file.metadata()?.len();
         let end = offset.checked_add(bytes.len() as u64).ok_or(ErrorCode::FileTooLarge)?;
         let growth = end.saturating_sub(before);
-        self.workspace.take_bytes(growth)?;
-        Ok(self.file.write_all_at(bytes, offset).inspect_err(|_| {
-            let written = self.file.metadata().map_or(before, |now| now.len());
-            self.workspace.quota.give_bytes(growth - written.saturating_sub(before).min(growth));
-        })?)
+        self.workspace.take_bytes(open, growth)?;
+        let written = self.file.write_all_at(bytes, offset);
+        let after = match &written {
+            Ok(()) => before + growth,
+            Err(_) => self.file.metadata().map_or(before, |now| now.len()),
+        };
+        self.workspace.quota.give_bytes((before + growth).saturating_sub(after.max(before)));
+        note_size(open, self.inode, after);
+        Ok(written?)
     }
 
     pub(super) fn set_size(&self, size: u64) -> Result<(), ErrorCode> {
-        let before = self.file.metadata()?.len();
-        self.workspace.take_bytes(size.saturating_sub(before))?;
-        let changed = self.file.set_len(size);
-        let kept = if changed.is_ok() { size } else { before };
-        self.workspace.quota.give_bytes(before.max(size) - kept);
-        Ok(changed?)
+        let mut open = self.workspace.open_files();
+        self.workspace.resize(&mut open, &self.file, self.inode, size)
     }
 
     pub(super) fn set_times(&self, times: Times) -> Result<(), ErrorCode> {
@@ -372,11 +414,7 @@ impl Drop for DiskFile {
         let Some(count) = open.get_mut(&self.inode) else { return };
         count.handles -= 1;
         if count.handles == 0 {
-            if count.removed {
-                self.workspace.removed_open.fetch_sub(1, Ordering::SeqCst);
-                let bytes = self.file.metadata().map_or(0, |metadata| metadata.len());
-                self.workspace.quota.give_bytes(bytes);
-            }
+            self.workspace.quota.give_bytes(count.removed_bytes.unwrap_or(0));
             open.remove(&self.inode);
         }
     }
@@ -423,3 +461,6 @@ impl From<Times> for Timestamps {
         Self { last_access: spec(times.accessed), last_modification: spec(times.modified) }
     }
 }
+
+#[cfg(test)]
+mod tests;

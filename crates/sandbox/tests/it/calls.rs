@@ -55,9 +55,8 @@ impl ToolHost for Telling {
     }
 }
 
-fn small_sandbox(most_queued: usize) -> Sandbox {
-    Sandbox::new(SandboxConfig { most_runs: 1, most_queued, warm_isolates: 0, live_sessions: 0 })
-        .unwrap()
+fn small_sandbox(max_queued: usize) -> Sandbox {
+    Sandbox::new(SandboxConfig { max_queued, live_sessions: 0, ..SandboxConfig::single() }).unwrap()
 }
 
 /// Runs a program until it has printed something, cancels it, and gives what came of it.
@@ -641,8 +640,8 @@ async fn a_full_sandbox_says_that_it_is_busy() {
     assert!(poll!(queued.as_mut()).is_pending());
 
     let refused = start("'third'", &third).await.unwrap_err();
-    assert!(matches!(refused, SandboxError::Busy { running: 1, queued: 1 }), "{refused:?}");
-    let expected = "busy: 1 programs are running and 1 are waiting; try again in a moment";
+    assert!(matches!(refused, SandboxError::Busy { open: 1, queued: 1 }), "{refused:?}");
+    let expected = "busy: 1 of your programs have begun and 1 are waiting; try again in a moment";
     assert_eq!(refused.to_string(), expected);
 
     // The queued one goes ahead when the first one ends.
@@ -651,6 +650,90 @@ async fn a_full_sandbox_says_that_it_is_busy() {
     assert!(matches!(ended.unwrap().ending, Ending::Cancelled(_)));
     assert_eq!(*value(&queued.unwrap()), "second");
     assert_eq!(*value(&start("'third'", &third).await.unwrap()), "third");
+}
+
+/// Programs of `attacker` that never end by themselves, and one of another caller beside them.
+async fn beside(attacker: &str, config: SandboxConfig, programs: usize) -> Outcome {
+    let sandbox = Sandbox::new(config).unwrap();
+    let host = TestHost::new();
+    let stop = CancellationToken::new();
+    let options = |caller: &str| RunOptions { caller: caller.into(), ..RunOptions::default() };
+    let attack = (0..programs).map(|_| {
+        let program = Program::new(format!("{IMPORT}print('started')\n{attacker}"));
+        sandbox.run(program, &host, options("attacker"), stop.clone())
+    });
+    let other = async {
+        let started = || host.stdout().matches("started").count();
+        // As many as can begin have begun.
+        while started() < programs {
+            tokio::task::yield_now().await;
+        }
+        let program = Program::new("result = 1 + 1");
+        let outcome = sandbox.run(program, &NoTools, options("other"), CancellationToken::new());
+        let outcome = tokio::time::timeout(PATIENCE, outcome).await.unwrap().unwrap();
+        stop.cancel();
+        outcome
+    };
+    let (ended, outcome) = tokio::join!(futures::future::join_all(attack), other);
+    assert!(
+        ended.iter().all(|ended| matches!(&ended.as_ref().unwrap().ending, Ending::Cancelled(_)))
+    );
+    outcome
+}
+
+/// With one turn for the processor, whoever kept it while waiting would stop all others.
+#[tokio::test]
+async fn who_waits_for_a_tool_or_a_timer_lets_others_run() {
+    let config = || SandboxConfig {
+        max_running: 1,
+        max_open: 8,
+        max_open_per_caller: 7,
+        ..SandboxConfig::single()
+    };
+    for waits in [
+        "await call('never', {})",
+        "import asyncio; await asyncio.sleep(100)",
+        "import time; time.sleep(100)",
+    ] {
+        assert_eq!(*value(&beside(waits, config(), 7).await), 2, "{waits}");
+    }
+}
+
+#[tokio::test]
+async fn busy_programs_of_one_caller_share_the_processor_with_others() {
+    let config = SandboxConfig {
+        max_running: 1,
+        max_open: 4,
+        max_open_per_caller: 3,
+        ..SandboxConfig::single()
+    };
+    assert_eq!(*value(&beside("while True: pass", config, 3).await), 2);
+}
+
+#[tokio::test]
+async fn a_caller_who_fills_the_queue_is_the_one_who_is_refused() {
+    let config = SandboxConfig {
+        max_open: 2,
+        max_open_per_caller: 1,
+        max_queued: 1,
+        ..SandboxConfig::single()
+    };
+    let sandbox = Sandbox::new(config).unwrap();
+    let host = TestHost::new();
+    let cancel = CancellationToken::new();
+    let start = |caller: &str, source: &str| {
+        let options = RunOptions { caller: caller.into(), ..RunOptions::default() };
+        sandbox.run(Program::new(format!("{IMPORT}{source}")), &host, options, cancel.clone())
+    };
+    let mut running = pin!(start("greedy", "await call('never', {})"));
+    assert!(poll!(running.as_mut()).is_pending());
+    let mut queued = pin!(start("greedy", "await call('never', {})"));
+    assert!(poll!(queued.as_mut()).is_pending());
+    let refused = start("greedy", "1").await.unwrap_err();
+    assert!(matches!(refused, SandboxError::Busy { open: 1, queued: 1 }), "{refused:?}");
+    assert_eq!(*value(&start("modest", "1").await.unwrap()), 1);
+    cancel.cancel();
+    let _ = tokio::join!(running, queued);
 }
 
 #[tokio::test]
@@ -691,7 +774,7 @@ async fn without_a_queue_a_second_run_is_refused_at_once() {
     let mut running = pin!(sandbox.run(program, &host, RunOptions::default(), cancel.clone()));
     assert!(poll!(running.as_mut()).is_pending());
     let second = sandbox.run(Program::new("1"), &host, RunOptions::default(), cancel.clone());
-    assert!(matches!(second.await, Err(SandboxError::Busy { running: 1, queued: 0 })));
+    assert!(matches!(second.await, Err(SandboxError::Busy { open: 1, queued: 0 })));
     cancel.cancel();
     running.await.unwrap();
 }

@@ -373,7 +373,11 @@ async fn kind_and_message_are_those_of_the_exception() {
         ("raise KeyboardInterrupt", "KeyboardInterrupt", ""),
         ("raise StopIteration", "StopIteration", ""),
         ("raise NotImplementedError('later')", "NotImplementedError", "later"),
-        ("await 5", "TypeError", "'int' object can't be awaited"),
+        (
+            "await 5",
+            "TypeError",
+            "'int' object can't be awaited; remove the `await`: what stands behind it is no coroutine",
+        ),
         (
             "import re\nre.compile('(')",
             "re.PatternError",
@@ -568,9 +572,25 @@ async fn syntax_errors_have_kind_message_and_line() {
             "inconsistent use of tabs and spaces in indentation",
             3,
         ),
-        ("return 5", "SyntaxError", "'return' outside function", 1),
-        ("yield 5", "SyntaxError", "'yield' outside function", 1),
-        ("x = 1\ndef f():\n    await g()", "SyntaxError", "'await' outside async function", 3),
+        (
+            "return 5",
+            "SyntaxError",
+            "'return' outside function; put the value into `result`, or write it as the last line",
+            1,
+        ),
+        (
+            "yield 5",
+            "SyntaxError",
+            "'yield' outside function; put the value into `result`, or write it as the last line",
+            1,
+        ),
+        (
+            "x = 1\ndef f():\n    await g()",
+            "SyntaxError",
+            "'await' outside async function; write `async def`, and await the function where it is \
+             called",
+            3,
+        ),
         ("break", "SyntaxError", "'break' outside loop", 1),
         (
             "x = 5\nx = '''\nunclosed",
@@ -591,13 +611,15 @@ async fn what_only_the_compiler_finds_is_shown_with_its_place() {
     shows(
         "x = 1\nreturn 5",
         2,
-        "  File \"main.py\", line 2\n    return 5\n    ^^^^^^^^\nSyntaxError: 'return' outside function\n",
+        "  File \"main.py\", line 2\n    return 5\n    ^^^^^^^^\nSyntaxError: 'return' outside function\n\
+         put the value into `result`, or write it as the last line\n",
     )
     .await;
     shows(
         "def f():\n    await g()",
         2,
-        "  File \"main.py\", line 2\n    await g()\n    ^^^^^^^^^\nSyntaxError: 'await' outside async function\n",
+        "  File \"main.py\", line 2\n    await g()\n    ^^^^^^^^^\nSyntaxError: 'await' outside async function\n\
+         write `async def`, and await the function where it is called\n",
     )
     .await;
 }

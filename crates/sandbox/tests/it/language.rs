@@ -794,7 +794,10 @@ async fn a_program_without_standard_streams_still_ends_well() {
 async fn there_is_nothing_to_read_from_standard_input() {
     let outcome = run("input('name? ')").await;
     let failure = failure(&outcome);
-    assert_eq!((&*failure.kind, &*failure.message), ("EOFError", "EOF when reading a line"));
+    assert_eq!(failure.kind, "EOFError");
+    let expected = "EOF when reading a line; nobody can answer input(); put the value into the \
+                    program, or into the context of the call";
+    assert_eq!(failure.message, expected);
     assert_eq!(outcome.stdout, "name? ");
     assert_eq!(
         stdout_of("import sys\nprint(repr(sys.stdin.read()), list(sys.stdin))").await,

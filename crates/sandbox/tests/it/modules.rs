@@ -209,9 +209,10 @@ async fn a_missing_module_says_why_and_what_to_use_instead() {
         ("tkinter", "there is no screen in the sandbox"),
         ("turtle", "there is no screen in the sandbox"),
         ("matplotlib", "return the data"),
-        ("numpy", "use math, statistics, itertools and plain lists"),
+        ("numpy", "`await analyze("),
         ("scipy", "use math and statistics"),
-        ("pandas", "use csv, sqlite3, statistics, collections and plain lists of dicts"),
+        ("pandas", "`await sql("),
+        ("polars", "`await analyze("),
         ("pydantic", "use dataclasses or typing.TypedDict"),
         ("yaml", "use json or tomllib"),
         ("dateutil", "use datetime and zoneinfo"),
@@ -336,7 +337,7 @@ import servers
 }
 
 #[tokio::test]
-async fn the_host_is_asked_for_nothing_else() {
+async fn of_what_is_not_there_the_host_is_asked_only_whether_a_server_is_meant() {
     let source = "
 import json
 for name in ('numpy', 'os', 'jsn', 'server', 'clients', 'xservers.files'):
@@ -345,7 +346,8 @@ for name in ('numpy', 'os', 'jsn', 'server', 'clients', 'xservers.files'):
 ";
     let (outcome, host) = run_hosted(source).await;
     value(&outcome);
-    assert_eq!(*host.asked.lock().unwrap(), Vec::<String>::new());
+    let servers = ["servers.jsn", "servers.server", "servers.clients", "servers.xservers"];
+    assert_eq!(*host.asked.lock().unwrap(), servers);
 }
 
 #[tokio::test]
@@ -428,6 +430,14 @@ async fn what_the_sandbox_lacks_is_refused_in_one_line() {
         ("import socket; socket.socket()", "there is no network in the sandbox"),
         (
             "import urllib.request; urllib.request.urlopen('http://example.com')",
+            "there is no network in the sandbox",
+        ),
+        (
+            "import urllib.request; urllib.request.urlopen('https://example.com')",
+            "there is no network in the sandbox",
+        ),
+        (
+            "import http.client; http.client.HTTPSConnection('example.com')",
             "there is no network in the sandbox",
         ),
         (

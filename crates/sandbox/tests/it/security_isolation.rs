@@ -12,8 +12,7 @@ use crate::support::{TestHost, run, run_within, value};
 async fn after(first: &str, second: &str) -> Vec<Value> {
     let mut results = Vec::new();
     for warm_isolates in [0, 2] {
-        let config =
-            SandboxConfig { most_runs: 1, most_queued: 4, warm_isolates, live_sessions: 0 };
+        let config = SandboxConfig { warm_isolates, live_sessions: 0, ..SandboxConfig::single() };
         let sandbox = Sandbox::new(config).unwrap();
         sandbox.warmed().await;
         let control = run_on(&sandbox, first).await;
@@ -308,8 +307,7 @@ needle = "-".join(["SECRET", "MARKER", ""]).encode()
 result = occurrences(whole_memory(190 << 20), needle)
 "#;
     for warm_isolates in [0, 2] {
-        let config =
-            SandboxConfig { most_runs: 1, most_queued: 4, warm_isolates, live_sessions: 0 };
+        let config = SandboxConfig { warm_isolates, live_sessions: 0, ..SandboxConfig::single() };
         let sandbox = Sandbox::new(config).unwrap();
         sandbox.warmed().await;
         // The search sees what is there.
@@ -342,8 +340,7 @@ result = [dirty, sum(part != zero for part in fresh)]
 
 #[tokio::test]
 async fn runs_at_the_same_time_do_not_see_one_another() {
-    let config =
-        SandboxConfig { most_runs: 8, most_queued: 64, warm_isolates: 2, live_sessions: 0 };
+    let config = SandboxConfig { warm_isolates: 2, live_sessions: 0, ..SandboxConfig::default() };
     let sandbox = Sandbox::new(config).unwrap();
     // Each waits for the host in between, so that all have changed before any of them looks.
     let programs = (0..24).map(|number| {

@@ -881,7 +881,7 @@ result["read"] = seen
     );
     let run = |place: &Neighbours, read_only| {
         let workspace = Some(Workspace::open(place.workspace(), &small()).unwrap());
-        let options = RunOptions { limits: small(), workspace, read_only };
+        let options = RunOptions { limits: small(), workspace, read_only, ..RunOptions::default() };
         let source = source.clone();
         async move { value(&run_with(&source, &TestHost::new(), options).await).clone() }
     };

@@ -239,3 +239,47 @@ async fn sessions_do_not_see_one_another() {
     let plain = crate::support::run("import json\nresult = hasattr(json, 'leak')").await;
     assert_eq!(plain.result, json!(false));
 }
+
+/// A variable whose class decides what happens when it is written down.
+const SPINS: &str = "
+class Spins:
+    def __reduce__(self):
+        print('saving')
+        while True: pass
+x = Spins()
+result = 1
+";
+
+#[tokio::test]
+async fn writing_variables_down_belongs_to_the_time_of_the_program() {
+    let mut notebook = Notebook::new();
+    notebook.options.limits = Limits { wall_time: Duration::from_secs(1), ..Limits::default() };
+    let outcome = notebook.run(SPINS).await;
+    assert_eq!(outcome.result, json!(1));
+    let note = "session: writing them down took longer than the program's time limit";
+    assert!(outcome.notes.iter().any(|said| said.starts_with(note)), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn writing_variables_down_can_be_cancelled() {
+    let mut notebook = Notebook::new();
+    let cancel = CancellationToken::new();
+    let Notebook { session, host, options } = &mut notebook;
+    // Longer than anybody waits for a test.
+    options.limits = Limits {
+        wall_time: Duration::from_secs(3_600),
+        cpu_time: Duration::from_secs(3_600),
+        ..Limits::default()
+    };
+    let program = Program::new(SPINS);
+    let running = SANDBOX.run_in(Some(session), program, &*host, options.clone(), cancel.clone());
+    let watching = async {
+        while !host.stdout().contains("saving") {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    };
+    let (outcome, ()) = tokio::join!(running, watching);
+    let note = "session: it was cancelled while they were written down";
+    assert!(outcome.unwrap().notes.iter().any(|said| said.starts_with(note)));
+}
