@@ -1,4 +1,5 @@
-//! Approvals: calls that wait for a person's yes or no, each good for one call.
+//! Approvals: calls that wait for a person's yes or no. A yes is for that call, once, or for all calls of
+//! its tool in one run or one session.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -6,7 +7,7 @@ use serde_json::json;
 use crate::{
     StoreError,
     audit::{self, NewEntry},
-    database::{Database, Result, Row, args},
+    database::{Arg, Database, Result, Row, Write, args},
     limits::{self, PENDING_APPROVALS, SHOWN_BYTES},
     queries::approvals as sql,
 };
@@ -35,6 +36,12 @@ pub struct NewApproval {
     pub shown: String,
     /// Why a person is asked.
     pub why: String,
+    /// The same for programs: a yes for more than one call covers those that are asked about for these.
+    pub reasons: String,
+    /// The run that the call belongs to, if it makes others.
+    pub run: Option<String>,
+    /// The session of the client, if it has one that lasts.
+    pub session: Option<String>,
     pub expires_at: i64,
 }
 
@@ -48,13 +55,70 @@ pub struct Approval {
     pub arguments_hash: String,
     pub shown: String,
     pub why: String,
+    pub reasons: String,
+    pub run: Option<String>,
+    pub session: Option<String>,
     pub expires_at: i64,
     pub state: ApprovalState,
+    /// What a yes covers.
+    pub scope: Scope,
     pub created_at: i64,
     pub decided_at: Option<i64>,
     pub decided_by: Option<String>,
 }
 
+/// What a yes covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// This call with these arguments, one time.
+    Once,
+    /// All calls of the tool in the same run.
+    Run,
+    /// All calls of the tool in the same session.
+    Session,
+    /// A rule was written that allows the tool. The approval itself is for this call, one time.
+    Always,
+}
+
+impl Scope {
+    pub const ALL: [Self; 4] = [Self::Once, Self::Run, Self::Session, Self::Always];
+
+    /// The word for it, in the database and wherever a person chooses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Run => "run",
+            Self::Session => "session",
+            Self::Always => "always",
+        }
+    }
+
+    /// Returns the scope with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.name() == name)
+    }
+}
+
+/// What a person says to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allow(Scope),
+    Deny,
+}
+
+/// A call that somebody wants to make, for which a decision is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct CallKey<'a> {
+    pub principal: &'a str,
+    pub tool: &'a str,
+    pub arguments_hash: &'a str,
+    pub reasons: &'a str,
+    pub run: Option<&'a str>,
+    pub session: Option<&'a str>,
+}
+
+/// What became of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalState {
@@ -86,70 +150,78 @@ impl Approvals<'_> {
     /// Asks a person. If the same principal asks about the same call already, that one is given.
     pub async fn ask(&self, new: &NewApproval, now: i64) -> Result<Approval> {
         check(new)?;
-        let NewApproval { id, namespace, principal, tool, arguments_hash, .. } = new;
+        let NewApproval { principal, tool, arguments_hash, reasons, run, session, .. } = new;
         let mut write = self.database.begin().await?;
         let seq = write.number(sql::NEXT, args![]).await?;
-        let same = args![principal, tool, arguments_hash, now];
-        if let Some(row) = write.row(sql::SAME, same).await? {
+        // Whoever asks last is who the answer is for.
+        let (run, session) = (run.as_deref(), session.as_deref());
+        let same = args![principal, tool, arguments_hash, now, reasons, run, session];
+        if let Some(row) = write.row(sql::ASK_AGAIN, same).await? {
+            write.commit().await?;
             return approval(&row);
         }
         if write.number(sql::PENDING, args![principal, now]).await? >= PENDING_APPROVALS {
             let (principal, limit) = (principal.clone(), PENDING_APPROVALS);
             return Err(StoreError::TooManyApprovals { principal, limit });
         }
-        let args = args![
-            id,
-            seq,
-            namespace,
-            principal,
-            tool,
-            arguments_hash,
-            &new.shown,
-            &new.why,
-            now,
-            new.expires_at,
-        ];
-        let row = write.one(sql::ADD, args).await?;
+        let row = add(&mut write, new, seq, now).await?;
         write.commit().await?;
         approval(&row)
     }
 
-    /// Takes the latest decision about a call, if it is still good. Nobody else gets it: a yes is
-    /// for one call, and after a no the next call asks anew. Its state says what was decided.
-    pub async fn take(
+    /// Notes a yes that was given when the call was made.
+    pub async fn record(
         &self,
-        principal: &str,
-        tool: &str,
-        arguments_hash: &str,
+        new: &NewApproval,
+        scope: Scope,
+        by: &str,
         now: i64,
-    ) -> Result<Option<Approval>> {
+    ) -> Result<Approval> {
+        check(new)?;
+        limits::name("principal", by)?;
         let mut write = self.database.begin().await?;
-        let row = write.row(sql::TAKE, args![principal, tool, arguments_hash, now]).await?;
+        let seq = write.number(sql::NEXT, args![]).await?;
+        add(&mut write, new, seq, now).await?;
+        let row =
+            write.one(sql::DECIDE, &decision(&new.id, Verdict::Allow(scope), by, now)).await?;
+        let approval = approval(&row)?;
+        note(&mut write, &approval, Verdict::Allow(scope), by).await?;
+        write.commit().await?;
+        Ok(approval)
+    }
+
+    /// Takes the decision about a call, if there is one that is good: a yes for all calls of the tool
+    /// in this run or session, or else the latest decision about this very call. Nobody else gets that
+    /// one: a yes is for one call, and after a no the next call asks anew. The state says what was
+    /// decided.
+    pub async fn take(&self, call: &CallKey<'_>, now: i64) -> Result<Option<Approval>> {
+        let CallKey { principal, tool, arguments_hash, reasons, run, session } = *call;
+        let standing = args![principal, tool, reasons, now, run, session];
+        if let Some(row) = self.database.row(sql::STANDING, standing).await? {
+            return approval(&row).map(Some);
+        }
+        let mut write = self.database.begin().await?;
+        let args = args![principal, tool, arguments_hash, now, reasons];
+        let row = write.row(sql::TAKE, args).await?;
         write.commit().await?;
         row.as_ref().map(approval).transpose()
     }
 
     /// Decides on a pending one. A no also withdraws what was allowed of the same call before and
     /// not used.
-    pub async fn decide(&self, id: &str, allow: bool, by: &str, now: i64) -> Result<Approval> {
+    pub async fn decide(&self, id: &str, verdict: Verdict, by: &str, now: i64) -> Result<Approval> {
         limits::name("principal", by)?;
-        let (state, action) = match allow {
-            true => (ApprovalState::Allowed, "approval.allow"),
-            false => (ApprovalState::Denied, "approval.deny"),
-        };
         let mut write = self.database.begin().await?;
-        let Some(row) = write.row(sql::DECIDE, args![id, state.name(), by, now]).await? else {
+        let Some(row) = write.row(sql::DECIDE, &decision(id, verdict, by, now)).await? else {
             drop(write);
             return Err(self.why_not(id).await?);
         };
         let approval = approval(&row)?;
-        let Approval { principal, tool, arguments_hash, .. } = &approval;
-        if !allow {
+        if verdict == Verdict::Deny {
+            let Approval { principal, tool, arguments_hash, .. } = &approval;
             write.run(sql::WITHDRAW, args![principal, tool, arguments_hash, now]).await?;
         }
-        let details = json!({ "id": id, "for": principal, "arguments_hash": arguments_hash });
-        let entry = NewEntry::done(by, &approval.namespace, action, tool, details);
-        audit::append(&mut write, &[entry]).await?;
+        note(&mut write, &approval, verdict, by).await?;
         write.commit().await?;
         Ok(approval)
     }
@@ -190,6 +262,50 @@ impl Approvals<'_> {
     }
 }
 
+async fn add(write: &mut Write, new: &NewApproval, seq: i64, now: i64) -> Result<Row> {
+    let args = args![
+        &new.id,
+        seq,
+        &new.namespace,
+        &new.principal,
+        &new.tool,
+        &new.arguments_hash,
+        &new.shown,
+        &new.why,
+        now,
+        new.expires_at,
+        &new.reasons,
+        new.run.as_deref(),
+        new.session.as_deref(),
+    ];
+    write.one(sql::ADD, args).await
+}
+
+/// What is written of a decision.
+fn decision<'a>(id: &'a str, verdict: Verdict, by: &'a str, now: i64) -> [Arg<'a>; 5] {
+    let (state, scope) = match verdict {
+        Verdict::Allow(scope) => (ApprovalState::Allowed, scope),
+        Verdict::Deny => (ApprovalState::Denied, Scope::Once),
+    };
+    [id.into(), state.name().into(), by.into(), now.into(), scope.name().into()]
+}
+
+/// Says in the audit who decided what.
+async fn note(write: &mut Write, approval: &Approval, verdict: Verdict, by: &str) -> Result<()> {
+    let Approval { id, principal, namespace, tool, arguments_hash, scope, .. } = approval;
+    let mut details = json!({ "id": id, "for": principal, "arguments_hash": arguments_hash });
+    let action = match verdict {
+        Verdict::Allow(_) => {
+            details["scope"] = scope.name().into();
+            "approval.allow"
+        }
+        Verdict::Deny => "approval.deny",
+    };
+    let entry = NewEntry::done(by, namespace, action, tool, details);
+    audit::append(write, &[entry]).await?;
+    Ok(())
+}
+
 fn check(new: &NewApproval) -> Result<()> {
     limits::name("id", &new.id)?;
     limits::name("namespace", &new.namespace)?;
@@ -197,7 +313,15 @@ fn check(new: &NewApproval) -> Result<()> {
     limits::name("hash of the arguments", &new.arguments_hash)?;
     limits::tool(&new.tool)?;
     limits::text("text that is shown", &new.shown, SHOWN_BYTES)?;
-    limits::text("reason", &new.why, SHOWN_BYTES)
+    limits::text("reason", &new.why, SHOWN_BYTES)?;
+    limits::text("reasons", &new.reasons, SHOWN_BYTES)?;
+    if let Some(run) = &new.run {
+        limits::name("run", run)?;
+    }
+    if let Some(session) = &new.session {
+        limits::name("session", session)?;
+    }
+    Ok(())
 }
 
 fn approval(row: &Row) -> Result<Approval> {
@@ -214,6 +338,11 @@ fn approval(row: &Row) -> Result<Approval> {
         created_at: columns.get()?,
         decided_at: columns.get()?,
         decided_by: columns.get()?,
+        // Whatever is not surely more is for one call.
+        scope: Scope::named(columns.get()?).unwrap_or(Scope::Once),
+        reasons: columns.get()?,
+        run: columns.get()?,
+        session: columns.get()?,
         state: ApprovalState::of(columns.get()?),
     })
 }

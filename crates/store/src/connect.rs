@@ -86,7 +86,15 @@ async fn sqlite(place: &Arc<Place>, path: &Path) -> Result<Pools> {
     let options = sqlite_options(place, &path)?;
     prepare_sqlite(place, &options.clone().journal_mode(SqliteJournalMode::Wal)).await?;
     let pool = || SqlitePoolOptions::new().acquire_timeout(PATIENCE).test_before_acquire(false);
-    let writer = pool().max_connections(1).connect_lazy_with(options.clone());
+    let writer = pool()
+        .max_connections(1)
+        // SQLite itself undoes a transaction when the disk is full; the connection then believes for
+        // ever that it is in one.
+        .before_acquire(|connection, _| {
+            let is_usable = !connection.is_in_transaction();
+            Box::pin(async move { Ok(is_usable) })
+        })
+        .connect_lazy_with(options.clone());
     let readers = pool().max_connections(SQLITE_READERS).connect_lazy_with(options);
     Ok(Pools::Sqlite { writer, readers })
 }

@@ -23,7 +23,7 @@ mod store;
 mod vault;
 mod wipe;
 
-pub use approvals::{Approval, ApprovalState, Approvals, NewApproval};
+pub use approvals::{Approval, ApprovalState, Approvals, CallKey, NewApproval, Scope, Verdict};
 pub use audit::{Audit, AuditSize, Damage, Entry, Filter, NewEntry, Pruned, Verification};
 pub use boards::{Board, Boards, Message};
 pub use error::StoreError;

@@ -16,12 +16,14 @@ const SQLITE: &[&str] = &[
     include_str!("../migrations/sqlite/0002_places.sql"),
     include_str!("../migrations/sqlite/0003_protection.sql"),
     include_str!("../migrations/sqlite/0004_fewer_indexes.sql"),
+    include_str!("../migrations/sqlite/0005_approval_scopes.sql"),
 ];
 const POSTGRES: &[&str] = &[
     include_str!("../migrations/postgres/0001_first.sql"),
     include_str!("../migrations/postgres/0002_places.sql"),
     include_str!("../migrations/postgres/0003_protection.sql"),
     include_str!("../migrations/postgres/0004_fewer_indexes.sql"),
+    include_str!("../migrations/postgres/0005_approval_scopes.sql"),
 ];
 
 const _: () = assert!(SQLITE.len() == POSTGRES.len());

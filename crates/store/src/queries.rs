@@ -142,7 +142,7 @@ pub(crate) const TOKENS_AT_ONCE: usize = 32;
 macro_rules! approval_columns {
     () => {
         "id, namespace, principal, tool, arguments_hash, shown, why, expires_at, created_at,
-         decided_at, decided_by"
+         decided_at, decided_by, scope, reasons, run, session"
     };
 }
 macro_rules! approval_state {
@@ -256,7 +256,8 @@ queries! {
 
     mod sessions {
         /// Generations begin with the time, so that a session that was removed and made again has
-        /// none of those before.
+        /// none of those before. A lease that is much longer than ours was made by a process whose
+        /// clock was ahead, and does not hold.
         TAKE = "INSERT INTO sessions
                 (namespace, id, generation, author, updated_at, holder, lease_until, lost, state)
                 VALUES ($1, $2, $4, $3, $4, $5, $6, 'null', NULL)
@@ -265,6 +266,8 @@ queries! {
                     author = excluded.author, updated_at = excluded.updated_at
                 WHERE sessions.holder IS NULL OR sessions.holder = excluded.holder
                    OR sessions.lease_until <= excluded.updated_at
+                   OR sessions.lease_until
+                      > excluded.lease_until + (excluded.lease_until - excluded.updated_at)
                 RETURNING generation, lost, flow, state";
         HOLDER = "SELECT holder, lease_until FROM sessions WHERE namespace = $1 AND id = $2";
         RENEW = "UPDATE sessions SET lease_until = $4
@@ -393,24 +396,36 @@ queries! {
     mod approvals {
         /// Whoever has the next number is the only one who asks, until the commit.
         NEXT = "UPDATE counters SET value = value + 1 WHERE name = 'approvals' RETURNING value";
-        SAME = approvals_where!("principal = $1 AND tool = $2 AND arguments_hash = $3
-                                 AND decision IS NULL AND expires_at > $4
-                                 ORDER BY seq DESC LIMIT 1");
+        ASK_AGAIN = concat!("UPDATE approvals SET run = $6, session = $7 WHERE id =
+                             (SELECT id FROM approvals
+                              WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
+                              AND decision IS NULL AND expires_at > $4 AND reasons = $5
+                              ORDER BY seq DESC LIMIT 1)
+                             RETURNING ", approval_columns!(), ", 'pending'");
         PENDING = "SELECT count(*) FROM approvals
                    WHERE principal = $1 AND decision IS NULL AND expires_at > $2";
         ADD = concat!("INSERT INTO approvals
                        (id, seq, namespace, principal, tool, arguments_hash, shown, why,
-                        created_at, expires_at)
-                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                        created_at, expires_at, reasons, run, session)
+                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                        RETURNING ", approval_columns!(), ", 'pending'");
         /// Of several who take one at the same moment the others find it used.
         TAKE = concat!("UPDATE approvals SET used_at = $4 WHERE used_at IS NULL AND id =
                         (SELECT id FROM approvals
                          WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
                          AND decision IS NOT NULL AND used_at IS NULL AND expires_at > $4
+                         AND reasons = $5 AND (decision = 'denied' OR scope IN ('once', 'always'))
                          ORDER BY decided_at DESC, seq DESC LIMIT 1)
                         RETURNING ", approval_columns!(), ", decision");
-        DECIDE = concat!("UPDATE approvals SET decision = $2, decided_by = $3, decided_at = $4
+        /// A yes for all calls of a tool in a run or a session. It is not used up.
+        STANDING = approvals_where!("principal = $1 AND tool = $2 AND reasons = $3
+                                     AND decision = 'allowed' AND used_at IS NULL
+                                     AND expires_at > $4
+                                     AND (scope = 'run' AND run = $5
+                                          OR scope = 'session' AND session = $6)
+                                     ORDER BY seq DESC LIMIT 1");
+        DECIDE = concat!("UPDATE approvals
+                          SET decision = $2, decided_by = $3, decided_at = $4, scope = $5
                           WHERE id = $1 AND decision IS NULL AND expires_at > $4
                           RETURNING ", approval_columns!(), ", decision");
         /// What was allowed before and not used.

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use narrows_store::{Approval, ApprovalState, Filter, NewApproval, SHOWN_BYTES, Store, StoreError};
+use narrows_store::{
+    Approval, ApprovalState, CallKey, Filter, NewApproval, SHOWN_BYTES, Scope, Store, StoreError,
+    Verdict,
+};
 use tokio::sync::Barrier;
 
 use crate::home::on_both;
@@ -10,6 +13,7 @@ use crate::home::on_both;
 const NOW: i64 = 1_800_000_000_000;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
+const REASONS: &str = r#"["destructive"]"#;
 
 fn call(id: &str, hash: &str) -> NewApproval {
     NewApproval {
@@ -20,6 +24,9 @@ fn call(id: &str, hash: &str) -> NewApproval {
         arguments_hash: hash.to_owned(),
         shown: "to: [EMAIL_abcdefghijkl]\nnaïve".to_owned(),
         why: "the rule `mail` asks".to_owned(),
+        reasons: REASONS.to_owned(),
+        run: Some("r1".to_owned()),
+        session: Some("s1".to_owned()),
         expires_at: NOW + 10 * MINUTE,
     }
 }
@@ -29,11 +36,27 @@ async fn ask(store: &Store, new: &NewApproval) -> Approval {
 }
 
 async fn decide(store: &Store, id: &str, allow: bool, now: i64) -> Approval {
-    store.approvals().decide(id, allow, "bob", now).await.unwrap()
+    store.approvals().decide(id, verdict(allow), "bob", now).await.unwrap()
+}
+
+fn verdict(allow: bool) -> Verdict {
+    if allow { Verdict::Allow(Scope::Once) } else { Verdict::Deny }
+}
+
+/// The call that `call` asks about.
+fn key(hash: &str) -> CallKey<'_> {
+    CallKey {
+        principal: "ada",
+        tool: "mail.send",
+        arguments_hash: hash,
+        reasons: REASONS,
+        run: Some("r1"),
+        session: Some("s1"),
+    }
 }
 
 async fn take(store: &Store, hash: &str, now: i64) -> Option<Approval> {
-    store.approvals().take("ada", "mail.send", hash, now).await.unwrap()
+    store.approvals().take(&key(hash), now).await.unwrap()
 }
 
 async fn ids(store: &Store, state: Option<ApprovalState>, now: i64) -> Vec<String> {
@@ -53,6 +76,10 @@ on_both! {
             arguments_hash: new.arguments_hash,
             shown: new.shown,
             why: new.why,
+            reasons: new.reasons,
+            run: new.run,
+            session: new.session,
+            scope: Scope::Once,
             expires_at: new.expires_at,
             state: ApprovalState::Pending,
             created_at: NOW,
@@ -155,13 +182,62 @@ on_both! {
         ask(&home.store, &call("a1", "1")).await;
         decide(&home.store, "a1", true, NOW).await;
         let approvals = home.store.approvals();
-        for (principal, tool, hash) in
-            [("eve", "mail.send", "1"), ("ada", "mail.delete", "1"), ("ada", "mail.send", "2")]
-        {
-            assert_eq!(approvals.take(principal, tool, hash, NOW).await.unwrap(), None);
+        for other in [
+            CallKey { principal: "eve", ..key("1") },
+            CallKey { tool: "mail.delete", ..key("1") },
+            CallKey { reasons: r#"["destructive","flow"]"#, ..key("1") },
+            key("2"),
+        ] {
+            assert_eq!(approvals.take(&other, NOW).await.unwrap(), None, "{other:?}");
         }
         assert_eq!(take(&home.store, "1", NOW + 10 * MINUTE).await, None, "it has expired");
         assert!(take(&home.store, "1", NOW + 10 * MINUTE - 1).await.is_some());
+    }
+
+    async fn a_yes_for_a_run_or_a_session_covers_its_other_calls_and_nothing_else(home) {
+        let approvals = home.store.approvals();
+        for (scope, elsewhere) in [
+            (Scope::Run, CallKey { run: Some("r2"), ..key("2") }),
+            (Scope::Session, CallKey { session: Some("s2"), ..key("2") }),
+        ] {
+            let tool = format!("mail.{}", scope.name());
+            let id = scope.name();
+            ask(&home.store, &NewApproval { tool: tool.clone(), ..call(id, "1") }).await;
+            approvals.decide(id, Verdict::Allow(scope), "bob", NOW).await.unwrap();
+            for hash in ["1", "2", "2"] {
+                let covered = CallKey { tool: &tool, ..key(hash) };
+                let taken = approvals.take(&covered, NOW).await.unwrap().unwrap();
+                assert_eq!((taken.state, taken.scope), (ApprovalState::Allowed, scope));
+            }
+            for other in [
+                elsewhere,
+                CallKey { run: None, session: None, ..key("1") },
+                CallKey { principal: "eve", ..key("1") },
+                CallKey { reasons: r#"["flow"]"#, ..key("1") },
+            ] {
+                let other = CallKey { tool: &tool, ..other };
+                assert_eq!(approvals.take(&other, NOW).await.unwrap(), None, "{other:?}");
+            }
+            let covered = CallKey { tool: &tool, ..key("1") };
+            assert_eq!(approvals.take(&covered, NOW + 10 * MINUTE).await.unwrap(), None);
+        }
+    }
+
+    async fn a_yes_that_was_given_with_the_call_is_noted_and_stands(home) {
+        let approvals = home.store.approvals();
+        let noted = approvals.record(&call("a1", "1"), Scope::Session, "ada", NOW).await.unwrap();
+        assert_eq!((noted.state, noted.scope), (ApprovalState::Allowed, Scope::Session));
+        assert!(take(&home.store, "2", NOW).await.is_some());
+        let entries = home.store.audit().export(&Filter::default(), 0, 10).await.unwrap();
+        let [entry] = &entries[..] else { panic!("{entries:?}") };
+        assert_eq!((&*entry.action, &entry.details["scope"]), ("approval.allow", &"session".into()));
+    }
+
+    async fn whoever_asks_last_is_who_the_answer_is_for(home) {
+        ask(&home.store, &call("a1", "1")).await;
+        let later = NewApproval { run: Some("r2".to_owned()), session: None, ..call("a2", "1") };
+        let again = ask(&home.store, &later).await;
+        assert_eq!((again.id.as_str(), again.run.as_deref(), again.session), ("a1", Some("r2"), None));
     }
 
     async fn the_latest_decision_counts_and_a_no_takes_back_an_unused_yes(home) {
@@ -183,9 +259,9 @@ on_both! {
         let approvals = home.store.approvals();
         ask(&home.store, &call("a1", "1")).await;
         ask(&home.store, &call("a2", "2")).await;
-        let refused = approvals.decide("a1", true, "bob", NOW + 10 * MINUTE).await.unwrap_err();
+        let refused = approvals.decide("a1", verdict(true), "bob", NOW + 10 * MINUTE).await.unwrap_err();
         assert!(matches!(&refused, StoreError::ApprovalExpired { id } if id == "a1"), "{refused}");
-        let refused = approvals.decide("none", true, "bob", NOW).await.unwrap_err();
+        let refused = approvals.decide("none", verdict(true), "bob", NOW).await.unwrap_err();
         assert!(matches!(&refused, StoreError::NoApproval { id } if id == "none"), "{refused}");
         assert_eq!(home.store.audit().count().await.unwrap(), 0);
 
@@ -194,7 +270,7 @@ on_both! {
         decide(&home.store, "a2", false, NOW).await;
         take(&home.store, "2", NOW).await.unwrap();
         for (id, allow) in [("a1", false), ("a1", true), ("a2", true)] {
-            let refused = approvals.decide(id, allow, "eve", NOW).await.unwrap_err();
+            let refused = approvals.decide(id, verdict(allow), "eve", NOW).await.unwrap_err();
             assert!(matches!(refused, StoreError::ApprovalDecided { .. }), "{refused}");
         }
         let noted = home.store.audit().export(&Filter::default(), 0, 10).await.unwrap();
@@ -215,8 +291,8 @@ on_both! {
             let id = format!("a{round}");
             ask(&home.store, &call(&id, &id)).await;
             let (yes, no) = tokio::join!(
-                bob.decide(&id, true, "bob", NOW),
-                eve.decide(&id, false, "eve", NOW),
+                bob.decide(&id, verdict(true), "bob", NOW),
+                eve.decide(&id, verdict(false), "eve", NOW),
             );
             let kept = home.store.approvals().get(&id).await.unwrap().unwrap();
             match (yes, no) {

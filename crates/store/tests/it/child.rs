@@ -147,7 +147,16 @@ async fn write(store: Store, run: &str, turns: usize) {
     );
 }
 
-/// Writes until it cannot any more.
+/// Takes back the limit that stands for a full disk.
+fn make_room() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Fsize);
+    setrlimit(Resource::Fsize, rustix::process::Rlimit { current: limit.maximum, ..limit })
+        .unwrap();
+}
+
+/// Writes until it cannot any more, and once more when there is room again.
 async fn fill(store: Store) {
     for turn in 1.. {
         let new = skill("team", &format!("f{turn}"), &"x".repeat(20_000));
@@ -156,6 +165,9 @@ async fn fill(store: Store) {
             Err(error) => {
                 // What is there can still be read.
                 assert_eq!(store.skills().revision().await.unwrap(), turn - 1);
+                make_room();
+                let saved = store.skills().save(&new).await.unwrap();
+                tell(&json!(["skill", new.name, saved.version, new.code]));
                 return tell(&json!(["error", format!("{error:?}"), error.to_string()]));
             }
         }

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use narrows_store::{ApprovalState, SCHEMA_VERSION, Store, Taken, Verification};
+use narrows_store::{ApprovalState, SCHEMA_VERSION, Scope, Store, Taken, Verification};
 use serde_json::json;
 
 use crate::home::{Home, on_both, place};
@@ -73,6 +73,13 @@ async fn assert_rows(store: &Store, version: i64) {
         let approvals = store.approvals().list(None, 10, 0).await.unwrap();
         let states: Vec<_> = approvals.iter().map(|it| (it.id.as_str(), it.state)).collect();
         assert_eq!(states, [("a2", ApprovalState::Pending), ("a1", ApprovalState::Used)]);
+        let expected = if version >= 5 {
+            (Scope::Session, r#"["destructive"]"#, Some("s1"))
+        } else {
+            (Scope::Once, "[]", None)
+        };
+        let used = &approvals[1];
+        assert_eq!((used.scope, used.reasons.as_str(), used.session.as_deref()), expected);
     }
 }
 

@@ -129,11 +129,11 @@ async fn a_place_without_permission_is_refused() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_and_nothing_is_lost() {
+async fn a_full_disk_is_told_nothing_is_lost_and_it_goes_on_when_there_is_room() {
     let home = Home::sqlite().await;
     home.store.close().await;
     // No file of the process may become larger than this; a disk that is full looks the same.
-    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 2000; exec \"$0\" \"$@\""];
+    let limited = ["sh", "-c", "trap '' XFSZ; ulimit -S -f 2000; exec \"$0\" \"$@\""];
     let mut told = child::finish(child::start("fill", &home.url, 0, &limited));
     let error = told.pop().unwrap();
     assert!(error[1].as_str().unwrap().starts_with("Full"), "{error}");

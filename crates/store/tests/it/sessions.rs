@@ -65,6 +65,13 @@ on_both! {
         take_it(&home.store, "two", LONG).await;
     }
 
+    async fn a_lease_of_a_clock_that_was_days_ahead_does_not_hold(home) {
+        take_it(&home.store, "ahead", 48 * LONG).await;
+        take_it(&home.store, "one", LONG).await;
+        // The positive control: a usual one does, also if clocks differ a little.
+        assert!(matches!(take(&home.store, "two", LONG.mul_f64(0.9)).await, Taken::Held { .. }));
+    }
+
     async fn a_lease_that_ran_out_may_be_taken_and_its_holder_cannot_save(home) {
         take_it(&home.store, "one", OVER).await;
         let sessions = home.store.sessions();
