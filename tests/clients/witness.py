@@ -110,7 +110,7 @@ class Attempt:
         offset = 0
         while True:
             read = await self._call("read_workspace_file", arguments | {"offset": offset})
-            if read is None or read.is_error or "next_offset" not in read.structured_content:
+            if read is None or read.is_error or "next_offset" not in read.meta["narrows/file"]:
                 return
             offset += arguments["limit"]
 

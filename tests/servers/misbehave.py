@@ -253,11 +253,12 @@ class HugeLine(Good):
 
 
 class Slow(Good):
-    """The tool `slow` takes SECONDS, or its argument `seconds`.
+    """The tool `slow`, which only reads, takes SECONDS, or its argument `seconds`.
 
     It appends `begun` to the file that NARROWS_TEST_BEGUN names. When it is cancelled it ends at
     once and appends `cancelled` to the file that its argument `file` or else
-    NARROWS_TEST_CANCELLED names.
+    NARROWS_TEST_CANCELLED names. The tool `slow_write` does not say that it only reads; it does the
+    same, and appends `ended` if it came to its end.
     """
 
     def __init__(self, seconds: str = "60") -> None:
@@ -271,8 +272,17 @@ class Slow(Good):
                 note(path, "cancelled")
             return text(f"slept {wanted} s")
 
-        self.add("slow", slow)
-        self.tools["slow"][0]["inputSchema"]["properties"] = {"seconds": {"type": "number"}, "file": {"type": "string"}}
+        def slow_write(server: Server, call: Call) -> Json:
+            result = slow(server, call)
+            if not call.cancelled.is_set():
+                note(call.arguments.get("file") or os.environ.get("NARROWS_TEST_CANCELLED"), "ended")
+            return result
+
+        self.add("slow", slow, annotations={"readOnlyHint": True})
+        self.add("slow_write", slow_write)
+        for name in ("slow", "slow_write"):
+            properties = {"seconds": {"type": "number"}, "file": {"type": "string"}}
+            self.tools[name][0]["inputSchema"]["properties"] = properties
 
 
 class IgnoresEof(Good):

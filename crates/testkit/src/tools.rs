@@ -22,8 +22,8 @@ impl Tools {
             .map(PathBuf::from)
             .or_else(|| std::env::var_os("CARGO_TARGET_DIR").map(below_target))
             .unwrap_or_else(|| repository().join("target/test-tools"));
-        let is_complete =
-            ["venv.stamp", "node_modules.stamp"].iter().all(|stamp| directory.join(stamp).exists());
+        let stamps = ["venv.stamp", "venv-mcp1.stamp", "node_modules.stamp"];
+        let is_complete = stamps.iter().all(|stamp| directory.join(stamp).exists());
         if is_complete {
             return Some(Self(directory));
         }
