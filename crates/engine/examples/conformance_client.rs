@@ -12,7 +12,7 @@ use narrows_engine::{
     catalog::Catalog,
     safety::{Safety, SafetySettings, Watch},
     state::{SessionSettings, State, StateSettings},
-    upstream::{Caller, Fleet, Guard, LoginStore, UpstreamError},
+    upstream::{Caller, Fleet, Guard, LoginStore, ServerLogs, UpstreamError},
 };
 use narrows_model::{Connection, HttpSpec, Limits, OAuthSpec, Principal, ServerSpec, Template};
 use narrows_store::Place;
@@ -103,8 +103,13 @@ impl Driver {
         let spec = ServerSpec::new(SERVER, Connection::Http(http));
         let logins = LoginStore::new(home.join("logins"));
         let catalog = Arc::new(Catalog::new(std::slice::from_ref(&spec), None));
-        let fleet =
-            Fleet::new(vec![spec.clone()], Arc::clone(&catalog), logins.clone(), Guard::none());
+        let fleet = Fleet::new(
+            vec![spec.clone()],
+            Arc::clone(&catalog),
+            logins.clone(),
+            Guard::none(),
+            ServerLogs::none(),
+        );
         let broker = Broker::new(catalog, Arc::new(fleet));
         Self { spec, logins, broker, watch: watch(home), done_logins: 0 }
     }

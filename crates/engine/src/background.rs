@@ -4,9 +4,9 @@
 use std::{
     sync::{
         Arc, OnceLock,
-        mpsc::{self, Sender},
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -14,37 +14,87 @@ type Job = Box<dyn FnOnce() + Send>;
 /// A thread that starts with its first job.
 #[derive(Clone, Debug, Default)]
 pub struct Background {
-    jobs: Arc<OnceLock<Option<Sender<Job>>>>,
+    orders: Arc<OnceLock<Option<Sender<Order>>>>,
+}
+
+enum Order {
+    Now(Job),
+    /// To be done at this time, or earlier if somebody waits for all jobs.
+    Later(Instant, Job),
+    /// Do all that is waiting, then answer.
+    Flush(Sender<()>),
 }
 
 impl Background {
     pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
-        if let Some(jobs) = self.jobs.get_or_init(start) {
-            let _ = jobs.send(Box::new(job));
-        }
+        self.send(Order::Now(Box::new(job)));
+    }
+
+    /// Runs a job after a while, so that much of the same kind can be done at once.
+    pub(crate) fn run_later(&self, delay: Duration, job: impl FnOnce() + Send + 'static) {
+        self.send(Order::Later(Instant::now() + delay, Box::new(job)));
     }
 
     /// Waits until everything so far is done, but not for ever.
     pub fn flush(&self, patience: Duration) {
-        if self.jobs.get().is_none() {
+        if self.orders.get().is_none() {
             return;
         }
         let (done, wait) = mpsc::channel();
-        self.run(move || {
-            let _ = done.send(());
-        });
+        self.send(Order::Flush(done));
         let _ = wait.recv_timeout(patience);
+    }
+
+    fn send(&self, order: Order) {
+        if let Some(orders) = self.orders.get_or_init(start) {
+            let _ = orders.send(order);
+        }
     }
 }
 
-fn start() -> Option<Sender<Job>> {
-    let (sender, jobs) = mpsc::channel::<Job>();
-    let work = move || jobs.into_iter().for_each(|job| job());
-    match std::thread::Builder::new().name("background".into()).spawn(work) {
+fn start() -> Option<Sender<Order>> {
+    let (sender, orders) = mpsc::channel();
+    match std::thread::Builder::new().name("background".into()).spawn(move || work(&orders)) {
         Ok(_) => Some(sender),
         Err(error) => {
             tracing::warn!(%error, "nothing is counted and learnt: no thread for it");
             None
+        }
+    }
+}
+
+/// Does what is ordered until nobody can order any more, and then what is left.
+fn work(orders: &Receiver<Order>) {
+    let mut delayed: Vec<(Instant, Job)> = Vec::new();
+    // Those who wait for all jobs, also for those that a job orders.
+    let mut flushes: Vec<Sender<()>> = Vec::new();
+    loop {
+        let order = match delayed.iter().map(|(due, _)| *due).min() {
+            _ if !flushes.is_empty() => orders.recv_timeout(Duration::ZERO),
+            Some(due) => orders.recv_timeout(due.saturating_duration_since(Instant::now())),
+            None => orders.recv().map_err(RecvTimeoutError::from),
+        };
+        match order {
+            Ok(Order::Now(job)) => job(),
+            Ok(Order::Later(due, job)) => delayed.push((due, job)),
+            Ok(Order::Flush(done)) => flushes.push(done),
+            Err(RecvTimeoutError::Timeout) if !flushes.is_empty() && delayed.is_empty() => {
+                for done in flushes.drain(..) {
+                    let _ = done.send(());
+                }
+            }
+            Err(RecvTimeoutError::Timeout) if !flushes.is_empty() => {
+                delayed.drain(..).for_each(|(_, job)| job());
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let now = Instant::now();
+                let due = delayed.extract_if(.., |(due, _)| *due <= now).collect::<Vec<_>>();
+                due.into_iter().for_each(|(_, job)| job());
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                delayed.drain(..).for_each(|(_, job)| job());
+                return;
+            }
         }
     }
 }
@@ -67,5 +117,23 @@ mod tests {
         background.flush(Duration::from_secs(300));
         let done = done.lock().unwrap_or_else(PoisonError::into_inner).clone();
         assert_eq!(done, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_delayed_job_is_done_when_somebody_waits_for_all() {
+        let background = Background::default();
+        let done = Arc::new(Mutex::new(Vec::new()));
+        let job = |number| {
+            let done = Arc::clone(&done);
+            move || done.lock().unwrap_or_else(PoisonError::into_inner).push(number)
+        };
+        background.run_later(Duration::from_secs(3_600), job(1));
+        background.run_later(Duration::ZERO, job(2));
+        let (orders, last) = (background.clone(), job(3));
+        background.run(move || orders.run_later(Duration::from_secs(3_600), last));
+        background.flush(Duration::from_secs(300));
+        let mut done = done.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        done.sort_unstable();
+        assert_eq!(done, [1, 2, 3], "also what a job ordered after somebody began to wait");
     }
 }

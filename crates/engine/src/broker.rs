@@ -1,10 +1,15 @@
 //! The one way to a tool.
 
+mod in_flight;
+
 use std::{sync::Arc, time::Duration};
 
-use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
-    InputRequests, InputResponses, ListRootsResult, ServerResult,
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequest,
+        InputRequests, InputResponses, ListRootsResult, ServerResult,
+    },
 };
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -12,12 +17,14 @@ use tokio::time::Instant;
 
 use crate::{
     catalog::{Catalog, Tool, Unresolved},
-    safety::Watch,
-    upstream::{Caller, Fleet, UpstreamError},
+    safety::{Target, Watch},
+    upstream::{Caller, Fleet, MAX_QUESTIONS, UpstreamError},
 };
 
-/// How often a server may ask something before it has to answer.
-const MOST_QUESTIONS: usize = 16;
+use in_flight::Writes;
+
+pub use in_flight::MAX_WRITE_TIME;
+
 /// How long after its start the gateway waits for servers before it says what it knows.
 const LEARNING_TIME: Duration = Duration::from_secs(5);
 
@@ -40,11 +47,12 @@ pub struct Broker {
     catalog: Arc<Catalog>,
     fleet: Arc<Fleet>,
     born: Instant,
+    writes: Writes,
 }
 
 impl Broker {
     pub fn new(catalog: Arc<Catalog>, fleet: Arc<Fleet>) -> Self {
-        Self { catalog, fleet, born: Instant::now() }
+        Self { catalog, fleet, born: Instant::now(), writes: Writes::default() }
     }
 
     pub fn catalog(&self) -> &Arc<Catalog> {
@@ -80,15 +88,49 @@ impl Broker {
     /// Calls a tool for a run, and waits for its result.
     pub async fn call(
         &self,
-        watch: &Watch,
-        tool: &Tool,
+        watch: &Arc<Watch>,
+        tool: &Arc<Tool>,
         arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
     ) -> Result<CallToolResult, CallError> {
-        let mut admitted = watch.admit(tool.into(), arguments, caller.as_ref()).await?;
+        let target = Target::from(&**tool);
+        let mut admitted = watch.admit(target, arguments, &caller).await?;
         let arguments = std::mem::take(&mut admitted.arguments);
-        let result = self.call_admitted(tool, arguments, caller).await;
-        watch.returned(admitted, tool.into(), result).await
+        let (broker, watch, tool) = (self.clone(), Arc::clone(watch), Arc::clone(tool));
+        let called_for = Arc::clone(&caller);
+        self.complete(target, &caller, async move {
+            let result = broker.call_admitted(&tool, arguments, called_for).await;
+            watch.returned(admitted, Target::from(&*tool), result).await
+        })
+        .await
+    }
+
+    /// Makes a call that was admitted, together with what is written down of it. If the client leaves
+    /// meanwhile, one that reads is given up, and one that may change something goes on to its end, for
+    /// at most [`MAX_WRITE_TIME`].
+    pub async fn complete<T: Send + 'static>(
+        &self,
+        target: Target<'_>,
+        caller: &Arc<dyn Caller>,
+        call: impl Future<Output = Result<T, CallError>> + Send + 'static,
+    ) -> Result<T, CallError> {
+        if caller.is_gone() {
+            return Err(CallError::Refused(format!(
+                "{target} was not called: the client has left"
+            )));
+        }
+        if target.writes() { self.writes.run(caller, call).await } else { call.await }
+    }
+
+    /// How many calls are under way that may change something.
+    pub fn writes_in_flight(&self) -> usize {
+        self.writes.count()
+    }
+
+    /// Waits for calls that may change something, but no longer than they may go on without a client.
+    /// For those who end: they have to do so before the servers end.
+    pub async fn finish_writes(&self) {
+        let _ = tokio::time::timeout(MAX_WRITE_TIME, self.writes.ended()).await;
     }
 
     async fn call_admitted(
@@ -112,7 +154,7 @@ impl Broker {
         mut request: ClientRequest,
         caller: Arc<dyn Caller>,
     ) -> Result<ServerResult, UpstreamError> {
-        for _ in 0..MOST_QUESTIONS {
+        for _ in 0..MAX_QUESTIONS {
             let asked = self.fleet.request(server, request.clone(), Arc::clone(&caller)).await?;
             let ServerResult::InputRequiredResult(question) = asked else { return Ok(asked) };
             let questions = question.input_requests.unwrap_or_default();
@@ -173,6 +215,12 @@ pub(crate) async fn answers(
     questions: InputRequests,
     caller: &dyn Caller,
 ) -> Result<InputResponses, UpstreamError> {
+    if questions.len() > MAX_QUESTIONS {
+        let asked = questions.len();
+        let message = format!("it asks {asked} questions at once, and {MAX_QUESTIONS} is the most");
+        let error = Box::new(ErrorData::invalid_request(message, None));
+        return Err(UpstreamError::Refused { server: server.to_owned(), error });
+    }
     let mut answers = InputResponses::new();
     for (key, question) in questions {
         let answer = match question {

@@ -27,6 +27,8 @@ pub struct ExecuteRequest {
     pub read_only: bool,
     /// Protects what is shown of results that are too large.
     pub shield: Option<Shield>,
+    /// Who it runs for: places in the sandbox are shared fairly between callers.
+    pub caller: Arc<str>,
 }
 
 /// What the caller does with what the program prints.
@@ -76,12 +78,13 @@ impl Executor {
         host: &dyn ToolHost,
         cancel: CancellationToken,
     ) -> Result<Outcome, ExecuteError> {
-        let ExecuteRequest { program, limits, output, workspace, read_only, shield } = request;
+        let ExecuteRequest { program, limits, output, workspace, read_only, shield, caller } =
+            request;
         check(&limits)?;
         // Where the program writes nothing, nothing of it is written either.
         let kept = workspace.clone().filter(|_| !read_only);
         let overflow = Overflow::new(host, &limits, output, kept, shield);
-        let options = RunOptions { limits, workspace, read_only };
+        let options = RunOptions { limits, workspace, read_only, caller };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         Ok(overflow.finish(outcome))
     }

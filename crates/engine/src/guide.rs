@@ -13,7 +13,7 @@ use crate::{
     check::{self, Checked, Given},
     codegen::{self, Observation, ToolCode},
     observed::Observed,
-    search::{Answer, DefinitionRequest, Finder, Habits, SearchRequest},
+    search::{Ability, Answer, DefinitionRequest, Finder, Habits, SearchRequest},
     skills::ListedSkill,
     state::{Agent, StateError},
 };
@@ -65,7 +65,8 @@ impl Guide {
         }
     }
 
-    /// The tools that fit best, or what there is; with the skills of an agent among them.
+    /// The tools that fit best, or what there is; with the skills of an agent and what is built in
+    /// among them.
     pub async fn search(&self, request: &SearchRequest, agent: &Agent) -> Answer {
         self.broker.learn().await;
         if request.is_of_skills() {
@@ -94,7 +95,11 @@ impl Guide {
         is_visible: &dyn Fn(&Tool) -> bool,
     ) -> Answer {
         let signature = |tool: &Tool| self.signature(tool);
-        self.finder.search(self.broker.catalog(), request, is_visible, signature)
+        let mut answer = self.finder.search(self.broker.catalog(), request, is_visible, signature);
+        if request.is_everywhere() {
+            answer.add_abilities(&Ability::search(&request.query));
+        }
+        answer
     }
 
     /// Tells how a tool or a skill is called: text, or its JSON definition if that is wanted.
@@ -112,9 +117,12 @@ impl Guide {
             Ok(tool) => return Ok(Value::String(self.definition(&tool))),
             Err(error) => error,
         };
-        // Searches find skills too.
-        let skill = agent.skill_definition(&request.name).await.ok_or(error)?;
-        Ok(Value::String(agent.shield().text(&skill).into_owned()))
+        // Searches find skills too, and what is built in.
+        if let Some(skill) = agent.skill_definition(&request.name).await {
+            return Ok(Value::String(agent.shield().text(&skill).into_owned()));
+        }
+        let ability = Ability::named(&request.name).filter(|_| server.is_none()).ok_or(error)?;
+        Ok(Value::String(ability.definition()))
     }
 
     /// The import line, the signature with its types, what the parameters mean, and a call.

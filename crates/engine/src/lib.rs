@@ -12,6 +12,7 @@ pub mod broker;
 pub mod catalog;
 pub mod check;
 pub mod codegen;
+mod excerpt;
 mod execute;
 mod fingerprint;
 #[cfg(any(test, fuzzing))]
@@ -37,8 +38,8 @@ pub mod upstream;
 mod value;
 
 pub use background::Background;
+pub use excerpt::fit;
 pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse};
 pub use guide::{Guide, GuideSettings};
-pub use overflow::keep_text;
 pub use program::{AnalyzeError, ProgramHost};
-pub use value::text as result_text;
+pub use value::{model_text, text as result_text};

@@ -1,4 +1,4 @@
-//! What is too large for an answer goes into the workspace, and a note says where.
+//! What is too large for an outcome goes into the workspace.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,15 +7,17 @@ use crate::{
     safety::{MARGIN, Shield},
 };
 use futures::future::BoxFuture;
-use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream};
+use narrows_model::{Ending, Excerpt, LimitKind, Limits, Outcome, OutcomePart, OutputStream};
 use narrows_sandbox::{
     ModuleSource, Patience, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost, Workspace,
     WorkspaceFile,
 };
 use serde_json::{Value, value::RawValue};
 
-/// How much of a large result the caller sees.
+/// How much of a large result the caller sees, from its beginning and from its end.
 const PREVIEW_BYTES: usize = 1_000;
+/// How much of the end of a stream is at hand, with what a shield looks at before it.
+const TAIL_BYTES: usize = (32 << 10) + MARGIN as usize;
 /// How many names are tried before giving up on a free one: others may be taking them too.
 const MOST_TRIES: usize = 1_000;
 
@@ -23,20 +25,26 @@ const MOST_TRIES: usize = 1_000;
 pub(crate) struct Overflow<'a> {
     host: &'a dyn ToolHost,
     limit: u64,
+    /// How much of a large result is shown of either end: no more than its limit in all.
+    preview_bytes: usize,
     output: OutputUse,
     workspace: Option<Arc<Workspace>>,
     shield: Option<Shield>,
-    stdout: Mutex<Spill>,
-    stderr: Mutex<Spill>,
+    stdout: Mutex<StreamCopy>,
+    stderr: Mutex<StreamCopy>,
 }
 
-/// The rest of a stream, past what is kept.
+/// A stream from its beginning, in memory as long as it is within the limit, and in a file when it
+/// is not.
 #[derive(Default)]
-struct Spill {
+struct StreamCopy {
     seen: u64,
+    /// All of it, until there is a file.
+    start: String,
     file: Option<(String, WorkspaceFile)>,
-    written: u64,
     failed: Option<String>,
+    /// The end of it.
+    tail: String,
 }
 
 impl<'a> Overflow<'a> {
@@ -48,19 +56,22 @@ impl<'a> Overflow<'a> {
         shield: Option<Shield>,
     ) -> Self {
         let limit = limits.output_bytes;
+        let half = usize::try_from(limits.result_bytes / 2).unwrap_or(usize::MAX);
+        let preview_bytes = half.min(PREVIEW_BYTES);
         let (stdout, stderr) = (Mutex::default(), Mutex::default());
-        Self { host, limit, output, workspace, shield, stdout, stderr }
+        Self { host, limit, preview_bytes, output, workspace, shield, stdout, stderr }
     }
 
-    /// Moves a large result into the workspace, and says what was kept where.
+    /// Moves a large result into the workspace, and says what is where.
     pub(crate) fn finish(self, mut outcome: Outcome) -> Outcome {
         if self.output == OutputUse::Kept {
-            for (stream, spill) in
+            for (stream, copy) in
                 [(OutputStream::Stdout, &self.stdout), (OutputStream::Stderr, &self.stderr)]
             {
-                let spill = spill.lock().unwrap_or_else(PoisonError::into_inner);
-                let dropped = outcome.dropped_bytes.of(stream);
-                outcome.notes.extend(spill.note(stream, dropped, self.limit));
+                if outcome.dropped_bytes.of(stream) > 0 {
+                    let mut copy = copy.lock().unwrap_or_else(PoisonError::into_inner);
+                    outcome.excerpts.push(copy.take_excerpt(stream));
+                }
             }
         }
         if let Some(LimitKind::Result) = outcome.limit().map(|hit| hit.name) {
@@ -78,35 +89,51 @@ impl<'a> Overflow<'a> {
             return;
         }
         let text = result.to_string();
-        let kept = create(workspace, "result", "json")
-            .and_then(|(name, file)| file.append(text.as_bytes()).map(|()| name));
-        match kept {
-            Ok(name) => {
-                let end = text.floor_char_boundary(PREVIEW_BYTES);
-                let preview = match &self.shield {
-                    // With what follows, so that no half of a value is shown.
-                    Some(shield) => {
-                        let wide = text.floor_char_boundary(end + MARGIN as usize);
-                        shield.part(&text[..wide], 0..end)
-                    }
-                    None => text[..end].to_owned(),
-                };
-                outcome.notes.push(format!(
-                    "result: it has {} bytes as JSON and is in /workspace/{name}; shown are its first {} bytes as text",
-                    text.len(),
-                    preview.len()
-                ));
-                outcome.result = Value::String(preview);
-                outcome.ending = Ending::Success;
+        let excerpt = keep(workspace, OutcomePart::Result, &text);
+        match &excerpt.lost {
+            Some(reason) => {
+                outcome
+                    .notes
+                    .push(format!("result: it could not be kept in the workspace: {reason}"));
             }
-            Err(error) => outcome
-                .notes
-                .push(format!("result: it could not be kept in the workspace: {error}")),
+            None => {
+                outcome.result = Value::String(self.preview(&text));
+                outcome.ending = Ending::Success;
+                outcome.excerpts.push(excerpt);
+            }
         }
+    }
+
+    /// The beginning and the end of a text, in which no half of a value is left.
+    fn preview(&self, text: &str) -> String {
+        let (head, tail) = (
+            text.floor_char_boundary(self.preview_bytes),
+            text.ceil_char_boundary(text.len().saturating_sub(self.preview_bytes)),
+        );
+        if tail <= head {
+            return self.shield.as_ref().map_or(text.to_owned(), |shield| shield.text(text).into());
+        }
+        let (head_text, tail_text) = match &self.shield {
+            // With what follows and what precedes them.
+            Some(shield) => {
+                let margin = MARGIN as usize;
+                let to = text.floor_char_boundary(head + margin);
+                let from = text.ceil_char_boundary(tail.saturating_sub(margin));
+                let beside = &text[from..];
+                (shield.part(&text[..to], 0..head), shield.part(beside, tail - from..beside.len()))
+            }
+            None => (text[..head].to_owned(), text[tail..].to_owned()),
+        };
+        format!("{head_text}{}{tail_text}", left_out(tail - head))
     }
 }
 
-impl Spill {
+/// What stands in the place of what is not shown.
+pub(crate) fn left_out(bytes: usize) -> String {
+    format!("\n[... {bytes} bytes are not shown ...]\n")
+}
+
+impl StreamCopy {
     fn add(
         &mut self,
         workspace: &Arc<Workspace>,
@@ -114,44 +141,67 @@ impl Spill {
         limit: u64,
         text: &str,
     ) -> std::io::Result<()> {
-        // The sandbox keeps whole characters up to the limit; the file begins where it stops.
-        let room = usize::try_from(limit.saturating_sub(self.seen)).unwrap_or(usize::MAX);
-        let room = if self.file.is_some() { 0 } else { text.floor_char_boundary(room) };
-        self.seen += text.len() as u64;
-        let rest = &text.as_bytes()[room..];
-        if rest.is_empty() {
+        if self.seen <= limit {
+            self.start.push_str(text);
             return Ok(());
         }
-        if self.file.is_none() {
-            self.file = Some(create(workspace, &stream.to_string(), "txt")?);
-        }
         if let Some((_, file)) = &self.file {
-            file.append(rest)?;
-            self.written += rest.len() as u64;
+            return file.append(text.as_bytes());
         }
+        self.start.push_str(text);
+        let start = std::mem::take(&mut self.start);
+        let (name, file) = create(workspace, &stream.to_string(), "txt")?;
+        // A file without anything in it would say nothing.
+        if let Err(error) = file.append(start.as_bytes()) {
+            workspace.remove(&name).ok();
+            return Err(error);
+        }
+        self.file = Some((name, file));
         Ok(())
     }
 
-    /// What became of the bytes past the limit.
-    fn note(&self, stream: OutputStream, dropped: u64, limit: u64) -> Option<String> {
-        if dropped == 0 {
-            return None;
+    fn add_to_tail(&mut self, text: &str) {
+        if text.len() >= TAIL_BYTES {
+            self.tail.clear();
         }
-        let first = format!("{stream}: only the first {limit} bytes are shown");
-        Some(match (&self.file, &self.failed) {
-            (Some((name, _)), None) => {
-                format!("{first}; the other {dropped} bytes are in /workspace/{name}")
-            }
-            (Some((name, _)), Some(reason)) => format!(
-                "{first}; the next {} bytes are in /workspace/{name}, the rest is lost: {reason}",
-                self.written
-            ),
-            (None, Some(reason)) => {
-                format!("{first}; {dropped} more could not be kept in the workspace: {reason}")
-            }
-            (None, None) => format!("{first}; {dropped} more were dropped"),
-        })
+        let start = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES));
+        self.tail.push_str(&text[start..]);
+        // Seldom, so that many short writes are not copied again and again.
+        if self.tail.len() > 2 * TAIL_BYTES {
+            self.trim_tail();
+        }
     }
+
+    fn trim_tail(&mut self) {
+        let start = self.tail.ceil_char_boundary(self.tail.len().saturating_sub(TAIL_BYTES));
+        self.tail.drain(..start);
+    }
+
+    /// What is to be known of a stream that went past the limit.
+    fn take_excerpt(&mut self, stream: OutputStream) -> Excerpt {
+        self.trim_tail();
+        Excerpt {
+            part: stream.into(),
+            bytes: self.seen,
+            tail: std::mem::take(&mut self.tail),
+            file: self.file.take().map(|(name, _)| name),
+            lost: self.failed.take(),
+        }
+    }
+}
+
+/// Keeps all of a part of an outcome in the workspace.
+pub(crate) fn keep(workspace: &Arc<Workspace>, part: OutcomePart, text: &str) -> Excerpt {
+    let extension = if part == OutcomePart::Result { "json" } else { "txt" };
+    let kept = create(workspace, part.name(), extension).and_then(|(name, file)| {
+        let written = file.append(text.as_bytes());
+        written.inspect_err(|_| drop(workspace.remove(&name))).map(|()| name)
+    });
+    let (file, lost) = match kept {
+        Ok(name) => (Some(name), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    Excerpt { part, bytes: text.len() as u64, tail: String::new(), file, lost }
 }
 
 /// A new file with a name that nobody uses yet.
@@ -197,25 +247,23 @@ impl ToolHost for Overflow<'_> {
 
     fn output(&self, stream: OutputStream, text: &str) {
         self.host.output(stream, text);
-        let (Some(workspace), OutputUse::Kept) = (&self.workspace, self.output) else { return };
-        let spill = match stream {
+        if self.output != OutputUse::Kept {
+            return;
+        }
+        let copy = match stream {
             OutputStream::Stdout => &self.stdout,
             OutputStream::Stderr => &self.stderr,
         };
-        let mut spill = spill.lock().unwrap_or_else(PoisonError::into_inner);
-        if spill.failed.is_none()
-            && let Err(error) = spill.add(workspace, stream, self.limit, text)
+        let mut copy = copy.lock().unwrap_or_else(PoisonError::into_inner);
+        copy.seen += text.len() as u64;
+        copy.add_to_tail(text);
+        if let Some(workspace) = &self.workspace
+            && copy.failed.is_none()
+            && let Err(error) = copy.add(workspace, stream, self.limit, text)
         {
-            spill.failed = Some(error.to_string());
+            copy.failed = Some(error.to_string());
         }
     }
-}
-
-/// Keeps a text in the workspace, and gives the name of its file.
-pub fn keep_text(workspace: &Arc<Workspace>, stem: &str, text: &str) -> std::io::Result<String> {
-    let (name, file) = create(workspace, stem, "txt")?;
-    file.append(text.as_bytes())?;
-    Ok(name)
 }
 
 #[cfg(test)]

@@ -148,7 +148,16 @@ fn of_text(text: String) -> Value {
     }
 }
 
-/// What a client hands to a model: the texts, or else the structure.
+/// The longer of what clients hand to a model: some take the texts, and some the structure as JSON.
+pub fn model_text(result: &CallToolResult) -> Cow<'_, str> {
+    let text = text(result);
+    match result.structured_content.as_ref().map(Value::to_string) {
+        Some(structure) if structure.len() > text.len() => structure.into(),
+        _ => text,
+    }
+}
+
+/// The texts of a result, or else its structure.
 pub fn text(result: &CallToolResult) -> Cow<'_, str> {
     let texts = result.content.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),
@@ -330,6 +339,20 @@ mod tests {
             (json!({"content": []}), ""),
         ] {
             assert_eq!(text(&result(answer)), expected);
+        }
+    }
+
+    #[test]
+    fn what_a_model_reads_is_counted_at_its_higher_price() {
+        for (answer, expected) in [
+            (json!({"content": [text_block("a")], "structuredContent": {"a": 1}}), r#"{"a":1}"#),
+            (
+                json!({"content": [text_block("a long text")], "structuredContent": {}}),
+                "a long text",
+            ),
+            (json!({"content": [text_block("a")]}), "a"),
+        ] {
+            assert_eq!(model_text(&result(answer)), expected);
         }
     }
 

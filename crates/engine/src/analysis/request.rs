@@ -1,6 +1,8 @@
 //! What callers write, with their slips, as an analysis.
 
-use narrows_analysis::{FileFormat, Format, Input, Keep, Kind, Output};
+use narrows_analysis::{
+    FileFormat, Format, Input, Keep, Kind, Output, Understood, is_parameter, understand,
+};
 use narrows_model::nearest;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -90,6 +92,13 @@ impl AnalysisRequest {
         }
     }
 
+    /// An analysis of no tables yet, of a type that may be called otherwise elsewhere.
+    pub fn understood(name: &str, parameters: Map<String, Value>) -> Result<Self, String> {
+        let understood = understand(name, parameters).map_err(|error| error.to_string())?;
+        let Understood { kind, parameters, note } = understood;
+        Ok(Self { notes: Vec::from_iter(note), ..Self::new(kind, parameters) })
+    }
+
     pub fn add(&mut self, name: &str, origin: Origin) {
         self.tables.push((name.to_owned(), origin));
     }
@@ -101,23 +110,18 @@ impl AnalysisRequest {
                 arguments.entry(name).or_insert(value);
             }
         }
-        if let Some(unknown) = arguments.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-            let near = nearest(unknown, KNOWN);
-            return Err(format!(
-                "{unknown}: no such argument{near}; there are {}",
-                KNOWN.join(", ")
-            ));
-        }
-        let kind = match arguments.remove("analysis_type") {
-            Some(Value::String(name)) => Kind::read(&name).map_err(|error| error.to_string())?,
+        let name = match arguments.remove("analysis_type") {
+            Some(Value::String(name)) => name,
             _ => {
                 let names = Kind::ALL.map(Kind::name).join(", ");
                 return Err(format!("analysis_type: it is missing; it is one of {names}"));
             }
         };
-        let parameters = object(arguments.remove("parameters"), "parameters")?;
-        let mut request = Self::new(kind, parameters);
-        let field = request.parameters.remove("data_field").or(arguments.remove("data_field"));
+        let mut parameters = object(arguments.remove("parameters"), "parameters")?;
+        take_parameters(&mut arguments, &mut parameters)?;
+        let field = parameters.remove("data_field").or(arguments.remove("data_field"));
+        let mut request = Self::understood(&name, parameters)?;
+        let kind = request.kind;
         let field = match field {
             None | Some(Value::Null) => None,
             Some(Value::String(field)) => Some(field),
@@ -248,6 +252,9 @@ impl AnalysisRequest {
 
 impl Origin {
     fn read(what: &str, source: Value, field: Option<String>) -> Result<Self, String> {
+        if field.is_none() && is_columns(&source) {
+            return Ok(Self::Given(Input::Json(source)));
+        }
         let source = match source {
             Value::String(file) => return Ok(Self::File { file, format: None, path: field }),
             Value::Array(_) | Value::Null if field.is_some() => {
@@ -386,6 +393,35 @@ fn given<'a>(place: &Value, data: &'a [bytes::Bytes]) -> Option<&'a [bytes::Byte
     data.get(start?..)?.get(..count?)
 }
 
+/// Takes parameters that stand beside `parameters` instead of in it. What no type has, and is
+/// written almost like an argument, is a slip.
+fn take_parameters(
+    arguments: &mut Map<String, Value>,
+    parameters: &mut Map<String, Value>,
+) -> Result<(), String> {
+    let is_other = |key: &&String| !KNOWN.contains(&key.as_str());
+    let others: Vec<String> = arguments.keys().filter(is_other).cloned().collect();
+    for name in others {
+        if parameters.contains_key(&name) {
+            return Err(format!("{name}: it is beside `parameters` and in it; give it once"));
+        }
+        let near = nearest(&name, KNOWN).to_string();
+        if !near.is_empty() && !is_parameter(&name) {
+            return Err(format!("{name}: no such argument{near}; there are {}", KNOWN.join(", ")));
+        }
+        if let Some(value) = arguments.shift_remove(&name) {
+            parameters.insert(name, value);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value is a table by its columns: an object of lists, and no reference.
+fn is_columns(value: &Value) -> bool {
+    let Value::Object(columns) = value else { return false };
+    !columns.is_empty() && columns.values().all(Value::is_array)
+}
+
 /// Whether a value is a list of rows.
 fn is_rows(value: &Value) -> bool {
     matches!(value, Value::Array(rows) if rows.first().is_some_and(Value::is_object))
@@ -415,27 +451,4 @@ fn object(value: Option<Value>, name: &str) -> Result<Map<String, Value>, String
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_only_list_of_an_answer_is_its_rows() {
-        let rows = json!([{"n": 1}]);
-        for answer in [
-            json!([{"n": 1}]),
-            json!({"items": [{"n": 1}], "next": null}),
-            json!({"result": {"items": [{"n": 1}]}, "page": 1, "tags": ["a"]}),
-            json!({"items": [{"n": 1}], "meta": {"links": [{"to": 2}]}}),
-            json!("{\"items\": [{\"n\": 1}]}"),
-            json!({"all": {"a.b/c": [{"n": 1}]}}),
-        ] {
-            assert_eq!(rows_of(answer.clone(), None).unwrap(), rows, "{answer}");
-        }
-        let plain = json!({"n": 1, "of": {"m": [1, 2]}});
-        assert_eq!(rows_of(plain.clone(), None).unwrap(), plain);
-        let two = json!({"all": {"a": [{"n": 1}], "b": [{"m": 1}]}});
-        let told = rows_of(two.clone(), None).unwrap_err();
-        assert!(told.ends_with("is meant: all.a, all.b"), "{told}");
-        assert_eq!(rows_of(two, Some("all.a")).unwrap(), rows);
-    }
-}
+mod tests;

@@ -5,17 +5,43 @@
 
 use std::ops::Range;
 
+use narrows_analysis::is_sql;
 use serde_json::{Value, json};
 
 use crate::{safety::Watch, state::StateError};
 
-/// The parameters that are SQL, or parts of it.
-const SQL: [&str; 3] = ["query", "computed", "expression"];
+/// Whether texts are SQL.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Within {
+    Nothing,
+    /// Those that stand where a condition may are; those of `{"field": …, "value": …}` are not.
+    Conditions,
+    Sql,
+}
+
+/// What is in an object of conditions by these keys are conditions too.
+const GROUPS: [&str; 6] = ["and", "or", "not", "all", "any", "conditions"];
+
+impl Within {
+    /// For what is in an object by this key.
+    fn key(self, key: &str, value: &Value) -> Self {
+        match (self, is_sql(key, value)) {
+            (Self::Sql, _) | (Self::Nothing, Some(true)) => Self::Sql,
+            (Self::Nothing, Some(false)) => Self::Conditions,
+            (Self::Conditions, _) if GROUPS.contains(&key.to_lowercase().as_str()) => self,
+            _ => Self::Nothing,
+        }
+    }
+
+    fn is_sql(self) -> bool {
+        self != Self::Nothing
+    }
+}
 
 /// The parameters of an analysis with what their tokens stand for.
 pub(crate) async fn restored(watch: &Watch, parameters: Value) -> Result<Value, StateError> {
     let mut texts = Vec::new();
-    collect(&parameters, false, &mut texts);
+    collect(&parameters, Within::Nothing, &mut texts);
     let inner: Vec<Vec<String>> =
         texts.iter().map(|text| quoted(text).map(plain).collect()).collect();
     let both = watch.known(json!([parameters, inner])).await?;
@@ -27,22 +53,18 @@ pub(crate) async fn restored(watch: &Watch, parameters: Value) -> Result<Value, 
         let inner = inner.as_array().into_iter().flatten().filter_map(Value::as_str);
         with(text, inner)
     });
-    put(&parameters, &mut restored, false, &mut texts);
+    put(&parameters, &mut restored, Within::Nothing, &mut texts);
     Ok(restored)
 }
 
-fn is_sql(key: &str) -> bool {
-    SQL.contains(&key)
-}
-
 /// All SQL in a value.
-fn collect<'v>(value: &'v Value, within: bool, texts: &mut Vec<&'v str>) {
+fn collect<'v>(value: &'v Value, within: Within, texts: &mut Vec<&'v str>) {
     match value {
-        Value::String(text) if within => texts.push(text),
+        Value::String(text) if within.is_sql() => texts.push(text),
         Value::Array(items) => items.iter().for_each(|item| collect(item, within, texts)),
         Value::Object(entries) => {
             for (key, value) in entries {
-                collect(value, within || is_sql(key), texts);
+                collect(value, within.key(key, value), texts);
             }
         }
         _ => {}
@@ -50,9 +72,9 @@ fn collect<'v>(value: &'v Value, within: bool, texts: &mut Vec<&'v str>) {
 }
 
 /// Puts SQL where it was, into a value like the given one.
-fn put(given: &Value, into: &mut Value, within: bool, texts: &mut dyn Iterator<Item = String>) {
+fn put(given: &Value, into: &mut Value, within: Within, texts: &mut dyn Iterator<Item = String>) {
     match (given, into) {
-        (Value::String(_), into) if within => {
+        (Value::String(_), into) if within.is_sql() => {
             if let Some(text) = texts.next() {
                 *into = Value::String(text);
             }
@@ -64,7 +86,7 @@ fn put(given: &Value, into: &mut Value, within: bool, texts: &mut dyn Iterator<I
         }
         (Value::Object(given), Value::Object(into)) => {
             for ((key, given), into) in given.iter().zip(into.values_mut()) {
-                put(given, into, within || is_sql(key), texts);
+                put(given, into, within.key(key, given), texts);
             }
         }
         _ => {}
@@ -170,16 +192,19 @@ mod tests {
             "query": "a", "computed": {"x": "b", "n": 1}, "conditions": [{"value": "c"}],
             "steps": [{"computed": {"y": "d"}}, {"filter": {"value": "e"}}],
             "validations": [{"expression": "f", "field": "g"}],
+            "having": "h", "where": ["i", {"or": ["j", {"field": "k", "value": "l"}]}],
+            "assign": {"z": "m"},
         });
         let mut texts = Vec::new();
-        collect(&given, false, &mut texts);
-        assert_eq!(texts, ["a", "b", "d", "f"]);
+        collect(&given, Within::Nothing, &mut texts);
+        let all = ["a", "b", "d", "f", "h", "i", "j", "m"];
+        assert_eq!(texts, all);
         let mut into = given.clone();
         let mut upper = texts.iter().map(|text| text.to_uppercase());
-        put(&given, &mut into, false, &mut upper);
+        put(&given, &mut into, Within::Nothing, &mut upper);
         let wanted = given.to_string();
-        let wanted = ["a", "b", "d", "f"].iter().fold(wanted, |text, sql| {
-            text.replace(&format!(":\"{sql}\""), &format!(":\"{}\"", sql.to_uppercase()))
+        let wanted = all.iter().fold(wanted, |text, sql| {
+            text.replace(&format!("\"{sql}\""), &format!("\"{}\"", sql.to_uppercase()))
         });
         assert_eq!(into.to_string(), wanted);
     }

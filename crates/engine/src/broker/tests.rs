@@ -1,6 +1,12 @@
 //! Calls that are made, refused, asked about and given up, with servers inside of this process.
 
-use std::{path::Path, sync::Mutex};
+use std::{
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use futures::future::BoxFuture;
 use narrows_model::Principal;
@@ -13,13 +19,17 @@ use rmcp::{
 };
 use serde_json::json;
 use tempfile::TempDir;
+use tokio::sync::Notify;
 
 use super::*;
 use crate::{
     catalog::tests::{named, spec},
     policy::{Action, FlowRule, PolicySettings, Quota, RevealRule, Rule},
-    safety::{Mode, SafetySettings},
-    state::{Agent, now, tests::state_under},
+    safety::{Mode, Safety, SafetySettings},
+    state::{
+        Agent, Scope, Verdict, now,
+        tests::{state_under, state_with},
+    },
     upstream::{
         Nobody,
         tests::{FakeReply, FakeServer, broker},
@@ -48,12 +58,13 @@ pub(crate) fn deny(tools: &str) -> Rule {
 struct Person {
     answer: ElicitResult,
     questions: Mutex<Vec<String>>,
+    has_left: AtomicBool,
 }
 
 impl Person {
     fn new(action: ElicitationAction, content: Value) -> Arc<Self> {
         let answer = ElicitResult::new(action).with_content(content);
-        Arc::new(Self { answer, questions: Mutex::default() })
+        Arc::new(Self { answer, questions: Mutex::default(), has_left: AtomicBool::new(false) })
     }
 }
 
@@ -62,6 +73,10 @@ impl Caller for Person {
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(ElicitationCapability::default());
         capabilities
+    }
+
+    fn is_gone(&self) -> bool {
+        self.has_left.load(Ordering::SeqCst)
     }
 
     fn elicit(
@@ -78,16 +93,26 @@ impl Caller for Person {
 }
 
 /// One run with servers inside of this process.
-struct TestRun {
-    broker: Broker,
-    watch: Arc<Watch>,
+pub(crate) struct TestRun {
+    pub(crate) broker: Broker,
+    pub(crate) watch: Arc<Watch>,
     home: TempDir,
 }
 
 impl TestRun {
-    async fn new(servers: &[&FakeServer], settings: SafetySettings) -> Self {
+    pub(crate) async fn new(servers: &[&FakeServer], settings: SafetySettings) -> Self {
+        let safety = Safety::new(settings, Arc::new(|| Ok([7; 32]))).unwrap();
+        Self::under(servers, safety, Principal::local()).await
+    }
+
+    /// The same for another principal, with all that keeps it safe.
+    pub(crate) async fn under(
+        servers: &[&FakeServer],
+        safety: Arc<Safety>,
+        principal: Principal,
+    ) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let agent = agent(home.path(), settings);
+        let agent = state_with(home.path(), safety).agent(Arc::new(principal));
         let watch = agent.watch(agent.level(None).unwrap());
         Self { broker: broker(servers, &[]).await, watch, home }
     }
@@ -96,7 +121,13 @@ impl TestRun {
         self.call_for(name, arguments, Arc::new(Nobody)).await
     }
 
-    async fn call_for(
+    /// The next run of the same agent.
+    pub(crate) fn next_run(&mut self) {
+        let agent = self.watch.agent().clone();
+        self.watch = agent.watch(agent.level(None).unwrap());
+    }
+
+    pub(crate) async fn call_for(
         &self,
         name: &str,
         arguments: Value,
@@ -114,7 +145,7 @@ impl TestRun {
 }
 
 /// A server that answers `done` to whatever it is asked.
-fn issues() -> FakeServer {
+pub(crate) fn issues() -> FakeServer {
     let create = json!({"name": "create-issue", "inputSchema": {
         "type": "object",
         "properties": {"title": {"type": "string"}, "count": {"type": "integer"}},
@@ -195,7 +226,7 @@ async fn a_server_that_does_not_start_fails_its_own_tools_alone() {
     assert_eq!(broker.find("go", None).await.unwrap().id.server, "s");
     // Who asks for a tool of nobody is told so, and not that a server failed.
     let nowhere = broker.find("weather", None).await.unwrap_err().to_string();
-    assert_eq!(nowhere, r#"there is no tool "weather""#);
+    assert_eq!(nowhere, r#"there is no tool "weather"; the servers are s"#);
 }
 
 #[tokio::test]
@@ -270,6 +301,86 @@ async fn a_call_that_is_given_up_is_cancelled_at_the_server_and_written_down() {
     assert_eq!((entry.target.as_str(), entry.outcome.as_str()), ("s.go", "cancelled"));
 }
 
+/// The tools `read` and `write`, whose calls are answered when the second says so.
+fn waiting() -> (FakeServer, Arc<Notify>) {
+    let read = json!({"name": "read", "annotations": {"readOnlyHint": true},
+        "inputSchema": {"type": "object"}});
+    let write = json!({"name": "write", "inputSchema": {"type": "object"}});
+    let go_on = Arc::new(Notify::new());
+    let said = Arc::clone(&go_on);
+    let server = FakeServer::new("s", vec![read, write], move |_| {
+        FakeReply::When(Arc::clone(&said), Box::new(FakeReply::text("done")))
+    });
+    (server, go_on)
+}
+
+/// The outcome of the first call in the audit, when it is there.
+async fn first_outcome(run: &TestRun) -> String {
+    let agent = run.watch.agent();
+    agent.written(run.watch.trail()).await.unwrap();
+    agent.store().await.unwrap().audit().get(1).await.unwrap().unwrap().outcome
+}
+
+/// A client that leaves when its call has reached the server.
+async fn leaves_during(run: &TestRun, server: &FakeServer, tool: &str) {
+    let client = Person::new(ElicitationAction::Cancel, json!({}));
+    let mut call = Box::pin(run.call_for(tool, json!({}), client.clone()));
+    tokio::select! {
+        result = &mut call => panic!("{result:?}"),
+        () = server.receives("tools/call") => {}
+    }
+    client.has_left.store(true, Ordering::SeqCst);
+}
+
+#[tokio::test]
+async fn a_write_comes_to_its_end_when_its_client_leaves_and_is_written_down_as_it_ended() {
+    let (server, go_on) = waiting();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    leaves_during(&run, &server, "s.write").await;
+    assert_eq!(run.broker.writes_in_flight(), 1);
+    go_on.notify_one();
+    run.broker.finish_writes().await;
+    assert_eq!(first_outcome(&run).await, "ok");
+    // What is told the server comes in order, and this is after all of it.
+    go_on.notify_one();
+    run.call("s.read", json!({})).await.unwrap();
+    assert_eq!(server.received("notifications/cancelled"), [Value::Null; 0]);
+}
+
+#[tokio::test]
+async fn a_read_is_cancelled_when_its_client_leaves() {
+    let (server, go_on) = waiting();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    leaves_during(&run, &server, "s.read").await;
+    assert_eq!((run.broker.writes_in_flight(), first_outcome(&run).await), (0, "cancelled".into()));
+    go_on.notify_one();
+    server.receives("notifications/cancelled").await;
+}
+
+#[tokio::test]
+async fn a_write_that_does_not_end_is_given_up_in_time() {
+    let server = going(FakeReply::Nothing);
+    let mut run = TestRun::new(&[&server], SafetySettings::default()).await;
+    run.broker.writes.max_time = Duration::from_millis(20);
+    leaves_during(&run, &server, "s.go").await;
+    server.receives("notifications/cancelled").await;
+    run.broker.finish_writes().await;
+    assert_eq!(first_outcome(&run).await, "cancelled");
+}
+
+#[tokio::test]
+async fn nothing_is_called_for_a_client_that_has_left() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let client = Person::new(ElicitationAction::Cancel, json!({}));
+    client.has_left.store(true, Ordering::SeqCst);
+    for tool in ["issues.list", "issues.purge", "issues.create_issue"] {
+        let told = run.call_for(tool, json!({"title": "t"}), client.clone()).await.unwrap_err();
+        assert!(told.to_string().ends_with("was not called: the client has left"), "{told}");
+    }
+    assert!(server.calls().is_empty() && client.questions.lock().unwrap().is_empty());
+}
+
 #[tokio::test]
 async fn the_audit_has_every_call_and_none_of_its_contents() {
     let server = issues();
@@ -341,7 +452,7 @@ async fn a_server_that_never_stops_asking_is_given_up() {
     let run = TestRun::new(&[&server], SafetySettings::default()).await;
     let told = run.refusal("s.go").await;
     assert!(told.ends_with("something that is not an answer to tools/call"), "{told}");
-    assert_eq!(server.calls().len(), MOST_QUESTIONS);
+    assert_eq!(server.calls().len(), MAX_QUESTIONS);
 }
 
 #[tokio::test]
@@ -397,12 +508,16 @@ async fn calls_per_minute_are_counted_over_all_runs() {
 #[tokio::test]
 async fn what_destroys_is_called_only_if_the_person_allows_it() {
     for (action, content, is_called) in [
-        (ElicitationAction::Accept, json!({"allow": true}), true),
-        (ElicitationAction::Accept, json!({"allow": false}), false),
+        (ElicitationAction::Accept, json!({"allow": "once"}), true),
+        (ElicitationAction::Accept, json!({"allow": "no"}), false),
+        (ElicitationAction::Accept, json!({"allow": true}), false),
         (ElicitationAction::Accept, json!({"allow": "true"}), false),
+        // Nobody offered it: there is no program, and no session.
+        (ElicitationAction::Accept, json!({"allow": "run"}), false),
+        (ElicitationAction::Accept, json!({"allow": "session"}), false),
         (ElicitationAction::Accept, json!({}), false),
-        (ElicitationAction::Decline, json!({"allow": true}), false),
-        (ElicitationAction::Cancel, json!({"allow": true}), false),
+        (ElicitationAction::Decline, json!({"allow": "once"}), false),
+        (ElicitationAction::Cancel, json!({"allow": "once"}), false),
     ] {
         let server = issues();
         let run = TestRun::new(&[&server], SafetySettings::default()).await;
@@ -430,7 +545,8 @@ async fn without_a_person_an_approval_is_for_one_call_with_the_same_arguments() 
     call("old").await.unwrap_err();
     assert_eq!(store.approvals().list(None, 10, now()).await.unwrap().len(), 1);
 
-    store.approvals().decide(&pending.id, true, "somebody", now()).await.unwrap();
+    let once = Verdict::Allow(Scope::Once);
+    store.approvals().decide(&pending.id, once, "somebody", now()).await.unwrap();
     call("all").await.unwrap_err();
     assert!(server.calls().is_empty(), "other arguments were not approved");
     call("old").await.unwrap();

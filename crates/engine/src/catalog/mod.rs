@@ -1,13 +1,16 @@
 //! All tools of all servers, as their servers wrote them, with the names that code uses.
 
 mod cache;
+mod document;
+mod effect;
 mod listing;
 mod names;
 mod snapshot;
+mod suggest;
 
 pub use cache::Cache;
 pub use listing::{About, Listing};
-pub use names::Unresolved;
+pub use names::{DisabledServer, Unresolved};
 pub use snapshot::{Catalog, ServerTools, Snapshot, Tool};
 
 #[cfg(test)]

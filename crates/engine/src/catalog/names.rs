@@ -4,14 +4,21 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{Catalog, Tool};
-use narrows_model::nearest;
+use super::{Catalog, ServerTools, Tool, suggest::suggest_of_any};
+use narrows_model::{clipped_name, nearest, there_are};
+
+/// A server that is in the configuration and switched off.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("the server {0:?} is disabled; ask the user to run `narrows servers enable {0}`")]
+pub struct DisabledServer(pub String);
 
 /// Why a name means no tool.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Unresolved {
     #[error("there is no server {server:?}{hint}")]
     NoServer { server: String, hint: String },
+    #[error(transparent)]
+    Disabled(#[from] DisabledServer),
     #[error("the tools of the server {0:?} are not known yet")]
     NotListed(String),
     #[error("the server {server:?} has no tool {tool:?}{hint}")]
@@ -34,7 +41,9 @@ impl Catalog {
         for separator in ['.', '/', ':'] {
             // A server's name may itself have dots: the longest one that exists counts.
             for (at, _) in path.rmatch_indices(separator) {
-                if let Some(server) = self.server_of(&path[..at]) {
+                let server =
+                    self.server_of(&path[..at]).or_else(|| self.disabled_name(&path[..at]));
+                if let Some(server) = server {
                     return (Some(server), path[at + 1..].trim_start_matches(separator));
                 }
             }
@@ -53,15 +62,23 @@ impl Catalog {
 
     fn tool_of(&self, server: &str, tool: &str) -> Result<Arc<Tool>, Unresolved> {
         let Some(server) = self.server_of(server) else {
+            if let Some(disabled) = self.disabled(server) {
+                return Err(disabled.into());
+            }
             let known = self.modules().iter().flat_map(|(name, module)| [name, module]);
-            let mut hint = nearest(server, known.map(String::as_str));
-            hint.0.dedup();
-            return Err(Unresolved::NoServer { server: server.into(), hint: hint.to_string() });
+            let mut near = nearest(server, known.map(String::as_str));
+            near.0.dedup();
+            let hint = match near.0.is_empty() {
+                true => there_are(self.modules().values().map(String::as_str)),
+                false => near.to_string(),
+            };
+            return Err(Unresolved::NoServer { server: clipped_name(server), hint });
         };
         let listing = self.listing(server).ok_or_else(|| Unresolved::NotListed(server.into()))?;
-        listing.tool(tool).cloned().ok_or_else(|| {
-            let hint = nearest(tool, listing.tools.iter().map(|tool| tool.name.python.as_str()));
-            Unresolved::NoTool { server: server.into(), tool: tool.into(), hint: hint.to_string() }
+        listing.tool(tool).cloned().ok_or_else(|| Unresolved::NoTool {
+            server: server.into(),
+            tool: clipped_name(tool),
+            hint: listing.suggest(tool),
         })
     }
 
@@ -72,23 +89,9 @@ impl Catalog {
         match found.as_slice() {
             [one] => Ok(Arc::clone(one)),
             [] => {
-                let known: Vec<String> = snapshot
-                    .tools()
-                    .map(|tool| format!("{}.{}", tool.module, tool.name.python))
-                    .collect();
-                let by_tool = known.iter().map(|name| name.rsplit('.').next().unwrap_or(name));
-                let names = nearest(tool, by_tool);
-                let hint = narrows_model::Nearest(
-                    names
-                        .0
-                        .iter()
-                        .filter_map(|near| {
-                            known.iter().find(|name| name.rsplit('.').next() == Some(near))
-                        })
-                        .cloned()
-                        .collect(),
-                );
-                Err(Unresolved::NoToolAnywhere { tool: tool.into(), hint: hint.to_string() })
+                let servers: Vec<Arc<ServerTools>> = snapshot.servers().cloned().collect();
+                let hint = suggest_of_any(tool, &servers);
+                Err(Unresolved::NoToolAnywhere { tool: clipped_name(tool), hint })
             }
             many => {
                 let choices = many

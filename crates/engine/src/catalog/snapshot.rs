@@ -6,13 +6,14 @@ use std::{
 };
 
 use narrows_model::{ServerSpec, ToolId};
+use narrows_search::Segment;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::{About, Cache, Listing};
+use super::{About, Cache, DisabledServer, Listing};
 use crate::{
     arguments::Checker,
-    codegen::{ToolName, ToolNames, module_names},
+    codegen::{Deprecation, ToolName, ToolNames, module_names},
     fingerprint::fingerprint,
 };
 
@@ -21,6 +22,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Catalog {
     modules: BTreeMap<String, String>,
+    /// The Python modules that servers would have that are switched off.
+    disabled: BTreeMap<String, String>,
     now: RwLock<Arc<Snapshot>>,
     /// Servers whose listing is missing or old.
     stale: Mutex<BTreeSet<String>>,
@@ -45,6 +48,7 @@ pub struct ServerTools {
     pub tools: Vec<Arc<Tool>>,
     by_name: HashMap<String, usize>,
     names: ToolNames,
+    pub(super) segment: OnceLock<Arc<Segment>>,
 }
 
 /// One tool.
@@ -57,6 +61,7 @@ pub struct Tool {
     pub raw: Value,
     checker: OnceLock<Checker>,
     version: OnceLock<u64>,
+    deprecation: OnceLock<Option<Deprecation>>,
 }
 
 impl Catalog {
@@ -65,6 +70,7 @@ impl Catalog {
         let modules = module_names(specs.iter().map(|spec| spec.name.as_str()));
         let catalog = Self {
             modules,
+            disabled: BTreeMap::new(),
             now: RwLock::default(),
             stale: Mutex::default(),
             version: watch::Sender::new(0),
@@ -84,6 +90,19 @@ impl Catalog {
         *catalog.write() = Arc::new(snapshot);
         *catalog.stale.lock().unwrap_or_else(PoisonError::into_inner) = stale;
         catalog
+    }
+
+    /// Knows servers that are switched off, so that whoever names one is told so.
+    pub fn with_disabled<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut all: Vec<&str> = self.modules.keys().map(String::as_str).collect();
+        // Together with the others, of which none may have the same module.
+        for name in names {
+            all.push(name);
+        }
+        let disabled = module_names(all.iter().copied());
+        let disabled = disabled.into_iter().filter(|(name, _)| !self.modules.contains_key(name));
+        self.disabled = disabled.collect();
+        self
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Arc<Snapshot>> {
@@ -112,6 +131,22 @@ impl Catalog {
         }
         let found = self.modules.iter().find(|(_, module)| *module == module_or_name);
         found.map(|(server, _)| server.as_str())
+    }
+
+    /// What to say of a server that is switched off, by its Python module or its name.
+    pub fn disabled(&self, module_or_name: &str) -> Option<DisabledServer> {
+        self.disabled_name(module_or_name).map(|name| DisabledServer(name.to_owned()))
+    }
+
+    pub(super) fn disabled_name(&self, module_or_name: &str) -> Option<&str> {
+        let mut all = self.disabled.iter();
+        let found = all.find(|(name, module)| *name == module_or_name || *module == module_or_name);
+        found.map(|(name, _)| name.as_str())
+    }
+
+    /// The servers that are switched off, by the modules that they would have.
+    pub(crate) fn disabled_modules(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.disabled.iter().map(|(name, module)| (module.as_str(), name.as_str()))
     }
 
     /// What is known of a server's tools.
@@ -192,9 +227,18 @@ impl ServerTools {
                 raw,
                 checker: OnceLock::new(),
                 version: OnceLock::new(),
+                deprecation: OnceLock::new(),
             }));
         }
-        Self { server: server.to_owned(), module, about: listing.about, tools, by_name, names }
+        Self {
+            server: server.to_owned(),
+            module,
+            about: listing.about,
+            tools,
+            by_name,
+            names,
+            segment: OnceLock::new(),
+        }
     }
 
     /// A tool by the name that its server or Python has for it.
@@ -226,6 +270,11 @@ impl Tool {
 
     pub fn output_schema(&self) -> Option<&Value> {
         self.raw.get("outputSchema")
+    }
+
+    /// Returns what is said about it if its server says that it should no longer be used.
+    pub fn deprecation(&self) -> Option<&Deprecation> {
+        self.deprecation.get_or_init(|| Deprecation::of(&self.raw)).as_ref()
     }
 
     /// Checks arguments before they are sent, and leaves out what was not given.

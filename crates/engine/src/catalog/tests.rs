@@ -122,7 +122,94 @@ fn misspelt_names_are_told_with_the_nearest() {
     let no_server = r#"there is no server "githib"; did you mean github?"#;
     assert_eq!(told("mcp__githib__create_issue", None), no_server);
     assert_eq!(told("create_issue", Some("githib")), no_server);
-    assert_eq!(told("weather", None), r#"there is no tool "weather""#);
+    assert_eq!(
+        told("weather", None),
+        r#"there is no tool "weather"; the servers are github, notes"#
+    );
+    assert_eq!(
+        told("weather.today", Some("zxqv")),
+        r#"there is no server "zxqv"; there are github, notes"#
+    );
+}
+
+/// Tools with descriptions and annotations.
+fn described(tools: &[(&str, &str, Value)]) -> Catalog {
+    let spec = spec("tracker");
+    let catalog = Catalog::new(std::slice::from_ref(&spec), None);
+    let tools = tools.iter().map(|(name, description, annotations)| {
+        json!({"name": name, "description": description, "annotations": annotations})
+    });
+    catalog.replace(&spec, listing(tools.collect()));
+    catalog
+}
+
+#[test]
+fn a_tool_that_means_the_same_is_suggested_whatever_its_name() {
+    let catalog = described(&[
+        ("issues_query", "Find issues and tickets that match a search.", json!({})),
+        ("send_message", "Send a message to a channel.", json!({})),
+        ("weather_forecast", "Forecast for a city.", json!({})),
+    ]);
+    let told = |name: &str| catalog.resolve(name, Some("tracker")).unwrap_err().to_string();
+    assert!(
+        told("find_tickets").ends_with("; did you mean issues_query?"),
+        "{}",
+        told("find_tickets")
+    );
+    assert!(
+        told("getForecast").contains("did you mean weather_forecast"),
+        "{}",
+        told("getForecast")
+    );
+    // Nothing fits: what there is.
+    assert_eq!(
+        told("zxqv"),
+        r#"the server "tracker" has no tool "zxqv"; there are issues_query, send_message, weather_forecast"#
+    );
+}
+
+#[test]
+fn a_name_that_reads_is_never_answered_with_a_tool_that_writes() {
+    let (read, write) = (json!({"readOnlyHint": true}), json!({"readOnlyHint": false}));
+    let catalog = described(&[
+        ("delete_issue", "Deletes an issue.", json!({})),
+        ("set_issue", "Changes an issue.", json!({})),
+        ("issue_toggle", "Gets an issue going.", json!({"destructiveHint": true})),
+        ("find_issue_and_close", "Finds an issue.", write),
+        ("update_all", "Issue: reads one.", read),
+    ]);
+    let told = |name: &str| catalog.resolve(name, Some("tracker")).unwrap_err().to_string();
+    let hint = told("get_issue");
+    assert!(hint.ends_with("; did you mean update_all?"), "{hint}");
+    // Nor is a tool that destroys offered to who wants to write.
+    assert!(!told("update_issue").contains("delete_issue"), "{}", told("update_issue"));
+    assert!(
+        told("delte_issue").ends_with("; did you mean delete_issue?"),
+        "{}",
+        told("delte_issue")
+    );
+    // The control: by spelling alone they are near.
+    assert_eq!(narrows_model::nearest("get_issue", ["set_issue", "delete_issue"]).0.len(), 2);
+}
+
+#[test]
+fn a_huge_name_is_not_compared_and_not_repeated() {
+    let catalog = filled(&[("github", &["create_issue"])]);
+    let huge = "create_issue".repeat(200_000);
+    for (name, server) in [(huge.as_str(), None), (&huge, Some("github")), ("x", Some(&*huge))] {
+        let told = catalog.resolve(name, server).unwrap_err().to_string();
+        assert!(told.len() < 400 && told.contains('…'), "{}", told.len());
+        assert!(!told.contains("did you mean"), "{told}");
+    }
+}
+
+#[test]
+fn of_a_server_with_many_tools_the_first_are_told() {
+    let names: Vec<String> = (0..40).map(|n| format!("tool_{n}x")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let catalog = filled(&[("many", &names)]);
+    let told = catalog.resolve("zxqv", Some("many")).unwrap_err().to_string();
+    assert!(told.ends_with("tool_9x and 30 more"), "{told}");
 }
 
 #[test]

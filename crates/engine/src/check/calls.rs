@@ -13,8 +13,10 @@ use super::{
     finding::Findings,
     known::{KnownParameter, KnownTool},
     literals,
-    spelling::{is_name, near},
+    spelling::is_name,
 };
+use narrows_model::nearest;
+
 /// How many parameters are told if no name is near.
 const MOST_NAMES: usize = 12;
 
@@ -184,7 +186,7 @@ impl<'t> Call<'t> {
     fn unknown(&self, argument: &Named<'_>, findings: &mut Findings<'_>) -> Option<&'t str> {
         let parameters = &self.tool.parameters;
         let known = parameters.iter().map(|parameter| self.name_of(parameter));
-        let nearest = near(argument.name, known).0.into_iter().next();
+        let nearest = nearest(argument.name, known).0.into_iter().next();
         let hint = match &nearest {
             Some(near) => format!("; did you mean '{near}'?"),
             None => self.takes(),

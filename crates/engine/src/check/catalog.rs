@@ -14,6 +14,10 @@ impl Known for Catalog {
         self.modules().values().cloned().collect()
     }
 
+    fn disabled(&self, module: &str) -> Option<String> {
+        Self::disabled(self, module).map(|disabled| disabled.to_string())
+    }
+
     fn tools(&self, module: &str) -> Option<Vec<String>> {
         // What was listed long ago may have changed.
         let server = self.server_of(module).filter(|server| !self.is_stale(server))?;
@@ -24,6 +28,11 @@ impl Known for Catalog {
     fn tool(&self, module: &str, name: &str) -> Option<KnownTool> {
         let listing = self.listing(self.server_of(module)?)?;
         listing.tool(name).map(|tool| known(tool, None))
+    }
+
+    fn suggest(&self, module: &str, name: &str) -> String {
+        let listing = self.server_of(module).and_then(|server| self.listing(server));
+        listing.map(|listing| listing.suggest(name)).unwrap_or_default()
     }
 
     fn by_full_name(&self, name: &str) -> ByFullName {
@@ -37,6 +46,10 @@ impl Known for Guide {
         self.broker().catalog().servers()
     }
 
+    fn disabled(&self, module: &str) -> Option<String> {
+        Known::disabled(&**self.broker().catalog(), module)
+    }
+
     fn tools(&self, module: &str) -> Option<Vec<String>> {
         self.broker().catalog().tools(module)
     }
@@ -45,6 +58,10 @@ impl Known for Guide {
         let catalog = self.broker().catalog();
         let listing = catalog.listing(catalog.server_of(module)?)?;
         listing.tool(name).map(|tool| known(tool, self.observed(tool)))
+    }
+
+    fn suggest(&self, module: &str, name: &str) -> String {
+        self.broker().catalog().suggest(module, name)
     }
 
     fn by_full_name(&self, name: &str) -> ByFullName {

@@ -7,11 +7,20 @@ pub trait Known {
     /// The Python modules of all servers, whether their tools are known or not.
     fn servers(&self) -> Vec<String>;
 
+    /// Why a module is missing whose server is switched off.
+    fn disabled(&self, _module: &str) -> Option<String> {
+        None
+    }
+
     /// The Python names of a module's tools. None if they are not known yet.
     fn tools(&self, module: &str) -> Option<Vec<String>>;
 
     /// A tool by its Python name or by the name that its server has for it.
     fn tool(&self, module: &str, name: &str) -> Option<KnownTool>;
+
+    /// The end of a message that says that a module has no such tool: what may have been meant, or
+    /// which there are.
+    fn suggest(&self, module: &str, name: &str) -> String;
 
     /// A tool by a name for `call_mcp_tool`, such as `mcp__server__tool`.
     fn by_full_name(&self, name: &str) -> ByFullName;

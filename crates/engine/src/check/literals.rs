@@ -4,7 +4,8 @@ use ruff_python_ast::{Expr, Number, UnaryOp};
 use ruff_text_size::Ranged;
 use serde_json::Value;
 
-use super::{facts::string, finding::Findings, spelling::near};
+use super::{facts::string, finding::Findings};
+use narrows_model::nearest;
 
 /// How much of a wrong value is shown, in characters.
 const SHOWN: usize = 40;
@@ -95,7 +96,7 @@ pub(super) fn mistake(
     let texts: Vec<&str> = options.iter().filter_map(Value::as_str).collect();
     let told: Vec<String> = options.iter().take(MOST_OPTIONS).map(Value::to_string).collect();
     let more = if options.len() > MOST_OPTIONS { ", …" } else { "" };
-    let near = near(text, texts);
+    let near = nearest(text, texts);
     let shown = shown(findings.text(expr.range()));
     Some(format!("is {shown}, expected one of {}{more}{near}", told.join(", ")))
 }

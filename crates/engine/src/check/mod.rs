@@ -51,6 +51,6 @@ pub(crate) use depth::is_too_deep;
 pub use finding::{Checked, Finding};
 pub use known::{ByFullName, Known, KnownParameter, KnownTool};
 pub use program::check;
-pub(crate) use standard::module as implied_module;
 pub use standard::surroundings;
+pub(crate) use standard::{module as implied_module, path as implied_path};
 pub use undefined::Given;

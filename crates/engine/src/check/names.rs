@@ -5,13 +5,10 @@ use ruff_text_size::Ranged;
 
 use super::{
     finding::Findings,
-    spelling::{self, Trust, is_name, near},
+    spelling::{self, Trust, is_name},
     tools::{Meant, Tools},
 };
-use narrows_model::Nearest;
-
-/// How many names are told if none is near.
-const MOST_NAMES: usize = 8;
+use narrows_model::{Nearest, nearest, there_are};
 
 /// `import servers.x`
 pub(super) fn of_import(import: &StmtImport, tools: &Tools<'_>, findings: &mut Findings<'_>) {
@@ -77,8 +74,11 @@ fn no_server(name: &str, tools: &Tools<'_>) -> Option<String> {
     if name.starts_with('_') || !is_name(name) || tools.has_server(name) {
         return None;
     }
+    if let Some(reason) = tools.disabled(name) {
+        return Some(reason);
+    }
     let known = || tools.servers().iter().map(String::as_str);
-    let hint = match near(name, known()) {
+    let hint = match nearest(name, known()) {
         Nearest(near) if near.is_empty() => there_are(known()),
         nearest => nearest.to_string(),
     };
@@ -96,18 +96,5 @@ fn no_tool(module: &str, name: &str, tools: &Tools<'_>) -> Option<String> {
     if is_type(name) {
         spelling::meant(name, known().filter(|tool| is_type(tool)), Trust::Listed)?;
     }
-    let hint = match near(name, known()) {
-        Nearest(near) if near.is_empty() => there_are(known()),
-        nearest => nearest.to_string(),
-    };
-    Some(format!("{module} has no tool '{name}'{hint}"))
-}
-
-fn there_are<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<&str> = names.take(MOST_NAMES + 1).collect();
-    match names.as_slice() {
-        [] => "; there are none".to_owned(),
-        names if names.len() > MOST_NAMES => String::new(),
-        names => format!("; there are {}", names.join(", ")),
-    }
+    Some(format!("{module} has no tool '{name}'{}", tools.suggest(module, name)))
 }

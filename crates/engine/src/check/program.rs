@@ -13,9 +13,9 @@ const MOST_BYTES: usize = 256 << 10;
 
 /// Finds mistakes that would make the program fail, before it runs. What does not parse is left
 /// to Python, which says it better.
-pub fn check(code: &str, given: Given<'_>, known: &dyn Known) -> Checked {
+pub fn check<'k>(code: &str, given: Given<'k>, known: &'k dyn Known) -> Checked {
     let code = code.strip_prefix('\u{feff}').unwrap_or(code);
-    let names_tools = code.contains("servers") || code.contains("client");
+    let names_tools = ["servers", "client", "call_mcp_tool"].iter().any(|it| code.contains(it));
     let is_of_interest = names_tools || matches!(given, Given::Names(_));
     if code.len() > MOST_BYTES || !is_of_interest || depth::is_too_deep(code) {
         return Checked::default();
@@ -26,7 +26,7 @@ pub fn check(code: &str, given: Given<'_>, known: &dyn Known) -> Checked {
     if facts.is_opaque {
         return Checked::default();
     }
-    let values = Values::new(facts, Tools::new(known));
+    let values = Values::new(facts, Tools::new(known), given);
     values.mark_changed();
     Walker::new(&values, code, given).walk(parsed.suite())
 }

@@ -2,19 +2,11 @@
 
 use strsim::damerau_levenshtein;
 
-use narrows_model::{Nearest, nearest};
-
-/// Longer than any name. To compare takes time that grows with the square of the length.
-const LONGEST: usize = 128;
+use narrows_model::{MAX_NAME_BYTES, nearest};
 
 /// Whether it is worth to say something about a name.
 pub(super) fn is_name(text: &str) -> bool {
-    text.len() <= LONGEST
-}
-
-/// The names that are nearest.
-pub(super) fn near<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Nearest {
-    if is_name(name) { nearest(name, known) } else { Nearest::default() }
+    text.len() <= MAX_NAME_BYTES
 }
 
 /// How surely an object has no other fields than those that are known.

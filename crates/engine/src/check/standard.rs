@@ -160,15 +160,20 @@ const OWN: &[&str] = &[
     "analyze",
     "board",
     "boards",
+    "call_mcp_tool",
     "delete_file",
     "display",
+    "get_tool_definition",
     "list_files",
+    "list_servers",
     "list_skills",
     "load_skill",
     "read_file",
     "restore_pii",
     "sanitize_pii",
     "save_skill",
+    "search_tools",
+    "servers",
     "shared",
     "sql",
     "write_file",
@@ -258,7 +263,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("b64decode", "base64"),
     ("b64encode", "base64"),
     ("cache", "functools"),
-    ("call_mcp_tool", "client"),
     ("ceil", "math"),
     ("chain", "itertools"),
     ("choice", "random"),
@@ -273,13 +277,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("field", "dataclasses"),
     ("floor", "math"),
     ("gather", "asyncio"),
-    ("get_tool_definition", "tool_discovery"),
     ("groupby", "itertools"),
     ("heappop", "heapq"),
     ("heappush", "heapq"),
     ("islice", "itertools"),
     ("itemgetter", "operator"),
-    ("list_servers", "tool_discovery"),
     ("log", "math"),
     ("lru_cache", "functools"),
     ("mean", "statistics"),
@@ -293,7 +295,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("quote", "urllib.parse"),
     ("randint", "random"),
     ("reduce", "functools"),
-    ("search_tools", "tool_discovery"),
     ("sha256", "hashlib"),
     ("sleep", "asyncio"),
     ("sqrt", "math"),
@@ -317,6 +318,91 @@ pub(super) fn is_builtin(name: &str) -> bool {
     name.starts_with('_') || [BUILTINS, OWN].iter().any(|names| names.contains(&name))
 }
 
+/// Functions that give their value at once, and that programs await all the same. What has to be
+/// awaited is not here, nor what may be (`search_tools`, `write_file`).
+const NOT_AWAITED: &[&str] = &[
+    "abs",
+    "all",
+    "any",
+    "delete_file",
+    "dict",
+    "display",
+    "enumerate",
+    "filter",
+    "float",
+    "getattr",
+    "input",
+    "int",
+    "isinstance",
+    "len",
+    "list",
+    "load_skill",
+    "map",
+    "max",
+    "min",
+    "open",
+    "print",
+    "range",
+    "read_file",
+    "repr",
+    "reversed",
+    "round",
+    "set",
+    "sorted",
+    "str",
+    "sum",
+    "tuple",
+    "zip",
+];
+
+/// Functions that look at what they are given, which a coroutine is not meant for.
+const LOOKING: &[&str] = &[
+    "all",
+    "any",
+    "dict",
+    "display",
+    "enumerate",
+    "filter",
+    "float",
+    "int",
+    "len",
+    "list",
+    "map",
+    "max",
+    "min",
+    "print",
+    "reversed",
+    "set",
+    "sorted",
+    "str",
+    "sum",
+    "tuple",
+    "write_file",
+    "zip",
+];
+
+/// Whether a function that every program has is never awaited.
+pub(super) fn is_not_awaited(name: &str) -> bool {
+    NOT_AWAITED.contains(&name)
+}
+
+/// Whether a function that every program has looks at what it is given.
+pub(super) fn looks_at_arguments(name: &str) -> bool {
+    LOOKING.contains(&name)
+}
+
+/// The path of what programs can import from a module of ours, and have without that.
+pub(crate) fn path(name: &str) -> Option<&'static str> {
+    match name {
+        "servers" => Some("servers"),
+        "call_mcp_tool" => Some("client.call_mcp_tool"),
+        "get_tool_definition" => Some("tool_discovery.get_tool_definition"),
+        "list_servers" => Some("tool_discovery.list_servers"),
+        "search_tools" => Some("tool_discovery.search_tools"),
+        _ => None,
+    }
+}
+
 /// The module of this name that needs no import.
 pub(crate) fn module(name: &str) -> Option<&'static str> {
     MODULES.iter().copied().find(|module| *module == name)
@@ -326,9 +412,6 @@ pub(crate) fn module(name: &str) -> Option<&'static str> {
 pub(super) fn advice(name: &str) -> Option<String> {
     if let Some((_, module)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         return Some(format!("add `from {module} import {name}`"));
-    }
-    if name == "servers" {
-        return Some("add `from servers import NAME`, with the name of a server".to_owned());
     }
     let (_, package) = PACKAGES.iter().find(|(known, _)| *known == name)?;
     Some(format!(

@@ -1,5 +1,6 @@
 //! Programs and what is found in them.
 
+use narrows_model::{Nearest, nearest, there_are};
 use serde_json::{Value, json};
 
 use super::{ByFullName, Checked, Finding, Given, Known, KnownParameter, KnownTool, check};
@@ -88,6 +89,15 @@ impl Known for Example {
                 ..KnownTool::default()
             }),
             _ => None,
+        }
+    }
+
+    fn suggest(&self, module: &str, name: &str) -> String {
+        let names = self.tools(module).unwrap_or_default();
+        let known = || names.iter().map(String::as_str);
+        match nearest(name, known()) {
+            Nearest(near) if near.is_empty() => there_are(known()),
+            nearest => nearest.to_string(),
         }
     }
 
@@ -537,8 +547,9 @@ fn names_that_nothing_binds_are_told_with_what_to_do() {
         ("f'{absent_value:>10}'", "`absent_value` is not defined"),
         ("Counter('aab')", "`Counter` is not defined; add `from collections import Counter`"),
         (
-            "await call_mcp_tool('mcp__github__ping')",
-            "`call_mcp_tool` is not defined; add `from client import call_mcp_tool`",
+            "await mcp__github__ping()",
+            "`mcp__github__ping` is not defined; add `from servers.github import ping`, and call \
+             ping(...)",
         ),
         ("github.ping()", "`github` is not defined; add `from servers import github`"),
         (
@@ -553,8 +564,75 @@ fn names_that_nothing_binds_are_told_with_what_to_do() {
     ] {
         assert_eq!(names(program).0, [message], "{program}");
     }
-    let here = names("servers.github.ping()").0;
-    assert!(here[0].starts_with("`servers` is not defined; add `from servers import"), "{here:?}");
+}
+
+#[test]
+fn tools_are_reached_without_an_import_and_looked_at_all_the_same() {
+    for (program, message) in [
+        (
+            "await servers.github.serch(query='x')",
+            "github has no tool 'serch'; did you mean search?",
+        ),
+        ("await servers.github.search()", "search() needs query"),
+        (
+            "await call_mcp_tool('mcp__github__list_issues', {'page': 'x'})",
+            "list_issues(): 'page' is 'x', expected integer",
+        ),
+        ("print(servers.github.ping())", "ping() is not awaited: write await ping(...)"),
+    ] {
+        assert_eq!(names(program), (vec![message.to_owned()], vec![]), "{program}");
+    }
+    for program in [
+        "await servers.github.ping()\nawait call_mcp_tool('mcp__github__ping')",
+        "print(search_tools('issues'), await search_tools('issues'), list_servers())",
+        "get_tool_definition('github.ping')",
+    ] {
+        assert_eq!(names(program), (vec![], vec![]), "{program}");
+    }
+    // A variable of that name is something else, and an earlier program may have bound one.
+    let given = Given::Names(&["servers"]);
+    assert_eq!(check("servers.github.serch()", given, &Example), Checked::default());
+    assert_eq!(check("servers.github.serch()", Given::Unknown, &Example), Checked::default());
+}
+
+#[test]
+fn calls_that_are_looked_at_before_they_are_awaited_are_told() {
+    for program in [
+        "print(list_issues())",
+        "x = list_issues()\nprint('of', len(x))",
+        "result = sorted(list_issues())",
+        "import json\njson.dumps(list_issues())",
+    ] {
+        let program = format!("from servers.github import list_issues\n{program}");
+        let message = "list_issues() is not awaited: write await list_issues(...)";
+        assert_eq!(names(&program).0, [message], "{program}");
+    }
+    for program in ["print(await list_issues())", "list_issues_of = print\nlist_issues_of(1)"] {
+        let program = format!("from servers.github import list_issues\n{program}");
+        assert_eq!(names(&program).0, Vec::<String>::new(), "{program}");
+    }
+}
+
+#[test]
+fn what_gives_its_value_at_once_is_not_awaited() {
+    for (program, name) in [
+        ("text = await read_file('a.txt')", "read_file"),
+        ("await print('x')", "print"),
+        ("async def f():\n    return await len([1])", "len"),
+        ("await display('a.png')", "display"),
+    ] {
+        let message = format!("{name}() gives its value at once: remove the `await`");
+        assert_eq!(names(program).0, [message], "{program}");
+    }
+    for program in [
+        "await sql('select 1')",
+        "await analyze('describe', 'a.csv')",
+        "await write_file('a', 'b')\nawait list_files()\nawait save_skill('a', 'b')",
+        "async def read_file(path):\n    return path\nawait read_file('a')",
+        "try:\n    await read_file('a')\nexcept TypeError:\n    pass",
+    ] {
+        assert_eq!(names(program).0, Vec::<String>::new(), "{program}");
+    }
 }
 
 #[test]

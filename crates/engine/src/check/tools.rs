@@ -82,6 +82,11 @@ impl<'k> Tools<'k> {
         self.servers().iter().any(|server| server == module)
     }
 
+    /// Why a server is missing that is switched off.
+    pub(super) fn disabled(&self, module: &str) -> Option<String> {
+        self.known.disabled(module)
+    }
+
     /// The names of a server's tools, if they are known.
     pub(super) fn names(&self, module: &str) -> Option<Vec<String>> {
         self.known.tools(module)
@@ -93,6 +98,11 @@ impl<'k> Tools<'k> {
             .entry(format!("{module}.{name}"))
             .or_insert_with(|| self.known.tool(module, name).map(Tool::new));
         found.clone()
+    }
+
+    /// The end of a message that says that a module has no such tool.
+    pub(super) fn suggest(&self, module: &str, name: &str) -> String {
+        self.known.suggest(module, name)
     }
 
     pub(super) fn at(&self, path: &str) -> Meant {

@@ -23,6 +23,16 @@ pub enum Given<'a> {
     Unknown,
 }
 
+impl Given<'_> {
+    /// Whether a name that a program does not bind may be a variable that it is given.
+    pub(super) fn may_have(self, name: &str) -> bool {
+        match self {
+            Self::Names(names) => names.contains(&name),
+            Self::Unknown => true,
+        }
+    }
+}
+
 /// What was found about the names of one program.
 #[derive(Debug)]
 pub(super) struct Undefined<'g> {
@@ -70,6 +80,11 @@ impl<'g> Undefined<'g> {
 /// Says how a server or a tool of this name is imported, if there is just one.
 fn import(name: &str, values: &Values<'_, '_>) -> Option<String> {
     let tools = &values.tools;
+    if let Some((server, tool)) = name.strip_prefix("mcp__").and_then(|it| it.split_once("__"))
+        && tools.has_server(server)
+    {
+        return Some(format!("add `from servers.{server} import {tool}`, and call {tool}(...)"));
+    }
     if tools.has_server(name) {
         return Some(format!("add `from servers import {name}`"));
     }

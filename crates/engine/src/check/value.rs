@@ -13,7 +13,9 @@ use super::{
     facts::{Facts, string},
     scope::{Meaning, ScopeId, Source},
     shape::Shape,
+    standard,
     tools::{Tool, Tools},
+    undefined::Given,
 };
 
 /// Further than a value is handed on in any program that was written by hand. It bounds the stack.
@@ -123,6 +125,7 @@ impl Value {
 pub(super) struct Values<'a, 'k> {
     pub(super) facts: Facts<'a>,
     pub(super) tools: Tools<'k>,
+    given: Given<'k>,
     bound: RefCell<HashMap<(ScopeId, &'a str), Value>>,
     /// What calls, fields and so on were found to be, by where they stand. Without it each part
     /// of `a().b().c()` would be looked at more often than the one around it.
@@ -131,14 +134,23 @@ pub(super) struct Values<'a, 'k> {
 }
 
 impl<'a, 'k> Values<'a, 'k> {
-    pub(super) fn new(facts: Facts<'a>, tools: Tools<'k>) -> Self {
+    pub(super) fn new(facts: Facts<'a>, tools: Tools<'k>, given: Given<'k>) -> Self {
         Self {
             facts,
             tools,
+            given,
             bound: RefCell::default(),
             parts: RefCell::default(),
             depth: Cell::new(0),
         }
+    }
+
+    /// The name of a function that every program has, if an expression is one for certain.
+    pub(super) fn builtin<'e>(&self, expr: &'e Expr, scope: ScopeId) -> Option<&'e str> {
+        let name = expr.as_name_expr()?;
+        let meaning = self.facts.scopes.meaning(&name.id, scope, name.start());
+        let is_free = matches!(meaning, Meaning::Free) && !self.given.may_have(&name.id);
+        is_free.then_some(name.id.as_str())
     }
 
     /// What an expression is that stands in this scope.
@@ -198,9 +210,13 @@ impl<'a, 'k> Values<'a, 'k> {
         if self.facts.doubted.contains(name.id.as_str()) {
             return Value::Unknown;
         }
-        let Meaning::One(binding, key) = self.facts.scopes.meaning(&name.id, scope, name.start())
-        else {
-            return Value::Unknown;
+        let (binding, key) = match self.facts.scopes.meaning(&name.id, scope, name.start()) {
+            Meaning::One(binding, key) => (binding, key),
+            Meaning::Free if !self.given.may_have(&name.id) => {
+                return standard::path(&name.id)
+                    .map_or(Value::Unknown, |it| Value::Path(it.into()));
+            }
+            Meaning::Free | Meaning::Unclear => return Value::Unknown,
         };
         if let Some(known) = self.bound.borrow().get(&key) {
             return known.clone();

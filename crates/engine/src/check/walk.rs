@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use ruff_python_ast::{
-    BoolOp, Expr, ExprCall, ExprContext, Stmt,
+    BoolOp, Expr, ExprAwait, ExprCall, ExprContext, Stmt,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextRange};
@@ -17,6 +17,7 @@ use super::{
     handled, names,
     results::Callee,
     scope::{MODULE, ScopeId},
+    standard::{is_not_awaited, looks_at_arguments},
     tools::Full,
     undefined::{Given, Undefined},
     value::{Value, Values},
@@ -91,7 +92,7 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
         });
     }
 
-    /// Something that is gone through, or thrown away.
+    /// Something that is gone through, looked at, or thrown away.
     fn iterated(&mut self, expr: &Expr) {
         if self.handled == 0
             && let Value::Coroutine(tool, _) = self.values.of(expr, self.scope)
@@ -119,6 +120,25 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
         }
         if self.optional == 0 {
             self.reading().get(call);
+        }
+        let looks = self.values.builtin(&call.func, self.scope).is_some_and(looks_at_arguments)
+            || matches!(self.values.of(&call.func, self.scope),
+                Value::Path(path) if &*path == "json.dumps");
+        if looks {
+            call.arguments.args.iter().for_each(|argument| self.iterated(argument));
+        }
+    }
+
+    /// `await read_file(…)`: what gives its value at once.
+    fn awaited(&mut self, awaited: &'a ExprAwait) {
+        if self.handled > 0 {
+            return;
+        }
+        let Expr::Call(call) = &*awaited.value else { return };
+        let name = self.values.builtin(&call.func, self.scope);
+        if let Some(name) = name.filter(|name| is_not_awaited(name)) {
+            let message = format!("{name}() gives its value at once: remove the `await`");
+            self.findings.add(awaited.start(), message);
         }
     }
 
@@ -229,6 +249,7 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
             Expr::If(_) => return self.with_alternative(expr),
             Expr::BoolOp(any) if any.op == BoolOp::Or => return self.with_alternative(expr),
             Expr::Call(call) => self.call(call),
+            Expr::Await(awaited) => self.awaited(awaited),
             Expr::Subscript(subscript)
                 if self.handled == 0 && subscript.ctx == ExprContext::Load =>
             {

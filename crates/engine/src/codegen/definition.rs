@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::classes::{ClassId, Classes};
+use super::deprecation::Deprecation;
 use super::literal;
 use super::names::parameter_names;
 use super::notes;
@@ -25,6 +26,7 @@ pub struct Observation<'a> {
 #[derive(Debug)]
 pub(super) struct Definition<'a> {
     pub(super) description: &'a str,
+    pub(super) deprecation: Option<Deprecation>,
     /// Those that are required first, each group in the order of the schema.
     pub(super) parameters: Vec<Parameter<'a>>,
     /// The class of all arguments. None when there are no parameters.
@@ -84,6 +86,7 @@ impl<'a> Definition<'a> {
         let description = notes::description(raw);
         Self {
             description,
+            deprecation: Deprecation::of(raw),
             parameters,
             arguments: arguments.class,
             extra,

@@ -13,6 +13,8 @@
 //! | `classes` | the `TypedDict`s of a tool |
 //! | `shape` | which properties an object has, however its schema says so |
 //! | `schema` | from JSON schema to types |
+//! | `excerpt` | the useful part of a text that is too long |
+//! | `deprecation` | tools that should no longer be used |
 //! | `notes` | what descriptions and constraints say |
 //! | `definition` | a whole tool, read once for every renderer |
 //! | `calling` | how a tool is called, for those who check calls |
@@ -24,7 +26,9 @@
 mod calling;
 mod classes;
 mod definition;
+mod deprecation;
 mod example;
+mod excerpt;
 mod literal;
 mod names;
 mod notes;
@@ -39,6 +43,7 @@ mod wrapper;
 pub use calling::{CallParameter, Calling};
 pub use definition::Observation;
 pub(crate) use definition::{is_wrapped, unwrapped};
+pub use deprecation::Deprecation;
 pub use example::example;
 pub use names::{ToolName, ToolNames, module_names, parameter_names};
 pub use notes::summary_line;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::excerpt::{clipped, sentence_length, telling_part, whole_sentences};
 use super::literal;
 use super::types::MAX_LITERALS;
 
@@ -25,14 +26,14 @@ pub(super) fn note(schema: &Value) -> String {
     joined(literal::line(description(schema)), schema)
 }
 
-/// As [`note`], with the description cut at the end of a sentence, or left out when it
-/// only repeats the name of the property.
+/// As [`note`], with the telling part of the description, or without it when it only repeats the
+/// name of the property.
 pub(super) fn short_note(name: &str, schema: &Value, chars: usize) -> String {
     let description = description(schema);
     if repeats(name, description) {
         return joined(String::new(), schema);
     }
-    joined(sentences(description, chars), schema)
+    joined(telling_part(&literal::line(description), chars), schema)
 }
 
 fn repeats(name: &str, description: &str) -> bool {
@@ -62,15 +63,7 @@ pub(super) fn description(schema: &Value) -> &str {
 
 /// As many whole sentences as fit.
 pub(super) fn sentences(text: &str, chars: usize) -> String {
-    let line = literal::line(text);
-    let mut end = 0;
-    while let Some(length) = sentence_length(&line[end..]) {
-        if end > 0 && line[..end + length].trim_end().chars().count() > chars {
-            break;
-        }
-        end += length;
-    }
-    clipped(line[..end].trim_end(), chars)
+    whole_sentences(&literal::line(text), chars)
 }
 
 fn first_sentence(text: &str) -> String {
@@ -80,30 +73,6 @@ fn first_sentence(text: &str) -> String {
     let line = literal::line(paragraph);
     let end = sentence_length(&line).unwrap_or(0);
     line[..end].trim_end().to_owned()
-}
-
-/// The bytes of the first sentence with the space behind it. None of an empty text.
-fn sentence_length(text: &str) -> Option<usize> {
-    const ABBREVIATIONS: [&str; 6] = ["e.g.", "i.e.", "etc.", "vs.", "cf.", "approx."];
-    if text.is_empty() {
-        return None;
-    }
-    let end = text.match_indices(". ").map(|(at, _)| at + 1).find(|end| {
-        let so_far = &text[..*end];
-        !ABBREVIATIONS.iter().any(|short| so_far.ends_with(short))
-    });
-    Some(end.map_or(text.len(), |end| end + 1))
-}
-
-/// At most so many characters, cut between words.
-fn clipped(text: &str, chars: usize) -> String {
-    let Some((limit, _)) = text.char_indices().nth(chars) else { return text.to_owned() };
-    let cut = &text[..limit];
-    let cut = cut.rfind(' ').filter(|at| *at > limit / 2).map_or(cut, |at| &cut[..at]);
-    // A bracket that was opened and lost its end says little.
-    let bracket = cut.rfind('(').filter(|at| *at > limit / 3 && !cut[*at..].contains(')'));
-    let cut = bracket.map_or(cut, |at| &cut[..at]);
-    format!("{}…", cut.trim_end_matches([' ', ',', ';', ':', '.']))
 }
 
 fn constraints(schema: &Value) -> Vec<String> {
@@ -224,6 +193,14 @@ mod tests {
         let note = |name, text| short_note(name, &json!({"description": text, "minimum": 1}), 50);
         assert_eq!(note("issue_id", "The ID of the issue."), "(>=1)");
         assert_eq!(note("issue_id", "The ID of the project"), "The ID of the project (>=1)");
+    }
+
+    #[test]
+    fn a_short_note_keeps_the_unit_rather_than_more_words() {
+        let text = "How long to wait for an answer of the server, which may be busy with the work \
+                    of others, in milliseconds";
+        let note = short_note("timeout", &json!({"description": text}), 80);
+        assert_eq!(note, "How long to wait for an answer of the server… in milliseconds");
     }
 
     #[test]

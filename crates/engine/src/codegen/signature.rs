@@ -64,6 +64,10 @@ fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: Detail) -> 
         returns(definition),
     );
     let description = notes::sentences(definition.description, detail.tool);
+    let description = match &definition.deprecation {
+        Some(deprecation) => deprecation.with(&description),
+        None => description,
+    };
     if !description.is_empty() {
         text += &description;
         text.push('\n');
@@ -162,6 +166,18 @@ mod tests {
 
     use super::super::names::ToolNames;
     use super::*;
+
+    #[test]
+    fn a_deprecated_tool_says_so_even_if_its_words_are_cut() {
+        let said = format!("{} This tool is deprecated; use stat.", "Reads a file. ".repeat(40));
+        for raw in [
+            json!({"name": "read", "description": said}),
+            json!({"name": "read", "description": "Reads a file.", "deprecated": "use stat"}),
+        ] {
+            let text = signature(ToolNames::new(["read"]).get("read").unwrap(), &raw, None);
+            assert!(text.contains("\ndeprecated: use stat; Reads a file."), "{text}");
+        }
+    }
 
     #[test]
     fn a_signature_says_what_a_call_needs() {

@@ -7,7 +7,7 @@ use crate::{
     broker::tests::{agent, deny, rules},
     catalog::tests::{listing, named, spec},
     safety::SafetySettings,
-    search::Detail,
+    search::{Detail, Found},
     upstream::tests::{FakeReply, FakeServer, broker},
 };
 
@@ -271,4 +271,98 @@ async fn before_a_program_is_refused_its_servers_are_asked_what_they_have_now() 
     assert_eq!(refusal(&guide, program).await, None);
     let listed = |server: &FakeServer| server.received("tools/list").len();
     assert_eq!((listed(&server), listed(&other)), (2, 1), "only those that it names are asked");
+}
+
+#[tokio::test]
+async fn what_every_program_can_do_is_found_behind_the_tools_that_fit_better() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let tools = vec![
+        titled("write_file", "Write a file to the disk: save a file, store a file."),
+        titled("create_issue", "Creates an issue."),
+    ];
+    let guide = guide(&[("disk", tools)], GuideSettings::default()).await;
+    let found = guide.search(&query("save a file"), &agent).await;
+    assert_eq!(names(&found)[0], "disk.write_file");
+    assert!(names(&found).contains(&"built in.write_file".to_owned()), "{found:?}");
+    // The same without an agent, for the command line, and whatever is told of each.
+    assert_eq!(guide.search_known(&query("save a file")), found);
+    for detail_level in [Detail::NameOnly, Detail::WithDescription, Detail::Full] {
+        let request = SearchRequest { detail_level, ..query("analyse a CSV with SQL") };
+        let text = guide.search(&request, &agent).await.text();
+        assert!(text.contains("sql") && text.contains("analyze"), "{text}");
+        assert!(text.contains("await sql(") || detail_level == Detail::NameOnly, "{text}");
+        assert!(!text.contains("nothing fits"), "{text}");
+    }
+    // A search at one server, a list of it, and one for something else find no such thing.
+    for request in [
+        SearchRequest { server: Some("disk".into()), ..query("save a file") },
+        query("disk"),
+        query("create an issue"),
+    ] {
+        let found = guide.search(&request, &agent).await;
+        assert!(found.tools().iter().all(Found::is_tool), "{found:?}");
+    }
+    let wanted = |name: &str| DefinitionRequest {
+        name: name.to_owned(),
+        server: None,
+        category: None,
+        raw: false,
+    };
+    let defined = guide.define(&wanted("sql"), &agent).await.unwrap();
+    assert!(defined.as_str().unwrap().contains("await sql("), "{defined}");
+    // A tool of that name goes before.
+    let defined = guide.define(&wanted("write_file"), &agent).await.unwrap();
+    assert!(defined.as_str().unwrap().starts_with("from servers.disk import"), "{defined}");
+}
+
+#[tokio::test]
+async fn what_is_deprecated_says_so_and_comes_last() {
+    let mut flagged = titled("issue_search", "Search issues by their title, find issues.");
+    flagged["annotations"] = json!({"deprecated": true});
+    let tools = vec![
+        flagged,
+        titled("find_issues", "Search issues. DEPRECATED: use query_all instead."),
+        titled("query_all", "Search everything, issues too."),
+        titled("list_deprecated", "Lists deprecated issues to search."),
+    ];
+    let guide = guide(&[("github", tools)], GuideSettings::default()).await;
+    for request in [query("search issues"), query("github")] {
+        let found = guide.search_known(&request);
+        let found = names(&found);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found[2..].contains(&"github.issue_search".to_owned()), "{found:?}");
+        assert!(found[2..].contains(&"github.find_issues".to_owned()), "{found:?}");
+    }
+    // They take no place from others.
+    let two = SearchRequest { limit: Some(2), ..query("search issues") };
+    let found = guide.search_known(&two);
+    assert!(found.tools().iter().all(|tool| !tool.deprecated), "{found:?}");
+    let text = guide.search_known(&query("search issues")).text();
+    assert!(
+        text.contains("find_issues # deprecated: use query_all instead; Search issues."),
+        "{text}"
+    );
+    let name_only = SearchRequest { detail_level: Detail::NameOnly, ..query("search issues") };
+    let text = guide.search_known(&name_only).text();
+    assert!(text.contains("issue_search (deprecated)"), "{text}");
+    assert!(!text.contains("list_deprecated (deprecated)"), "{text}");
+    let tool = guide.broker().catalog().resolve("find_issues", None).unwrap();
+    let definition = guide.definition(&tool);
+    assert!(definition.contains("deprecated: use query_all instead"), "{definition}");
+}
+
+#[tokio::test]
+async fn a_program_that_reads_is_not_told_a_tool_that_writes() {
+    let guide = guide(&[("github", issues())], checking()).await;
+    let refused = refusal(&guide, "from servers.github import get_issue\n").await.unwrap();
+    assert_eq!(
+        refused.message,
+        "nothing was run: line 1: github has no tool 'get_issue'; did you mean list_issues?"
+    );
+    let refused = refusal(&guide, "from servers.github import zxqv\n").await.unwrap();
+    assert!(
+        refused.message.ends_with("there are create_issue, delete_issue, list_issues"),
+        "{refused:?}"
+    );
 }

@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use super::{Run, Totals};
+use super::{Run, Totals, totals::Counted};
 use crate::private_file::{self, Durability};
 
 /// When the list of runs is longer, it is begun anew, and the one before is kept beside it.
@@ -44,26 +44,39 @@ impl Book {
         runs
     }
 
-    /// Adds to the totals, whoever else does so at the same time.
-    pub(super) fn add(&self, change: impl FnOnce(&mut Totals)) -> io::Result<()> {
+    /// Adds to the totals and to the last runs, whoever else does so at the same time.
+    pub(super) fn write(&self, counted: &[Counted]) -> io::Result<()> {
+        self.add(counted)?;
+        self.append(counted)
+    }
+
+    fn add(&self, counted: &[Counted]) -> io::Result<()> {
         let lock = private_file::open(&self.dir.join("lock"))?;
         lock.lock()?;
         let mut totals = self.totals().unwrap_or_default();
-        change(&mut totals);
+        counted.iter().for_each(|counted| totals.add(counted));
         let text = serde_json::to_vec(&totals)?;
         private_file::write(&self.totals_path(), &text, Durability::Cache)
     }
 
-    pub(super) fn append(&self, run: &Run) -> io::Result<()> {
+    fn append(&self, counted: &[Counted]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for counted in counted {
+            if let Counted::Run(run) = counted {
+                serde_json::to_writer(&mut lines, run)?;
+                lines.push(b'\n');
+            }
+        }
+        if lines.is_empty() {
+            return Ok(());
+        }
         let path = self.runs_path();
         if fs::metadata(&path).is_ok_and(|data| data.len() > MOST_BYTES) {
             fs::rename(&path, self.older_path())?;
         }
-        let mut line = serde_json::to_vec(run)?;
-        line.push(b'\n');
         // One write at the end of the file, so that processes do not mix their lines.
         private_file::open(&path)?;
-        fs::OpenOptions::new().append(true).open(&path)?.write_all(&line)
+        fs::OpenOptions::new().append(true).open(&path)?.write_all(&lines)
     }
 
     fn totals_path(&self) -> PathBuf {

@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use super::{
     book::Book,
     count::{Sample, tokens},
     tab::{Closed, Direct},
-    totals::now,
+    totals::{Counted, now},
 };
 use crate::{
     background::Background,
@@ -28,11 +29,15 @@ const MOST_SESSIONS: usize = 10_000;
 /// What may wait to be counted. A program that reads faster than we count is estimated.
 const MOST_HELD: usize = 32 << 20;
 
+/// What was counted within this time is written at once: files are not rewritten for every run.
+const WRITE_DELAY: Duration = Duration::from_millis(250);
+
 /// Counts, and keeps what was counted.
 #[derive(Debug)]
 pub struct Ledger {
     background: Background,
-    book: Option<Book>,
+    /// Locked while it is read or written, so that nothing is counted twice or left out.
+    book: Option<Mutex<Book>>,
     /// The bytes that wait to be counted.
     held: AtomicUsize,
     state: Mutex<State>,
@@ -42,6 +47,8 @@ pub struct Ledger {
 struct State {
     /// Of this process.
     totals: Totals,
+    /// Counted, and not in the book yet.
+    unwritten: Vec<Counted>,
     sessions: HashSet<String>,
     /// Tokens of the definitions of a server, as long as its listing is the same.
     definitions: HashMap<String, (Arc<ServerTools>, u64)>,
@@ -52,7 +59,7 @@ impl Ledger {
     pub fn new(dir: Option<PathBuf>, background: Background) -> Arc<Self> {
         Arc::new(Self {
             background,
-            book: dir.map(Book::new),
+            book: dir.map(|dir| Mutex::new(Book::new(dir))),
             held: AtomicUsize::default(),
             state: Mutex::default(),
         })
@@ -60,6 +67,10 @@ impl Ledger {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn book(&self) -> Option<MutexGuard<'_, Book>> {
+        self.book.as_ref().map(|book| book.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Begins to count a request. `request` is what the model wrote.
@@ -89,7 +100,7 @@ impl Ledger {
         self.background.run(move || {
             let direct = snapshot.servers().map(|server| ledger.definitions(server)).sum();
             let seen = tokens(&surface);
-            ledger.add(|totals| totals.add_session(now(), seen, direct));
+            ledger.add(Counted::Session { at: now(), seen, direct });
         });
     }
 
@@ -100,12 +111,21 @@ impl Ledger {
 
     /// The figures of all processes on this data directory, since they are kept.
     pub fn all(&self) -> Totals {
-        self.book.as_ref().and_then(Book::totals).unwrap_or_else(|| self.here())
+        let Some(book) = self.book() else { return self.here() };
+        let mut totals = book.totals().unwrap_or_default();
+        self.state().unwritten.iter().for_each(|counted| totals.add(counted));
+        totals
     }
 
     /// The last requests, newest first.
     pub fn last_runs(&self, most: usize) -> Vec<Run> {
-        self.book.as_ref().map(|book| book.runs(most)).unwrap_or_default()
+        let Some(book) = self.book() else { return Vec::new() };
+        let state = self.state();
+        let unwritten = state.unwritten.iter().rev().filter_map(|counted| match counted {
+            Counted::Run(run) => Some(run.clone()),
+            Counted::Session { .. } => None,
+        });
+        unwritten.chain(book.runs(most)).take(most).collect()
     }
 
     pub(super) fn call(self: &Arc<Self>, request: Sample, result: Sample, direct: Arc<Direct>) {
@@ -124,14 +144,7 @@ impl Ledger {
 
     pub(super) fn close(self: &Arc<Self>, closed: Closed) {
         let ledger = Arc::clone(self);
-        self.background.run(move || {
-            let run = closed.count();
-            ledger.add(|totals| totals.add_run(&run));
-            let written = ledger.book.as_ref().map(|book| book.append(&run));
-            if let Some(Err(error)) = written {
-                tracing::warn!(%error, "a run cannot be written to the ledger");
-            }
-        });
+        self.background.run(move || ledger.add(Counted::Run(closed.count())));
     }
 
     fn definitions(&self, server: &Arc<ServerTools>) -> u64 {
@@ -146,12 +159,24 @@ impl Ledger {
         sum
     }
 
-    fn add(&self, change: impl Fn(&mut Totals)) {
-        change(&mut self.state().totals);
-        if let Some(book) = &self.book
-            && let Err(error) = book.add(change)
-        {
-            tracing::warn!(%error, "the ledger cannot be kept");
+    fn add(self: &Arc<Self>, counted: Counted) {
+        let mut state = self.state();
+        state.totals.add(&counted);
+        if self.book.is_none() {
+            return;
+        }
+        if state.unwritten.is_empty() {
+            let ledger = Arc::clone(self);
+            self.background.run_later(WRITE_DELAY, move || ledger.write());
+        }
+        state.unwritten.push(counted);
+    }
+
+    fn write(&self) {
+        let Some(book) = self.book() else { return };
+        let unwritten = std::mem::take(&mut self.state().unwritten);
+        if let Err(error) = book.write(&unwritten) {
+            tracing::warn!(%error, runs = unwritten.len(), "the ledger cannot be kept");
         }
     }
 }

@@ -50,6 +50,18 @@ pub struct Run {
     pub direct: Side,
 }
 
+/// What is counted, one by one.
+#[derive(Clone, Debug)]
+pub(super) enum Counted {
+    Run(Run),
+    /// The definitions of a client's session, in tokens.
+    Session {
+        at: u64,
+        seen: u64,
+        direct: u64,
+    },
+}
+
 /// The sum of many.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -75,7 +87,14 @@ impl Totals {
         (direct > seen).then(|| (1.0 - seen / direct) * 100.0)
     }
 
-    pub(super) fn add_run(&mut self, run: &Run) {
+    pub(super) fn add(&mut self, counted: &Counted) {
+        match counted {
+            Counted::Run(run) => self.add_run(run),
+            Counted::Session { at, seen, direct } => self.add_session(*at, *seen, *direct),
+        }
+    }
+
+    fn add_run(&mut self, run: &Run) {
         self.starts_at(run.at);
         match run.kind {
             Kind::Run => {
@@ -89,7 +108,7 @@ impl Totals {
         self.direct.add(&run.direct);
     }
 
-    pub(super) fn add_session(&mut self, at: u64, seen: u64, direct: u64) {
+    fn add_session(&mut self, at: u64, seen: u64, direct: u64) {
         self.starts_at(at);
         self.sessions += 1;
         self.seen.definitions += seen;

@@ -16,7 +16,7 @@ use super::shape::Shape;
 use crate::private_file::{self, Durability};
 
 /// Files of another version are ignored, and written again.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Stops a server that renames its tools from filling the disk. Those that were called least go.
 pub(super) const MAX_TOOLS: usize = 1_000;
 const MAX_BYTES: usize = 4 * 1024 * 1024;

@@ -73,28 +73,45 @@ fn output_within_the_limit_leaves_no_file_and_no_note() {
     assert_eq!(workspace.names().unwrap(), [""; 0]);
 }
 
+/// The one note on all that is shown in part.
+fn note(outcome: &Outcome) -> String {
+    Excerpt::note(&outcome.excerpts).unwrap()
+}
+
 #[test]
-fn output_past_the_limit_is_in_a_file_that_begins_where_the_answer_ends() {
+fn output_past_the_limit_is_in_one_file_as_a_whole() {
     let (_home, workspace) = workspace(&few());
     let host = Host::default();
     let overflow =
         Overflow::new(&host, &few(), OutputUse::Kept, Some(Arc::clone(&workspace)), None);
-    // The fifth byte is in the middle of a letter, which is not shown then.
+    // The fifth byte is in the middle of a letter.
     overflow.output(OutputStream::Stdout, "gr");
     overflow.output(OutputStream::Stdout, "ößer");
     overflow.output(OutputStream::Stdout, " noch");
     let outcome = overflow.finish(printed(9, 0));
     assert_eq!(
-        outcome.notes,
-        [
-            "stdout: only the first 5 bytes are shown; the other 9 bytes are in /workspace/stdout-1.txt"
-        ]
+        note(&outcome),
+        "stdout is shown in part; all 13 bytes of it are in /workspace/stdout-1.txt"
     );
-    assert_eq!(text_of(&workspace, "stdout-1.txt"), "ßer noch");
+    assert_eq!(outcome.excerpts[0].tail, "größer noch");
+    assert_eq!(text_of(&workspace, "stdout-1.txt"), "größer noch");
 }
 
 #[test]
-fn each_stream_has_a_limit_and_a_file_of_its_own() {
+fn the_end_of_a_long_stream_is_at_hand() {
+    let host = Host::default();
+    let overflow = Overflow::new(&host, &few(), OutputUse::Kept, None, None);
+    for _ in 0..5 {
+        overflow.output(OutputStream::Stdout, &"x".repeat(TAIL_BYTES));
+    }
+    overflow.output(OutputStream::Stdout, &format!("é{}", "y".repeat(TAIL_BYTES - 1)));
+    let outcome = overflow.finish(printed(9, 0));
+    assert_eq!(outcome.excerpts[0].tail, "y".repeat(TAIL_BYTES - 1));
+    assert_eq!(outcome.excerpts[0].bytes, 6 * TAIL_BYTES as u64 + 1);
+}
+
+#[test]
+fn each_stream_has_a_limit_and_a_file_of_its_own_and_all_have_one_note() {
     let (_home, workspace) = workspace(&few());
     let host = Host::default();
     let overflow =
@@ -103,9 +120,13 @@ fn each_stream_has_a_limit_and_a_file_of_its_own() {
     overflow.output(OutputStream::Stderr, "12345");
     overflow.output(OutputStream::Stdout, "g");
     overflow.output(OutputStream::Stderr, "6");
-    assert_eq!(overflow.finish(printed(2, 1)).notes.len(), 2);
-    assert_eq!(text_of(&workspace, "stdout-1.txt"), "fg");
-    assert_eq!(text_of(&workspace, "stderr-1.txt"), "6");
+    assert_eq!(
+        note(&overflow.finish(printed(2, 1))),
+        "stdout is shown in part; all 7 bytes of it are in /workspace/stdout-1.txt; stderr is \
+         shown in part; all 6 bytes of it are in /workspace/stderr-1.txt"
+    );
+    assert_eq!(text_of(&workspace, "stdout-1.txt"), "abcdefg");
+    assert_eq!(text_of(&workspace, "stderr-1.txt"), "123456");
 }
 
 #[test]
@@ -115,7 +136,7 @@ fn what_the_caller_has_seen_already_is_neither_kept_nor_noted() {
     let overflow =
         Overflow::new(&host, &few(), OutputUse::Streamed, Some(Arc::clone(&workspace)), None);
     overflow.output(OutputStream::Stdout, "abcdefgh");
-    assert_eq!(overflow.finish(printed(3, 0)).notes, [""; 0]);
+    assert!(overflow.finish(printed(3, 0)).excerpts.is_empty());
     assert_eq!(workspace.names().unwrap(), [""; 0]);
     assert_eq!(*host.printed.lock().unwrap(), "stdout<abcdefgh>");
 }
@@ -125,13 +146,13 @@ fn without_a_workspace_it_is_said_how_much_is_lost() {
     let host = Host::default();
     let overflow = Overflow::new(&host, &few(), OutputUse::Kept, None, None);
     overflow.output(OutputStream::Stderr, "abcdefgh");
-    let notes = overflow.finish(printed(0, 3)).notes;
-    assert_eq!(notes, ["stderr: only the first 5 bytes are shown; 3 more were dropped"]);
+    let expected = "stderr is shown in part; its 8 bytes are not kept here; give less, or in parts";
+    assert_eq!(note(&overflow.finish(printed(0, 3))), expected);
 }
 
 #[test]
 fn a_workspace_that_becomes_full_is_told_with_what_is_there() {
-    let (_home, workspace) = workspace(&Limits { workspace_bytes: 4, ..few() });
+    let (_home, workspace) = workspace(&Limits { workspace_bytes: 9, ..few() });
     let host = Host::default();
     let overflow =
         Overflow::new(&host, &few(), OutputUse::Kept, Some(Arc::clone(&workspace)), None);
@@ -139,23 +160,27 @@ fn a_workspace_that_becomes_full_is_told_with_what_is_there() {
     overflow.output(OutputStream::Stdout, "456");
     // There would be room for this, but what came before it is missing.
     overflow.output(OutputStream::Stdout, "7");
-    let [note] = overflow.finish(printed(7, 0)).notes.try_into().unwrap();
-    let expected = "stdout: only the first 5 bytes are shown; the next 3 bytes are in \
-                    /workspace/stdout-1.txt, the rest is lost: the workspace is full";
+    let note = note(&overflow.finish(printed(7, 0)));
+    let expected = "stdout is shown in part; of its 12 bytes the first are in \
+                    /workspace/stdout-1.txt, the others are lost: the workspace is full";
     assert!(note.starts_with(expected), "{note}");
-    assert_eq!(text_of(&workspace, "stdout-1.txt"), "123");
+    assert_eq!(text_of(&workspace, "stdout-1.txt"), "abcde123");
 }
 
 #[test]
 fn a_workspace_that_takes_no_file_is_told() {
-    let (_home, workspace) = workspace(&Limits { workspace_files: 0, ..few() });
-    let host = Host::default();
-    let overflow = Overflow::new(&host, &few(), OutputUse::Kept, Some(workspace), None);
-    overflow.output(OutputStream::Stdout, "abcdefgh");
-    let [note] = overflow.finish(printed(3, 0)).notes.try_into().unwrap();
-    let expected = "stdout: only the first 5 bytes are shown; 3 more could not be kept in the \
-                    workspace: the workspace is full";
-    assert!(note.starts_with(expected), "{note}");
+    for limits in [Limits { workspace_files: 0, ..few() }, Limits { workspace_bytes: 4, ..few() }] {
+        let (_home, workspace) = workspace(&limits);
+        let host = Host::default();
+        let kept = Some(Arc::clone(&workspace));
+        let overflow = Overflow::new(&host, &few(), OutputUse::Kept, kept, None);
+        overflow.output(OutputStream::Stdout, "abcdefgh");
+        let note = note(&overflow.finish(printed(3, 0)));
+        let expected = "stdout is shown in part; its 8 bytes could not be kept in the workspace: \
+                        the workspace is full";
+        assert!(note.starts_with(expected), "{note}");
+        assert_eq!(workspace.names().unwrap(), [""; 0]);
+    }
 }
 
 #[test]
@@ -169,15 +194,16 @@ fn a_large_result_is_a_file_and_the_run_a_success() {
         Some(Arc::clone(&workspace)),
         None,
     );
-    // With its quotation mark before it, the cut goes through a letter of two bytes.
+    // With its quotation marks, the cuts go through letters of two bytes.
     let result = Value::String("ö".repeat(2_000));
     let outcome = overflow.finish(returned(result.clone()));
     assert!(outcome.is_success());
-    assert_eq!(outcome.result, format!("\"{}", "ö".repeat(499)));
+    let letters = "ö".repeat(499);
+    let shown = format!("\"{letters}\n[... 2004 bytes are not shown ...]\n{letters}\"");
+    assert_eq!(outcome.result, shown);
     assert_eq!(
-        outcome.notes,
-        ["result: it has 4002 bytes as JSON and is in /workspace/result-1.json; shown are its \
-          first 999 bytes as text"]
+        note(&outcome),
+        "result is shown in part; all 4002 bytes of it are in /workspace/result-1.json"
     );
     let kept: Value = serde_json::from_str(&text_of(&workspace, "result-1.json")).unwrap();
     assert_eq!(kept, result);
@@ -192,12 +218,16 @@ fn the_preview_of_a_result_has_no_half_of_a_value() {
     let limits = Limits::default();
     let overflow =
         Overflow::new(&host, &limits, OutputUse::Kept, Some(Arc::clone(&workspace)), shield);
-    // The cut goes through the address.
-    let text = format!("{} ada@example.com {}", "x".repeat(990), "x".repeat(990));
-    assert!(format!("\"{text}\"")[..PREVIEW_BYTES].ends_with("ada@exam"));
+    // The cuts go through the addresses.
+    let (x, y) = ("x".repeat(990), "y".repeat(5_000));
+    let text = format!("{x} ada@example.com {y} bob@example.com {x}");
+    let json = format!("\"{text}\"");
+    assert!(json[..PREVIEW_BYTES].ends_with("ada@exam"));
+    assert!(json[json.len() - PREVIEW_BYTES..].starts_with("mple.com "));
     let outcome = overflow.finish(returned(Value::String(text.clone())));
     let shown = outcome.result.as_str().unwrap();
-    assert!(shown.contains(" [EMAIL_") && !shown.contains("ada"), "{shown}");
+    assert_eq!(shown.matches("[EMAIL_").count(), 2, "{shown}");
+    assert!(["ada", "exam", "ple.com"].iter().all(|half| !shown.contains(half)), "{shown}");
     // The program's own file has what the program returned.
     assert_eq!(text_of(&workspace, "result-1.json"), format!("\"{text}\""));
 }
@@ -247,15 +277,6 @@ fn a_new_file_comes_after_the_last_of_its_kind() {
     std::fs::remove_file(home.path().join("result-7.json")).unwrap();
     assert_eq!(create("result", "json"), "result-9.json");
     assert_eq!(create("result", "txt"), "result-10.txt");
-}
-
-#[test]
-fn a_text_is_kept_under_the_name_that_is_told() {
-    let (_home, workspace) = workspace(&Limits::default());
-    workspace.write("answer-1.txt", b"of an agent").unwrap();
-    let name = keep_text(&workspace, "answer", "größer").unwrap();
-    assert_eq!((name.as_str(), text_of(&workspace, &name).as_str()), ("answer-2.txt", "größer"));
-    assert_eq!(text_of(&workspace, "answer-1.txt"), "of an agent");
 }
 
 #[tokio::test]

@@ -63,8 +63,34 @@ pub struct Decision {
     /// That rule names tools, and this is one of them. A level that allows only tools that read
     /// takes this for an exception.
     pub named: bool,
-    /// A sentence for the caller that says what to do. Empty if the call is allowed.
+    /// A sentence for the caller that says what to do, or for the person why they are asked. Empty if
+    /// the call is allowed.
     pub why: String,
+}
+
+impl Decision {
+    /// Why a person is asked, if one is.
+    pub fn reason(&self) -> Reason {
+        match &self.rule {
+            Some(rule) => Reason::Rule(rule.clone()),
+            None => Reason::Destructive,
+        }
+    }
+}
+
+/// Why a person is asked about a call. A yes for more than one call covers those that are asked about
+/// for the same reasons.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// A rule wants it.
+    Rule(String),
+    /// The tool says that it destroys, and no rule fits.
+    Destructive,
+    /// A flow rule wants it, because of what was read before.
+    Flow(String),
+    /// The model would read what tokens stand for.
+    Restore,
 }
 
 /// Why a tool that a program names would be refused, whatever its arguments.

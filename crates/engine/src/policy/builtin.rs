@@ -100,7 +100,7 @@ fn production() -> Level {
         workspace: WorkspaceUse::Write,
         tools: ToolUse::All,
         tool_globs: None,
-        shown_bytes: 64 * KIB,
+        shown_bytes: 32 * KIB,
         review: ReviewMode::Warn,
         audit_must_hold: false,
     }

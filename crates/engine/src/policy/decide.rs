@@ -111,9 +111,9 @@ impl Ready {
                     "{server}.{tool} was not called: the rule {name:?} denies it{reason}; {next}, or ask whoever runs the gateway"
                 )
             }
-            Action::Confirm => format!(
-                "{server}.{tool} was not called: the rule {name:?} wants a person to approve it first{reason}"
-            ),
+            Action::Confirm => {
+                format!("the rule {name:?} wants a person to approve it first{reason}")
+            }
         };
         let named = !self.tools.is_empty();
         Decision { action: self.action, rule: Some(name.clone()), named, why }
@@ -145,6 +145,11 @@ impl Policy {
         })
     }
 
+    /// The names of all rules.
+    pub fn rule_names(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().map(|rule| rule.name.as_str())
+    }
+
     /// What becomes of a call. The first rule that fits decides.
     pub fn decide(&self, ask: &Ask<'_>) -> Decision {
         let tool = Spelled::new(ask.server, ask.tool);
@@ -158,9 +163,9 @@ impl Policy {
             Action::Deny => format!(
                 "{server}.{tool} was not called: it says that it destroys, and such tools are denied unless a rule allows them; ask whoever runs the gateway"
             ),
-            Action::Confirm => format!(
-                "{server}.{tool} was not called: it says that it destroys, and a person has to approve that first"
-            ),
+            Action::Confirm => {
+                "it says that it destroys, and a person has to approve that first".to_owned()
+            }
         };
         Decision { action, rule: None, named: false, why }
     }

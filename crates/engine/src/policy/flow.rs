@@ -82,7 +82,7 @@ pub struct FlowFinding {
     /// The tool that was read, or the kind of personal data: `mail.search`, `pii:EMAIL`.
     pub from: String,
     pub action: Action,
-    /// A sentence for the caller that says what to do.
+    /// A sentence for the caller that says what to do, or for the person why they are asked.
     pub why: String,
 }
 
@@ -221,13 +221,15 @@ impl Barrier {
             read.or_else(|| flow.overflowed.then(|| "more tools than can be remembered".to_owned()))
         })?;
         let rule = self.rule.name.clone();
-        let next = match self.rule.action {
-            Action::Confirm => "a person has to approve it first",
-            _ => "send it in a run (and a session) that has not read that, or do without it",
-        };
-        let why = format!(
-            "{server}.{tool} was not called: {from} was read before, and the flow rule {rule:?} keeps that from going there; {next}"
+        let reason = format!(
+            "{from} was read before, and the flow rule {rule:?} keeps that from going there"
         );
+        let why = match self.rule.action {
+            Action::Confirm => format!("{reason}; a person has to approve it first"),
+            _ => format!(
+                "{server}.{tool} was not called: {reason}; send it in a run (and a session) that has not read that, or do without it"
+            ),
+        };
         Some(FlowFinding { rule, from, action: self.rule.action, why })
     }
 }

@@ -75,7 +75,7 @@ pub struct Level {
     pub tools: ToolUse,
     /// Only tools that fit one of these patterns, if there are any.
     pub tool_globs: Option<Vec<Pattern>>,
-    /// What a model is shown of each of the two streams.
+    /// What a model is shown of output and result together. Clients cut answers over 48 KB.
     pub shown_bytes: usize,
     pub review: ReviewMode,
     /// A run whose audit record cannot be written fails.

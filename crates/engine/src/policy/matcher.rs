@@ -97,15 +97,14 @@ impl Matcher {
     pub(super) fn fits(&self, arguments: &Map<String, Value>, path: &str, action: Action) -> bool {
         let mut values = Vec::new();
         select_members(arguments, path, &mut values);
-        values.retain(|value| !value.is_null());
         if values.is_empty() {
             return self.fits_absent();
         }
+        let mut judged = values.iter().map(|value| self.judge(value, action));
+        // What cannot be compared is not allowed.
         match action {
-            Action::Allow => values.iter().all(|value| self.fits_value(value, action)),
-            Action::Deny | Action::Confirm => {
-                values.iter().any(|value| self.fits_value(value, action))
-            }
+            Action::Allow => judged.all(|fits| fits == Some(true)),
+            Action::Deny | Action::Confirm => judged.any(|fits| fits != Some(false)),
         }
     }
 
@@ -133,32 +132,61 @@ impl Matcher {
         }
     }
 
-    fn fits_value(&self, value: &Value, action: Action) -> bool {
+    fn is_of_numbers(&self) -> bool {
+        match self {
+            Self::Above(_) | Self::Below(_) => true,
+            Self::Not(inner) => inner.is_of_numbers(),
+            Self::Any(several) | Self::All(several) => several.iter().any(Self::is_of_numbers),
+            Self::Equals(_) | Self::Like(_) | Self::Present(_) => false,
+        }
+    }
+
+    /// Tells whether a value fits; None if it is nothing that this can be compared with, such as
+    /// `"5,000"` with a number: nobody knows what a server takes it for.
+    fn judge(&self, value: &Value, action: Action) -> Option<bool> {
         // A list is its elements, unless a list is what is wanted.
         if let Value::Array(elements) = value
             && !self.wants_list()
         {
-            let mut each = elements.iter().map(|element| self.fits_value(element, action));
+            if elements.is_empty() {
+                // There is no number in it either.
+                return (action == Action::Allow || !self.is_of_numbers()).then_some(false);
+            }
+            let judged = elements.iter().map(|element| self.judge(element, action));
             return match action {
-                Action::Allow => !elements.is_empty() && each.all(|fits| fits),
-                Action::Deny | Action::Confirm => each.any(|fits| fits),
+                Action::Allow => all(judged),
+                Action::Deny | Action::Confirm => any(judged),
             };
         }
         match self {
-            Self::Equals(wanted) => equal(wanted, value),
-            Self::Like(pattern) => match value {
+            Self::Above(than) => Some(number(value)? > *than),
+            Self::Below(than) => Some(number(value)? < *than),
+            Self::Not(inner) => inner.judge(value, action).map(|fits| !fits),
+            Self::Any(choices) => any(choices.iter().map(|choice| choice.judge(value, action))),
+            Self::All(parts) => all(parts.iter().map(|part| part.judge(value, action))),
+            _ if value.is_null() => Some(self.fits_absent()),
+            Self::Equals(wanted) => Some(equal(wanted, value)),
+            Self::Like(pattern) => Some(match value {
                 Value::String(text) => pattern.fits(text),
                 Value::Number(_) | Value::Bool(_) => pattern.fits(&value.to_string()),
                 _ => false,
-            },
-            Self::Present(wanted) => *wanted,
-            Self::Above(than) => number(value).is_some_and(|number| number > *than),
-            Self::Below(than) => number(value).is_some_and(|number| number < *than),
-            Self::Not(inner) => !inner.fits_value(value, action),
-            Self::Any(choices) => choices.iter().any(|choice| choice.fits_value(value, action)),
-            Self::All(parts) => parts.iter().all(|part| part.fits_value(value, action)),
+            }),
+            Self::Present(wanted) => Some(*wanted),
         }
     }
+}
+
+fn any(mut judged: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let found = judged.try_fold(Some(false), |so_far, fits| match fits {
+        Some(true) => Err(()),
+        Some(false) => Ok(so_far),
+        None => Ok(None),
+    });
+    found.unwrap_or(Some(true))
+}
+
+fn all(judged: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    any(judged.map(|fits| fits.map(|fits| !fits))).map(|fits| !fits)
 }
 
 /// The values at a path. `*` is every member or element; the elements of a list are looked at
@@ -204,9 +232,65 @@ fn equal(wanted: &Value, value: &Value) -> bool {
 
 /// Servers take `"5000"` for 5000, so a rule has to.
 fn number(value: &Value) -> Option<f64> {
-    match value {
+    let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
+    };
+    number.filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fits(matcher: Value, value: Value, action: Action) -> bool {
+        let matcher = Matcher::read(&matcher).expect("a matcher");
+        let arguments = json!({ "amount": value });
+        let Value::Object(arguments) = arguments else { return false };
+        matcher.fits(&arguments, "amount", action)
+    }
+
+    #[test]
+    fn what_a_rule_cannot_compare_it_does_not_allow() {
+        let odd = [
+            json!("5,000"),
+            json!("5_000"),
+            json!("５０００"),
+            json!("0x1388"),
+            json!("nan"),
+            json!("many"),
+            json!(true),
+            json!(null),
+            json!({"value": 5_000}),
+            json!([]),
+            json!([1, "5,000"]),
+        ];
+        for value in odd {
+            for action in [Action::Deny, Action::Confirm] {
+                assert!(fits(json!({"above": 100}), value.clone(), action), "{value}");
+                assert!(fits(json!({"not": {"below": 100}}), value.clone(), action), "{value}");
+            }
+            for matcher in [json!({"below": 100}), json!({"not": {"above": 100}})] {
+                assert!(!fits(matcher, value.clone(), Action::Allow), "{value}");
+            }
+        }
+        // The positive control: what can be compared is.
+        for value in [json!(5), json!("5"), json!(5.5), json!([5, "6"])] {
+            assert!(!fits(json!({"above": 100}), value.clone(), Action::Deny), "{value}");
+            assert!(fits(json!({"below": 100}), value.clone(), Action::Allow), "{value}");
+        }
+        assert!(fits(json!({"above": 100}), json!("5000"), Action::Deny));
+    }
+
+    #[test]
+    fn null_is_no_argument() {
+        for action in [Action::Deny, Action::Allow] {
+            assert!(fits(json!({"present": false}), json!(null), action));
+            assert!(!fits(json!({"present": true}), json!(null), action));
+            assert!(!fits(json!("a*"), json!(null), action));
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `ask` | what is asked before a call, and the answer |
+//! | `always` | the rule for a tool that a person allows for good |
 //! | `settings` | the rules as the configuration has them, and what can be wrong with them |
 //! | `decide` | the rules, made ready, and what they decide |
 //! | `pattern` | names with `*` and `?` in them |
@@ -16,6 +17,7 @@
 //! | `level`, `modules` | an isolation level: limits and rights under one name |
 //! | `levels`, `builtin`, `table` | all of them: those that are always there, and those of the configuration |
 
+mod always;
 mod ask;
 mod builtin;
 mod decide;
@@ -33,7 +35,8 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use ask::{Action, Ask, Decision, Denial, Hints};
+pub use always::AlwaysRule;
+pub use ask::{Action, Ask, Decision, Denial, Hints, Reason};
 pub use decide::Policy;
 pub use flow::{Flow, FlowFinding, FlowRule, Origin};
 pub use level::{Level, ReviewMode, ToolUse, WorkspaceUse};

@@ -32,7 +32,7 @@ const ROWS: [(&str, Cell); 15] = [
     ("most time that a caller may ask for", |level| seconds(level.longest)),
     ("memory", |level| bytes(level.limits.memory_bytes)),
     ("kept of stdout and of stderr", |level| bytes(level.limits.output_bytes)),
-    ("shown of each to the model", |level| bytes(level.shown_bytes as u64)),
+    ("shown to the model", |level| bytes(level.shown_bytes as u64)),
     ("result", |level| bytes(level.limits.result_bytes)),
     ("tool calls", |level| level.limits.tool_calls.to_string()),
     ("calls in flight", |level| level.limits.calls_in_flight.to_string()),

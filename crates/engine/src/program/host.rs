@@ -17,7 +17,7 @@ use crate::{
     media::Media,
     safety::Watch,
     search::{Answer, DefinitionRequest, SearchRequest},
-    state::Agent,
+    state::{Agent, StateError},
     upstream::Caller,
     value::{self, Given},
 };
@@ -67,7 +67,7 @@ impl ProgramHost {
         self.watch.agent()
     }
 
-    pub(super) fn watch(&self) -> &Watch {
+    pub(super) fn watch(&self) -> &Arc<Watch> {
         &self.watch
     }
 
@@ -98,6 +98,22 @@ impl ProgramHost {
             Some(own) => self.call_own(own, arguments).await,
             None => Ok(self.tool_value(name, parse(arguments)?).await?.into_message()),
         }
+    }
+
+    /// Calls one tool for a person, under the same rules as the calls of programs, and gives the
+    /// value that a program would get.
+    pub async fn call_for_client(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Value, ToolFailure> {
+        self.watch.begin().map_err(|refused| ToolFailure::new(refused.to_string()))?;
+        let given = self.tool_value(name, arguments).await?;
+        if self.watch.level().audit_must_hold {
+            let written = self.agent().written(self.watch.trail()).await;
+            written.map_err(|why| ToolFailure::new(StateError::AuditDown(why).to_string()))?;
+        }
+        Ok(given.value)
     }
 
     /// What a tool gives.

@@ -5,7 +5,10 @@
 use narrows_sandbox::ModuleSource;
 use serde_json::{Value, json};
 
-use crate::{catalog::Catalog, codegen::PREAMBLE};
+use crate::{
+    catalog::{Catalog, DisabledServer},
+    codegen::PREAMBLE,
+};
 
 const SKILLS: &str = include_str!("skills.py");
 const CLIENT: &str = include_str!("client.py");
@@ -20,7 +23,8 @@ pub(super) fn source(catalog: &Catalog, name: &str) -> Option<ModuleSource> {
             let source = format!(
                 "\"\"\"The MCP servers behind this gateway, one module each.\"\"\"\n\
                  from _narrows.tools import package as _package\n\
-                 __all__, __getattr__, __dir__ = _package(__name__, {list})\n"
+                 __all__, __getattr__, __dir__ = _package(__name__, {list})\n{}",
+                without_disabled(catalog)
             );
             return Some(ModuleSource { source, is_package: true });
         }
@@ -32,11 +36,47 @@ pub(super) fn source(catalog: &Catalog, name: &str) -> Option<ModuleSource> {
         "tool_discovery" => TOOL_DISCOVERY.to_owned(),
         name => {
             let module = name.strip_prefix("servers.")?;
-            let (server, module) = catalog.modules().iter().find(|(_, known)| *known == module)?;
-            server_module(catalog, server, module)
+            match catalog.modules().iter().find(|(_, known)| *known == module) {
+                Some((server, module)) => server_module(catalog, server, module),
+                None => {
+                    let mut disabled = catalog.disabled_modules();
+                    let (module, server) = disabled.find(|(known, _)| *known == module)?;
+                    disabled_module(module, server)
+                }
+            }
         }
     };
     Some(ModuleSource { source, is_package: false })
+}
+
+/// What the package `servers` says of servers that are switched off.
+fn without_disabled(catalog: &Catalog) -> String {
+    let reasons: serde_json::Map<String, Value> = catalog
+        .disabled_modules()
+        .map(|(module, server)| (module.to_owned(), reason(module, server).into()))
+        .collect();
+    if reasons.is_empty() {
+        return String::new();
+    }
+    format!(
+        "_disabled, _enabled = {}, __getattr__\n\
+         def __getattr__(name):\n    \
+             if name in _disabled:\n        \
+                 raise ModuleNotFoundError(_disabled[name], name=__name__ + '.' + name)\n    \
+             return _enabled(name)\n",
+        Value::Object(reasons)
+    )
+}
+
+/// A module that cannot be imported, and says why.
+fn disabled_module(module: &str, server: &str) -> String {
+    let reason = json!(reason(module, server));
+    format!("raise ModuleNotFoundError({reason}, name=__name__)\n")
+}
+
+/// In the words that Python has for a module that is missing.
+fn reason(module: &str, server: &str) -> String {
+    format!("No module named 'servers.{module}': {}", DisabledServer(server.to_owned()))
 }
 
 /// A module of functions that are made when they are first used.

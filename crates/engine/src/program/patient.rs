@@ -38,6 +38,18 @@ impl Caller for Patient {
         self.caller.capabilities()
     }
 
+    fn session(&self) -> Option<&str> {
+        self.caller.session()
+    }
+
+    fn is_program(&self) -> bool {
+        true
+    }
+
+    fn is_gone(&self) -> bool {
+        self.caller.is_gone()
+    }
+
     fn progress(&self, server: &str, progress: Progress) {
         self.caller.progress(server, progress);
     }

@@ -62,14 +62,24 @@ impl Column {
         });
     }
 
-    /// A single `1.10` may be a version, and so may all that are called so.
+    /// `1.10` is a number, unless its name says that it is a version. How many there are does not
+    /// matter: a column has one type with one row and with many.
     fn sort(self, name: &str) -> Option<Sort> {
-        let is_doubtful = || self.cells < 2 || name.to_lowercase().contains("version");
         match self.sort {
-            Some(Sort::Fixed(_)) if is_doubtful() => Some(Sort::Text),
+            Some(Sort::Number | Sort::Fixed(_)) if is_version(name) && self.decimals != Some(0) => {
+                Some(Sort::Text)
+            }
             sort => sort,
         }
     }
+}
+
+/// Whether numbers of that name have parts: after `1.9` comes `1.10`.
+fn is_version(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["version", "release", "tag", "build", "revision", "chapter", "section"]
+        .iter()
+        .any(|word| name.contains(word))
 }
 
 /// The sort of each column. None of a column without a cell.
@@ -166,7 +176,7 @@ mod tests {
             ("", json!(null)),
             ("007", json!("007")),
             ("-0", json!("-0")),
-            ("1.10", json!("1.10")),
+            ("1.10", json!(1.1)),
             ("1e5", json!("1e5")),
             ("+1", json!("+1")),
             (".5", json!(".5")),
@@ -197,7 +207,7 @@ mod tests {
             (["1.9", "1.10", "1.11"], json!(["1.9", "1.10", "1.11"])),
             (["1.10", "1.9", "1.11"], json!(["1.10", "1.9", "1.11"])),
             (["1.10", "2", "3"], json!(["1.10", "2", "3"])),
-            (["1.10", "", ""], json!(["1.10", null, null])),
+            (["1.10", "", ""], json!([1.1, null, null])),
             (["007", "8", "9"], json!(["007", "8", "9"])),
         ] {
             let rows: Vec<Vec<&str>> = cells.iter().map(|cell| vec![*cell]).collect();
@@ -209,7 +219,12 @@ mod tests {
                 .collect();
             assert_eq!(json!(found), values, "{cells:?}");
         }
-        let versions = objects(&["Version"], &[vec!["1.10"], vec!["1.20"]]);
-        assert_eq!(versions, json!([{"Version": "1.10"}, {"Version": "1.20"}]));
+        for name in ["Version", "tag_name", "Latest release"] {
+            for rows in [&[vec!["1.10"]][..], &[vec!["1.10"], vec!["1.20"]], &[vec!["1.9"]]] {
+                let versions = objects(&[name], rows);
+                assert_eq!(versions[0][name], rows[0][0], "{rows:?}");
+            }
+            assert_eq!(objects(&[name], &[vec!["7"]])[0][name], 7);
+        }
     }
 }

@@ -5,10 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use narrows_model::ToolId;
 use narrows_testkit::Chance;
 use serde_json::{Value, json};
 
 use super::recovery::{Kind, recover};
+use crate::observed::Observed;
 
 fn value_of(text: &str) -> Option<(Kind, Value)> {
     recover(text).map(|recovered| (recovered.kind, recovered.value))
@@ -16,19 +18,19 @@ fn value_of(text: &str) -> Option<(Kind, Value)> {
 
 #[test]
 fn what_servers_say_in_forms_is_a_value() {
-    let cases: [(&str, &str, Kind, Value); 16] = [
+    let cases: [(&str, &str, Kind, Value); 18] = [
         (
             "filesystem get_file_info",
             "size: 6\ncreated: Mon Nov 16 2026 04:25:12 GMT+0000 (Coordinated Universal Time)\n\
              isDirectory: false\nisFile: true\npermissions: 644",
-            Kind::Fields,
-            json!({
+            Kind::Records,
+            json!([{
                 "size": 6,
                 "created": "Mon Nov 16 2026 04:25:12 GMT+0000 (Coordinated Universal Time)",
                 "isDirectory": false,
                 "isFile": true,
                 "permissions": 644,
-            }),
+            }]),
         ),
         (
             "filesystem read_text_file of a table",
@@ -90,9 +92,30 @@ fn what_servers_say_in_forms_is_a_value() {
         ("api call", "Result: {\"ok\": true, \"n\": 3}", Kind::Json, json!({"ok": true, "n": 3})),
         (
             "chart data",
-            "Here is the data:\n\n```json\n{\"points\": [{\"x\": 1}]}\n```\n\nIt has one point.",
+            "Here is the data:\n\n```json\n{\"points\": [{\"x\": 1}]}\n```\n",
             Kind::Json,
             json!({"points": [{"x": 1}]}),
+        ),
+        (
+            "git git_log with one commit",
+            "Commit history:\nCommit: 73cfa630d63e9d4273b1440d7702d8effaf868e7\n\
+             Author: Ada Example\nDate: 2026-11-16 04:25:12+00:00\nMessage: First\n\n",
+            Kind::Records,
+            json!([{
+                "Commit": "73cfa630d63e9d4273b1440d7702d8effaf868e7",
+                "Author": "Ada Example",
+                "Date": "2026-11-16 04:25:12+00:00",
+                "Message": "First",
+            }]),
+        ),
+        (
+            "sqlite read_query",
+            "[{'id': 1, 'name': 'Ada', 'left': None}, {'id': 2, 'name': \"O'Neil\", 'left': True}]",
+            Kind::Json,
+            json!([
+                {"id": 1, "name": "Ada", "left": null},
+                {"id": 2, "name": "O'Neil", "left": true},
+            ]),
         ),
         (
             "docker events",
@@ -131,24 +154,24 @@ fn what_servers_say_in_forms_is_a_value() {
         (
             "weather",
             "Weather for Berlin:\nTemperature: 12.5\nHumidity: 80\nWind: 10 km/h NW",
-            Kind::Fields,
-            json!({"Temperature": 12.5, "Humidity": 80, "Wind": "10 km/h NW"}),
+            Kind::Records,
+            json!([{"Temperature": 12.5, "Humidity": 80, "Wind": "10 km/h NW"}]),
         ),
         (
             "page, in bold",
             "## Page\n- **ID:** 0042\n- **Title:** Plans: 2027\n- **Is public:** False",
-            Kind::Fields,
-            json!({"ID": "0042", "Title": "Plans: 2027", "Is public": false}),
+            Kind::Records,
+            json!([{"ID": "0042", "Title": "Plans: 2027", "Is public": false}]),
         ),
         (
             "headers of a response",
             "content-type: text/html\ncontent-length: 120\ncache-control: no-store",
-            Kind::Fields,
-            json!({
+            Kind::Records,
+            json!([{
                 "content-type": "text/html",
                 "content-length": 120,
                 "cache-control": "no-store",
-            }),
+            }]),
         ),
         (
             "sequential thinking",
@@ -236,7 +259,14 @@ fn what_is_written_for_people_stays_text() {
              - Page Snapshot:\n```yaml\n- generic [ref=e2]:\n  - heading \"Example\" [level=1]\n\
                - link \"More\": /more\n```",
         ),
-        ("sqlite read_query", "[{'id': 1, 'name': 'Ada'}, {'id': 2, 'name': 'Bob'}]"),
+        (
+            "jira search, of which more is elsewhere",
+            "[{\"key\": \"A-1\", \"status\": \"open\"}]\nnextPageToken: abc",
+        ),
+        (
+            "chart data with a remark",
+            "```json\n{\"points\": [{\"x\": 1}]}\n```\n\nIt has one point.",
+        ),
         (
             "kubectl get pods",
             "NAME      READY   STATUS    RESTARTS   AGE\nweb-1     1/1     Running   0          3d\n\
@@ -320,6 +350,27 @@ fn what_is_written_for_people_stays_text() {
         ),
     ] {
         assert_eq!(value_of(text), None, "{name}");
+    }
+}
+
+/// What programs are told of a tool's type, before it is called.
+#[test]
+fn the_learnt_type_is_the_same_with_one_row_and_with_many() {
+    for (above, row) in [
+        ("Commit history:\n", "Commit: 1\nAuthor: Ada\nWeight: 2.50\n\n"),
+        ("id,name,price\n", "1,Ada,2.50\n"),
+        ("| id | price |\n|---|---|\n", "| 1 | 2.50 |\n"),
+    ] {
+        let learnt = |rows: usize| {
+            let (_, value) = value_of(&format!("{above}{}", row.repeat(rows))).unwrap();
+            let tool = ToolId { server: "s".into(), tool: "t".into() };
+            let observed = Observed::open(None);
+            observed.learn(&tool, 1, &value);
+            observed.get(&tool, 1).unwrap().schema.clone()
+        };
+        assert_eq!(learnt(1)["type"], "array", "{above}");
+        assert_eq!(learnt(1), learnt(2), "{above}");
+        assert_eq!(learnt(1), learnt(30), "{above}");
     }
 }
 

@@ -9,13 +9,14 @@ use std::collections::HashSet;
 use csv::{ReaderBuilder, StringRecord};
 use serde_json::Value;
 
-use super::cells::{self, Sort};
+use super::{
+    around,
+    cells::{self, Sort},
+};
 
-const FEWEST_ROWS: usize = 2;
 const MOST_COLUMNS: usize = 500;
 const LONGEST_NAME: usize = 40;
 const MOST_WORDS: usize = 4;
-const LONGEST_AROUND: usize = 200;
 
 /// Names that are found in the first line of tables, and seldom anywhere else on a line with
 /// commas.
@@ -23,11 +24,18 @@ const USUAL_NAMES: &str = "\
     id name title key value type kind status state date time url email description count path \
     size version label category";
 
-/// The rows of a text that is nothing but a table. A line that introduces it may be there.
+/// The rows of a text that is nothing but a table. A label may stand above it.
 pub(super) fn find(text: &str) -> Option<Value> {
+    let has_end = text.ends_with('\n');
     // A tab at the end is an empty cell.
     let text = text.trim_matches(['\n', '\r']);
-    table(text).or_else(|| table(after_introduction(text)?))
+    // Names without rows are few words with commas, unless something says what they are.
+    let empty = if has_end { Empty::Usual } else { Empty::No };
+    table(text, empty).or_else(|| {
+        let (label, rest) = text.split_once('\n')?;
+        let rows = table(rest.trim_start_matches(['\r', '\n']), empty)?;
+        around::is_label(label, rows.as_array().map(Vec::len)).then_some(rows)
+    })
 }
 
 /// The rows of the only fence in a text, if it says that they are there.
@@ -36,12 +44,20 @@ pub(super) fn find_fenced(text: &str) -> Option<Value> {
     let (before, rest) = marks.iter().find_map(|mark| text.split_once(mark))?;
     let (body, after) =
         rest.strip_prefix("\r\n").or(rest.strip_prefix('\n'))?.split_once("\n```")?;
-    let around = [before, after];
-    let is_about = around.iter().all(|text| text.len() <= LONGEST_AROUND && !text.contains("```"));
-    if is_about { table(body.trim_end_matches('\r')) } else { None }
+    let rows = table(body.trim_end_matches('\r'), Empty::Yes)?;
+    around::says_no_more(before, after, rows.as_array().map(Vec::len)).then_some(rows)
 }
 
-fn table(text: &str) -> Option<Value> {
+/// Whether names may stand there without rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Empty {
+    No,
+    /// If one of them is found in tables, and seldom elsewhere.
+    Usual,
+    Yes,
+}
+
+fn table(text: &str, empty: Empty) -> Option<Value> {
     let quotes = text.bytes().filter(|byte| *byte == b'"').count();
     // Within quotes there may be empty lines; elsewhere they part paragraphs.
     let has_paragraphs = quotes == 0 && (text.contains("\n\n") || text.contains("\n\r\n"));
@@ -52,10 +68,10 @@ fn table(text: &str) -> Option<Value> {
     ["\t", ";", ","]
         .into_iter()
         .filter(|delimiter| first.contains(*delimiter))
-        .find_map(|delimiter| read(text, delimiter.as_bytes()[0]))
+        .find_map(|delimiter| read(text, delimiter.as_bytes()[0], empty))
 }
 
-fn read(text: &str, delimiter: u8) -> Option<Value> {
+fn read(text: &str, delimiter: u8, empty: Empty) -> Option<Value> {
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .has_headers(false)
@@ -70,7 +86,12 @@ fn read(text: &str, delimiter: u8) -> Option<Value> {
     let records: Vec<StringRecord> = records.collect::<Result<_, _>>().ok()?;
     let rows: Vec<Vec<&str>> =
         records.iter().map(|record| record.iter().map(str::trim).collect()).collect();
-    let is_table = rows.len() >= FEWEST_ROWS && differs(&names, &rows);
+    let is_table = match (rows.is_empty(), empty) {
+        (false, _) => differs(&names, &rows),
+        (true, Empty::No) => false,
+        (true, Empty::Usual) => names.iter().all(is_identifier) && names.iter().any(is_usual),
+        (true, Empty::Yes) => true,
+    };
     is_table.then(|| cells::objects(&names, &rows))
 }
 
@@ -99,10 +120,16 @@ fn is_name(name: &str) -> bool {
         && name.split_whitespace().count() <= MOST_WORDS
 }
 
+fn is_identifier(name: &&str) -> bool {
+    name.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+fn is_usual(name: &&str) -> bool {
+    USUAL_NAMES.split(' ').any(|usual| usual == name.to_lowercase())
+}
+
 /// Whether the first line is of another kind than those below it.
 fn differs(names: &[&str], rows: &[Vec<&str>]) -> bool {
-    let is_identifier = |name: &&str| name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let is_usual = |name: &&str| USUAL_NAMES.split(' ').any(|usual| usual == name.to_lowercase());
     let sorts = cells::sorts_of(names, rows);
     let has_types = sorts.iter().any(|sort| sort.is_some_and(|sort| sort != Sort::Text));
     // Dates and amounts.
@@ -114,13 +141,6 @@ fn differs(names: &[&str], rows: &[Vec<&str>]) -> bool {
         || has_digits
         || names.iter().any(is_usual)
         || (names.len() >= 3 && names.iter().all(is_identifier))
-}
-
-/// What follows a first line such as `Results:`.
-fn after_introduction(text: &str) -> Option<&str> {
-    let (first, rest) = text.split_once('\n')?;
-    let is_introduction = first.trim_end().ends_with(':') && first.len() <= LONGEST_AROUND;
-    is_introduction.then(|| rest.trim_start_matches(['\r', '\n']))
 }
 
 #[cfg(test)]
@@ -142,7 +162,7 @@ mod tests {
         }
         for text in [
             "```csv\nid,full name\n1,\"Ada, L.\"\n2,\n```",
-            "Here:\r\n```tsv\r\nid\tfull name\r\n1\tAda, L.\r\n2\t\r\n```\r\nDone.",
+            "Here:\r\n```tsv\r\nid\tfull name\r\n1\tAda, L.\r\n2\t\r\n```\r\n2 rows",
         ] {
             assert_eq!(find_fenced(text), Some(rows.clone()), "{text}");
         }
@@ -159,12 +179,29 @@ mod tests {
         );
     }
 
+    /// With no row, one or many, what a tool says is a list.
+    #[test]
+    fn the_number_of_rows_changes_no_type() {
+        for (names, row) in
+            [("id,name", "7,Ada"), ("id;price", "x;2.50"), ("a_b\tname\tx", "p\tq\tr")]
+        {
+            let of = |rows: usize| format!("{names}\n{}", format!("{row}\n").repeat(rows));
+            let one = find(&of(1)).unwrap_or_else(|| panic!("{names}"));
+            assert_eq!(one.as_array().map(Vec::len), Some(1));
+            assert_eq!(find(&of(0)), Some(json!([])), "{names}");
+            assert_eq!(find(&of(2)), Some(json!([one[0], one[0]])), "{names}");
+        }
+        assert_eq!(find_fenced("```csv\nfirst,last\n```"), Some(json!([])));
+    }
+
     #[test]
     fn what_is_no_table() {
         for text in [
             "",
             "a,b",
-            "id,name\n1,a",
+            "id,name",
+            "Yes,no\n",
+            "Found 30:\nid,name\n1,a\n2,b",
             "Hello, world\nAnd so, again\nOnce more, please",
             "Smith,John\nDoe,Jane\nRoe,Rick",
             "1,2\n3,4\n5,6",
@@ -182,7 +219,9 @@ mod tests {
             assert_eq!(find(text), None, "{text}");
         }
         let table = "```csv\nid,name\n1,a\n2,b\n```";
-        for text in [format!("{table}\n{table}"), format!("{}{table}", "words ".repeat(50))] {
+        for text in
+            [format!("{table}\n{table}"), format!("words\n{table}"), format!("{table}\nDone.")]
+        {
             assert_eq!(find_fenced(&text), None, "{text}");
         }
     }

@@ -1,22 +1,18 @@
-//! `key: value` lines, as one record or many.
+//! `key: value` lines, as a list of records.
 //!
-//! Many records are parted by empty lines, by rules, or by their first key. A text with one record
-//! is an object, and with several a list of objects.
+//! Records are parted by empty lines, by rules, or by their first key. A text with one record is a
+//! list with one, so that nothing changes its type with the number of records.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{
-    cells, keys,
-    recovery::{Kind, Recovered},
-};
+use super::{around, cells, keys};
 
-/// Fewer lines are a remark.
-const FEWEST_LINES: usize = 3;
-/// Without a heading, nothing but fields is in the text.
-const FEWEST_LINES_ALONE: usize = 2;
-const LONGEST_HEADING: usize = 120;
+/// Fewer different keys are a remark, or a conversation.
+const FEWEST_KEYS: usize = 3;
+/// In each of them; not every record has every field.
+const FEWEST_KEYS_OF_A_RECORD: usize = 2;
 /// Two lines by turns, without anything between them, are a conversation more often than records.
 const FEWEST_KEYS_IN_A_ROW: usize = 3;
 /// A value with so many words that ends like a sentence is one.
@@ -25,34 +21,27 @@ const WORDS_OF_A_SENTENCE: usize = 8;
 /// A key and its value.
 type Pair<'a> = (&'a str, &'a str);
 
-pub(super) fn find(text: &str) -> Option<Recovered> {
+pub(super) fn find(text: &str) -> Option<Value> {
     let text = text.trim();
-    let (has_heading, lines) = match text.split_once('\n') {
-        Some((first, rest)) if is_heading(first.trim_end()) => (true, rest),
-        _ => (false, text),
-    };
-    let blocks = blocks(lines)?;
-    let count: usize = blocks.iter().map(Vec::len).sum();
-    if count < if has_heading { FEWEST_LINES } else { FEWEST_LINES_ALONE } {
-        return None;
-    }
-    if !are_values(&blocks) {
-        return None;
-    }
-    let all: Vec<Pair<'_>> = blocks.concat();
-    if are_unique(&all) {
-        let object = cells::records(&[&all]).pop()?;
-        return Some(Recovered { value: Value::Object(object), kind: Kind::Fields });
-    }
-    let records = records(&blocks, &all)?;
-    let list = cells::records(&records).into_iter().map(Value::Object).collect();
-    Some(Recovered { value: Value::Array(list), kind: Kind::Records })
+    find_below("", text).or_else(|| {
+        let (label, lines) = text.split_once('\n')?;
+        find_below(label, lines)
+    })
 }
 
-/// `Commit history:` or `## Weather`.
-fn is_heading(line: &str) -> bool {
-    let is_title = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
-    line.len() <= LONGEST_HEADING && (is_title || line.ends_with(':'))
+/// The records of lines that stand below a label, or below nothing.
+fn find_below(label: &str, lines: &str) -> Option<Value> {
+    let blocks = blocks(lines)?;
+    let all: Vec<Pair<'_>> = blocks.concat();
+    let keys: HashSet<&str> = all.iter().map(|(key, _)| *key).collect();
+    if keys.len() < FEWEST_KEYS || !are_values(&blocks) {
+        return None;
+    }
+    let is_one = keys.len() == all.len();
+    let records = if is_one { vec![all.as_slice()] } else { records(&blocks, &all)? };
+    let is_all = label.is_empty() || around::is_label(label, Some(records.len()));
+    let list = || cells::records(&records).into_iter().map(Value::Object).collect();
+    is_all.then(|| Value::Array(list()))
 }
 
 /// The pairs between empty lines and rules. None if any line is something else.
@@ -154,7 +143,7 @@ fn records<'b, 'a>(
     } else {
         all.chunk_by(|_, (key, _)| *key != first).collect()
     };
-    let fewest = if blocks.len() > 1 { 2 } else { FEWEST_KEYS_IN_A_ROW };
+    let fewest = if blocks.len() > 1 { FEWEST_KEYS_OF_A_RECORD } else { FEWEST_KEYS_IN_A_ROW };
     let are_records = records
         .iter()
         .all(|record| record.len() >= fewest && record[0].0 == first && are_unique(record));
@@ -169,25 +158,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_record() {
-        let value = json!({"Name": "a b", "Size": 3, "Url": "https://x.example/y?z=1: 2"});
+    fn one_record_is_a_list_too() {
+        let value = json!([{"Name": "a b", "Size": 3, "Url": "https://x.example/y?z=1: 2"}]);
         for text in [
             "Name: a b\nSize: 3\nUrl: https://x.example/y?z=1: 2",
             "# File\n\nName: a b\nSize:\t3\n\nUrl: https://x.example/y?z=1: 2\n",
             "File:\r\n- Name: a b\r\n- Size: 3\r\n- Url: https://x.example/y?z=1: 2\r\n",
             "* **Name:** a b\n* **Size**: 3\n* **Url:** https://x.example/y?z=1: 2",
         ] {
-            let found = find(text);
-            assert_eq!(
-                found,
-                Some(Recovered { value: value.clone(), kind: Kind::Fields }),
-                "{text}"
-            );
+            assert_eq!(find(text), Some(value.clone()), "{text}");
         }
-        assert_eq!(
-            find("a: 1\nb: \nc: true").unwrap().value,
-            json!({"a": 1, "b": null, "c": true})
-        );
+        assert_eq!(find("a: 1\nb: \nc: true").unwrap(), json!([{"a": 1, "b": null, "c": true}]));
     }
 
     #[test]
@@ -196,18 +177,27 @@ mod tests {
         for text in [
             "Id: 1\nTag: 1.9\nOk: true\n\nId: 2\nTag: 1.10",
             "Tags:\nId: 1\nTag: 1.9\nOk: true\n---\nId: 2\nTag: 1.10\n---\n",
+            "2 tags:\nId: 1\nTag: 1.9\nOk: true\n---\nId: 2\nTag: 1.10\n---\n",
         ] {
-            let found = find(text);
-            assert_eq!(
-                found,
-                Some(Recovered { value: value.clone(), kind: Kind::Records }),
-                "{text}"
-            );
+            assert_eq!(find(text), Some(value.clone()), "{text}");
         }
         assert_eq!(
-            find("A: x\nB: 1\nC: p\nA: y\nB: 2\nC: q\nD: 3").unwrap().value,
+            find("A: x\nB: 1\nC: p\nA: y\nB: 2\nC: q\nD: 3").unwrap(),
             json!([{"A": "x", "B": 1, "C": "p"}, {"A": "y", "B": 2, "C": "q", "D": 3}])
         );
+    }
+
+    /// With one row or many, what a tool says is a list, or it is a text.
+    #[test]
+    fn the_number_of_records_changes_no_type() {
+        for record in ["a: x\nb: y\nc: z", "a: 1\nb: 2", "**A:** 1\n**B:** 2.50\n**C:** y"] {
+            let type_of = |records: usize| {
+                let text = vec![record; records].join("\n\n");
+                find(&text).map(|list| list[0].clone())
+            };
+            assert_eq!(type_of(1), type_of(2), "{record}");
+            assert_eq!(type_of(1), type_of(30), "{record}");
+        }
     }
 
     #[test]
@@ -216,6 +206,9 @@ mod tests {
             "",
             "Echo: hello",
             "Heading:\na: 1\nb: 2",
+            "a: 1\nb: 2",
+            "3 tags:\nId: 1\nTag: 1.9\nOk: true",
+            "Error:\nId: 1\nTag: 1.9\nOk: true",
             "INFO: started\nINFO: listening",
             "Error: no such file\nPath: /x\nCode: 2",
             "Note: this\nBut: that",

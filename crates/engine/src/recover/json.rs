@@ -1,17 +1,14 @@
-//! JSON that stands in a text: behind an introduction, in fences, or line by line.
+//! JSON that stands in a text: behind a label, in a fence, or line by line; and the same as Python
+//! writes it.
 
 use serde_json::{Deserializer, Value};
 
-use super::keys;
+use super::{around, keys, python};
 
-/// How much may stand around JSON without fences: an introduction and a remark.
+/// Where JSON without fences may begin.
 const LONGEST_PROSE: usize = 500;
 const MOST_LINES: usize = 6;
 const LONGEST_INTRODUCTION: usize = 80;
-
-/// How much may stand around fences, if the JSON itself is not longer. With more it is a page
-/// that shows JSON, as the documentation of an API does.
-const LONGEST_AROUND_FENCES: usize = 1_000;
 
 /// What was found.
 #[derive(Debug, PartialEq)]
@@ -44,49 +41,62 @@ fn found(mut values: Vec<Value>) -> Found {
 /// The fenced blocks of a text.
 struct Fences<'a> {
     blocks: Vec<(&'a str, &'a str)>,
-    /// How long the text around them is.
-    around: usize,
-    headings: usize,
+    before: &'a str,
+    /// Something stands between two of them.
+    between: bool,
+    after: &'a str,
     closed: bool,
 }
 
 impl<'a> Fences<'a> {
     /// None if there is no fence.
     fn of(text: &'a str) -> Option<Self> {
-        let mut fences = Self { blocks: Vec::new(), around: 0, headings: 0, closed: true };
+        let mut fences =
+            Self { blocks: Vec::new(), before: "", between: false, after: "", closed: true };
         let mut open: Option<(&str, &str, usize)> = None;
-        let mut at = 0;
+        let (mut at, mut ended) = (0, 0);
         for line in text.split_inclusive('\n') {
             let start = at;
             at += line.len();
-            let mark = mark(line);
-            match (open, mark) {
-                (None, Some((mark, info))) => open = Some((mark, info, at)),
-                (None, None) => {
-                    fences.around += line.trim().len();
-                    fences.headings += usize::from(line.starts_with('#'));
+            match (open, mark(line)) {
+                (None, Some((mark, info))) => {
+                    let beside = &text[ended..start];
+                    if fences.blocks.is_empty() {
+                        fences.before = beside;
+                    } else {
+                        fences.between |= !beside.trim().is_empty();
+                    }
+                    open = Some((mark, info, at));
                 }
                 (Some((opened, info, body)), Some((mark, ""))) if mark.starts_with(opened) => {
                     fences.blocks.push((info, &text[body..start]));
-                    open = None;
+                    (open, ended) = (None, at);
                 }
-                (Some(_), _) => {}
+                _ => {}
             }
         }
         fences.closed = open.is_none();
+        fences.after = &text[ended..];
         (!fences.blocks.is_empty() || !fences.closed).then_some(fences)
     }
 
-    /// Their values, if all of them are JSON, and the text is about them.
+    /// Their values, if all of them are JSON, and there is nothing else to read.
     fn values(&self) -> Option<Vec<Value>> {
-        let length: usize = self.blocks.iter().map(|(_, body)| body.len()).sum();
-        let is_page = self.around > length.max(LONGEST_AROUND_FENCES)
-            || self.headings > self.blocks.len()
-            || !self.closed;
-        if is_page {
+        if !self.closed || self.between {
             return None;
         }
-        self.blocks.iter().map(|(info, body)| fenced(info, body)).collect()
+        let values: Vec<Value> =
+            self.blocks.iter().map(|(info, body)| fenced(info, body)).collect::<Option<_>>()?;
+        around::says_no_more(self.before, self.after, rows(&values)).then_some(values)
+    }
+}
+
+/// How many rows the values are, if they are a list.
+fn rows(values: &[Value]) -> Option<usize> {
+    match values {
+        [Value::Array(items)] => Some(items.len()),
+        [_] => None,
+        several => Some(several.len()),
     }
 }
 
@@ -111,7 +121,8 @@ fn plain(text: &str) -> Option<Vec<Value>> {
     let text = text.trim();
     let (before, values, after) = starts(text).find_map(|at| {
         let (before, rest) = text.split_at(at);
-        sequence(rest).map(|(values, after)| (before, values, after))
+        let found = sequence(rest).or_else(|| written_by_python(rest));
+        found.map(|(values, after)| (before, values, after))
     })?;
     is_about(before, &values, after).then_some(values)
 }
@@ -159,19 +170,25 @@ fn sequence(text: &str) -> Option<(Vec<Value>, &str)> {
     }
 }
 
-/// Whether a text has those values to tell, and not only mentions them.
+/// A list or dict as Python writes it, to the end of its line, and what stands behind it.
+fn written_by_python(text: &str) -> Option<(Vec<Value>, &str)> {
+    let (value, after) = python::literal(text)?;
+    let line_end = after.find('\n').unwrap_or(after.len());
+    after[..line_end].trim().is_empty().then(|| (vec![value], after.trim_start()))
+}
+
+/// Whether a text has those values to tell and nothing else, and does not only mention them.
 fn is_about(before: &str, values: &[Value], after: &str) -> bool {
-    let is_short = after.len() <= LONGEST_PROSE
-        && after.lines().count() <= MOST_LINES
-        && after.lines().all(|line| !line.starts_with(['{', '[']));
-    let is_within_line = !before.is_empty() && !before.ends_with('\n');
+    if !around::says_no_more(before, after, rows(values)) {
+        return false;
+    }
     let has_objects = values.iter().all(|value| match value {
         Value::Object(fields) => !fields.is_empty(),
         Value::Array(items) => items.iter().any(Value::is_object),
         _ => false,
     });
     if has_objects {
-        return is_short && (after.is_empty() || !is_within_line);
+        return true;
     }
     // Brackets with words or nothing in them are common in prose.
     let before = before.trim_end();
@@ -191,9 +208,9 @@ mod tests {
             ("Result: {\"a\": 1}", json!({"a": 1})),
             ("Found 0 issues:\n[]", json!([])),
             ("Tags:\n[\"x\"]", json!(["x"])),
-            ("{\n  \"a\": {\"b\": \"}\"}\n}\n\nShowing 1 of 1.", json!({"a": {"b": "}"}})),
-            ("Status: 200\nType: JSON\n\n{\"a\": 1}", json!({"a": 1})),
-            ("Here it is:\n\n```json\n{\"a\": 1}\n```\nThat is all.", json!({"a": 1})),
+            ("{\n  \"a\": {\"b\": \"}\"}\n}\n", json!({"a": {"b": "}"}})),
+            ("[{\"a\": 1}]\n\nShowing 1 of 1.", json!([{"a": 1}])),
+            ("Here it is:\n\n```json\n{\"a\": 1}\n```\n", json!({"a": 1})),
             ("```\n[1]\n```", json!([1])),
             ("~~~ JSON\r\n{\"a\": \"```\"}\r\n~~~\r\n", json!({"a": "```"})),
         ] {
@@ -207,7 +224,7 @@ mod tests {
         for text in [
             "{\"a\": 1}\n{\"a\": 2}\n",
             "Two:\n{\"a\": 1}\n\n{\n\"a\": 2\n}",
-            "One:\n```json\n{\"a\": 1}\n```\nTwo:\n```json\n{\"a\": 2}\n```",
+            "```json\n{\"a\": 1}\n```\n\n```json\n{\"a\": 2}\n```",
         ] {
             assert_eq!(find(text), values(), "{text}");
         }
@@ -222,8 +239,12 @@ mod tests {
             "[1]: a note",
             "See [1]",
             "Everything is fine []",
-            "{'id': 1}",
-            "[{'id': 1}]",
+            "{'id': 1} and more",
+            "{\"a\": 1}\n\nShowing 1 of 1.",
+            "[{\"a\": 1}]\n\nShowing 1 of 30.",
+            "[{\"a\": 1}]\nMore is at page 2.",
+            "Found 30 issues:\n[{\"a\": 1}]",
+            "Status: 200\nType: JSON\n\n{\"a\": 1}",
             "{not json}",
             "Error: {\"code\": 404}",
             "10:30 worker: got {\"a\": 1}",
@@ -239,8 +260,19 @@ mod tests {
     }
 
     #[test]
+    fn what_python_writes_is_read_like_json() {
+        for (text, value) in [
+            ("{'id': 1}", json!({"id": 1})),
+            ("[{'id': 1, 'ok': None}]\n", json!([{"id": 1, "ok": null}])),
+            ("Rows:\n[{'id': 1}, {'id': 2}]\n(2 rows)", json!([{"id": 1}, {"id": 2}])),
+            ("Tables: ['a', 'b']", json!(["a", "b"])),
+        ] {
+            assert_eq!(find(text), Found::One(value), "{text}");
+        }
+    }
+
+    #[test]
     fn what_shows_code_is_a_page() {
-        let page = format!("# API\n\n{}\n```json\n{{\"a\": 1}}\n```", "Many words. ".repeat(100));
         for text in [
             "```python\n{\"a\": 1}\n```",
             "```json\n{\"a\": 1}\n```\n```sh\nls\n```",
@@ -248,16 +280,11 @@ mod tests {
             "```json\n{\"a\": 1}",
             "```diff\n-{}\n+{\"a\": 1}\n```",
             "# A\n```json\n{\"a\": 1}\n```\n# B",
-            &page,
+            "# API\n\nMany words.\n```json\n{\"a\": 1}\n```",
+            "```json\n{\"a\": 1}\n```\nThat is all.",
+            "One:\n```json\n{\"a\": 1}\n```\nTwo:\n```json\n{\"a\": 2}\n```",
         ] {
             assert_eq!(find(text), Found::Code, "{text}");
         }
-    }
-
-    #[test]
-    fn prose_of_any_length_may_follow_a_long_value_in_a_fence() {
-        let items: Vec<Value> = (0..200).map(|n| json!({"number": n})).collect();
-        let text = format!("{}\n```json\n{}\n```", "Words. ".repeat(200), json!(items));
-        assert_eq!(find(&text), Found::One(json!(items)));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Recovered {
 /// The form that a text has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// One JSON value, with text around it.
+    /// One value as JSON or Python writes it, with a label above it.
     Json,
     /// Several JSON values, as a list of them.
     JsonSequence,
@@ -26,9 +26,7 @@ pub(crate) enum Kind {
     Table,
     /// Comma, semicolon or tab separated values, as a list of rows.
     Delimited,
-    /// `key: value` lines, as one object.
-    Fields,
-    /// Several groups of such lines, as a list of objects.
+    /// `key: value` lines, as a list of objects.
     Records,
 }
 
@@ -46,7 +44,7 @@ fn find(text: &str) -> Option<Recovered> {
         json::Found::Many(values) => Some(of_kind(Kind::JsonSequence)(values.into())),
         json::Found::Nothing if text.len() <= LONGEST_TEXT => table::find(text)
             .map(of_kind(Kind::Table))
-            .or_else(|| fields::find(text))
+            .or_else(|| fields::find(text).map(of_kind(Kind::Records)))
             .or_else(|| delimited::find(text).map(of_kind(Kind::Delimited))),
         json::Found::Code if text.len() <= LONGEST_TEXT => {
             delimited::find_fenced(text).map(of_kind(Kind::Delimited))

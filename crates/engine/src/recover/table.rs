@@ -7,11 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::cells;
+use super::{around, cells};
 
-/// How much text may stand around a table. With more it is a page with a table in it.
-const LONGEST_AROUND: usize = 400;
-const MOST_LINES_AROUND: usize = 6;
 const LONGEST_NAME: usize = 80;
 
 /// The rows of the only table of a text.
@@ -29,11 +26,9 @@ pub(super) fn find(text: &str) -> Option<Value> {
     let body: Vec<Vec<String>> =
         lines[rule + 1..].iter().take_while(is_row).map(|line| cells_of(line)).collect();
     let end = rule + 1 + body.len();
-    let around = || lines[..rule - 1].iter().chain(&lines[end..]).filter(|line| !line.is_empty());
+    let (before, after) = (lines[..rule - 1].join("\n"), lines[end..].join("\n"));
     let fits = body.iter().all(|row| row.len() <= columns)
-        && lines[end..].iter().all(|line| !is_rule(line))
-        && around().count() <= MOST_LINES_AROUND
-        && around().map(|line| line.len()).sum::<usize>() <= LONGEST_AROUND;
+        && around::says_no_more(&before, &after, Some(body.len()));
     let rows: Vec<Vec<&str>> = body.iter().map(|row| cells_in(columns, row)).collect();
     fits.then(|| cells::objects(&names, &rows))
 }
@@ -102,7 +97,7 @@ mod tests {
         for text in [
             "| Name | Size |\n|------|-----:|\n| a | 1 |\n| b\\|c |  |",
             "Name | Size\n--- | ---\na | 1\nb\\|c | ",
-            "## Files\n\nTwo were found:\n\n| **Name** | Size |\n|:-:|---|\n|a|1|\n|b\\|c||\n\nDone.",
+            "## Files\n\nTwo were found:\n\n| **Name** | Size |\n|:-:|---|\n|a|1|\n|b\\|c||\n\n2 rows",
             "| Name | Size |\r\n|---|---|\r\n| a | 1 |\r\n| b\\|c | |\r\n",
         ] {
             assert_eq!(find(text), Some(rows.clone()), "{text}");
@@ -112,7 +107,6 @@ mod tests {
 
     #[test]
     fn what_is_no_table() {
-        let page = format!("# Page\n\n{}\n\n| a | b |\n|---|---|\n| 1 | 2 |", "Words. ".repeat(80));
         for text in [
             "|---|---|\n| 1 | 2 |",
             "| a | b |\n| 1 | 2 |",
@@ -121,7 +115,9 @@ mod tests {
             "| a | b |\n|---|---|\n| 1 | 2 | 3 |",
             "| a | b |\n|---|---|\n| 1 | 2 |\n\n| c | d |\n|---|---|\n| 1 | 2 |",
             "a | b\n---\n1 | 2",
-            &page,
+            "# Page\n\nWords.\n\n| a | b |\n|---|---|\n| 1 | 2 |",
+            "| a | b |\n|---|---|\n| 1 | 2 |\n\nMore is at page 2.",
+            "| a | b |\n|---|---|\n| 1 | 2 |\n\n30 rows",
         ] {
             assert_eq!(find(text), None, "{text}");
         }

@@ -73,6 +73,9 @@ fn not_allowed(module: &str, level: &Level) -> Option<Found> {
         "requests" | "httpx" | "aiohttp" | "urllib" | "urllib3" | "http" | "socket" => {
             "there is no network; call a tool"
         }
+        "pandas" | "numpy" | "polars" | "scipy" => {
+            "for tables there are `await sql(...)` and `await analyze(...)`"
+        }
         "subprocess" | "multiprocessing" | "threading" | "concurrent" => {
             "there are no processes; use asyncio"
         }

@@ -6,7 +6,7 @@ use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 use ruff_text_size::Ranged;
 
 use super::scope::{Bound, Builtin, ScopeId, Scopes};
-use crate::check::implied_module;
+use crate::check::{implied_module, implied_path};
 
 /// So many steps from name to name are followed for one expression.
 const STEPS: usize = 20;
@@ -28,7 +28,8 @@ impl Meaning {
 
 /// The path of a name that the program does not bind: some modules need no import.
 fn of_builtins(name: &str) -> String {
-    implied_module(name).map_or_else(|| format!("builtins.{name}"), str::to_owned)
+    let implied = implied_module(name).or_else(|| implied_path(name));
+    implied.map_or_else(|| format!("builtins.{name}"), str::to_owned)
 }
 
 impl Scopes<'_> {
@@ -44,7 +45,8 @@ impl Scopes<'_> {
     pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<&'static str> {
         let name = expr.as_name_expr()?;
         let (_, builtin) = self.look_up(&name.id, scope, expr.start());
-        implied_module(&name.id).filter(|_| builtin != Builtin::No)
+        let own = || implied_path(&name.id)?.split('.').next();
+        implied_module(&name.id).or_else(own).filter(|_| builtin != Builtin::No)
     }
 
     /// Whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.

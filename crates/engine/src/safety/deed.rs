@@ -1,6 +1,6 @@
 //! What is written down of a run, a call or an analysis when it ends, however it ends.
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -9,8 +9,8 @@ use super::Watch;
 
 /// Something under way. If nobody says how it ended, whoever wanted it has given it up.
 #[derive(Debug)]
-pub(crate) struct Deed<'a> {
-    watch: &'a Watch,
+pub(crate) struct Deed {
+    watch: Arc<Watch>,
     action: &'static str,
     target: String,
     details: Value,
@@ -18,13 +18,14 @@ pub(crate) struct Deed<'a> {
     is_over: bool,
 }
 
-impl<'a> Deed<'a> {
+impl Deed {
     pub(crate) fn new(
-        watch: &'a Watch,
+        watch: &Arc<Watch>,
         action: &'static str,
         target: String,
         details: Value,
     ) -> Self {
+        let watch = Arc::clone(watch);
         Self { watch, action, target, details, started: Instant::now(), is_over: false }
     }
 
@@ -58,7 +59,7 @@ impl<'a> Deed<'a> {
     }
 }
 
-impl Drop for Deed<'_> {
+impl Drop for Deed {
     fn drop(&mut self) {
         // Nobody writes what is dropped after the runtime.
         if !self.is_over && Handle::try_current().is_ok() {
@@ -69,8 +70,6 @@ impl Drop for Deed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use narrows_model::Principal;
 
     use super::*;

@@ -91,7 +91,7 @@ impl Watch {
     /// Takes one of the principal's runs of this minute.
     pub(crate) fn begin(&self) -> Result<(), StateError> {
         let meter = &self.safety().meter;
-        let within = meter.run(&self.safety().policy, self.agent().name(), Instant::now());
+        let within = meter.run(&self.safety().policy(), self.agent().name(), Instant::now());
         within.map_err(|exceeded| StateError::Exceeded(exceeded.to_string()))
     }
 
@@ -138,7 +138,7 @@ impl Watch {
     pub(crate) fn would_refuse(&self, tool: &Tool) -> Option<String> {
         let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
         let hints = Hints::of(&tool.raw);
-        let policy = &self.safety().policy;
+        let policy = self.safety().policy();
         let arguments = serde_json::Map::new();
         let principal = self.agent().name();
         let decision =

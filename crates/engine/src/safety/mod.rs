@@ -7,6 +7,9 @@
 //! | `watch` | one run, or one call: what it may do, what it has read, what is written down of it |
 //! | `echoes` | values that tools were given, recognised when they come back |
 //! | `confirm` | asking a person |
+//! | `questions` | several calls of a run as one question |
+//! | `question`, `shown` | what the person reads and can choose |
+//! | `rule_source` | where rules come from, and where one is written that a person wants for good |
 //! | `level` | the isolation level of a run, and the program looked at before it runs |
 //!
 //! The rules themselves are in `crate::policy`, what is found in a program in `crate::review`,
@@ -16,13 +19,17 @@ mod confirm;
 mod deed;
 mod echoes;
 mod level;
+mod question;
+mod questions;
+mod rule_source;
 mod shield;
+mod shown;
 mod vault;
 mod watch;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -37,7 +44,10 @@ use crate::{
 
 pub use confirm::ASKER;
 pub(crate) use deed::Deed;
+pub use question::{choices_of, chosen};
+pub use rule_source::RuleSource;
 pub use shield::{MARGIN, Shield, Streams, Withheld};
+pub use shown::visible;
 pub use vault::{KeySource, Vault, VaultError};
 pub use watch::{Admitted, Target, Watch};
 
@@ -119,28 +129,26 @@ impl Default for SafetySettings {
     }
 }
 
-impl SafetySettings {
-    /// A rule about a kind that does not exist would hold for nothing.
-    fn check_kinds(&self) -> Result<(), SafetyError> {
-        let custom = self.pii.custom.iter().map(|custom| custom.kind.as_str());
-        let known: Vec<&str> = narrows_pii::kinds().iter().copied().chain(custom).collect();
-        let rules = self.policy.reveal.iter().chain(&self.policy.exempt);
-        let of_flows = self.policy.flows.iter().flat_map(|flow| &flow.from);
-        let of_flows = of_flows.filter_map(|origin| match origin {
-            Origin::Pii(kind) => Some(kind),
-            Origin::Tools(_) => None,
-        });
-        let named = rules.flat_map(|rule| &rule.kinds).chain(of_flows);
-        let is_known = |kind: &str| {
-            kind.contains(['*', '?']) || known.iter().any(|known| known.eq_ignore_ascii_case(kind))
-        };
-        match named.into_iter().find(|kind| !is_known(kind)) {
-            Some(wrong) => {
-                let near = narrows_model::nearest(wrong, known.iter().copied()).to_string();
-                Err(SafetyError::UnknownKind(wrong.clone(), near))
-            }
-            None => Ok(()),
+/// A rule about a kind that does not exist would hold for nothing.
+fn check_kinds(pii: &narrows_pii::Settings, policy: &PolicySettings) -> Result<(), SafetyError> {
+    let custom = pii.custom.iter().map(|custom| custom.kind.as_str());
+    let known: Vec<&str> = narrows_pii::kinds().iter().copied().chain(custom).collect();
+    let rules = policy.reveal.iter().chain(&policy.exempt);
+    let of_flows = policy.flows.iter().flat_map(|flow| &flow.from);
+    let of_flows = of_flows.filter_map(|origin| match origin {
+        Origin::Pii(kind) => Some(kind),
+        Origin::Tools(_) => None,
+    });
+    let named = rules.flat_map(|rule| &rule.kinds).chain(of_flows);
+    let is_known = |kind: &str| {
+        kind.contains(['*', '?']) || known.iter().any(|known| known.eq_ignore_ascii_case(kind))
+    };
+    match named.into_iter().find(|kind| !is_known(kind)) {
+        Some(wrong) => {
+            let near = narrows_model::nearest(wrong, known.iter().copied()).to_string();
+            Err(SafetyError::UnknownKind(wrong.clone(), near))
         }
+        None => Ok(()),
     }
 }
 
@@ -164,7 +172,8 @@ pub struct Safety {
     vault: Vault,
     echoes: echoes::Echoes,
     restorers: BTreeSet<String>,
-    policy: Policy,
+    policy: RwLock<Arc<Policy>>,
+    rules: Option<Arc<dyn RuleSource>>,
     meter: Meter,
     levels: Levels,
     level: String,
@@ -174,8 +183,26 @@ pub struct Safety {
 }
 
 impl Safety {
+    /// Makes everything ready, with rules that stay as they are.
     pub fn new(settings: SafetySettings, key: KeySource) -> Result<Arc<Self>, SafetyError> {
-        settings.check_kinds()?;
+        Self::make(settings, key, None)
+    }
+
+    /// Makes everything ready. The rules are read again from their source when they change there.
+    pub fn with_rules_from(
+        source: Arc<dyn RuleSource>,
+        settings: SafetySettings,
+        key: KeySource,
+    ) -> Result<Arc<Self>, SafetyError> {
+        Self::make(settings, key, Some(source))
+    }
+
+    fn make(
+        settings: SafetySettings,
+        key: KeySource,
+        rules: Option<Arc<dyn RuleSource>>,
+    ) -> Result<Arc<Self>, SafetyError> {
+        check_kinds(&settings.pii, &settings.policy)?;
         let levels = Levels::new(settings.levels)?;
         for name in std::iter::once(&settings.level).chain(settings.levels_of.values()) {
             levels.get(name)?;
@@ -187,7 +214,8 @@ impl Safety {
             vault: Vault::new(key, settings.keep),
             echoes: echoes::Echoes::default(),
             restorers: settings.restorers,
-            policy: Policy::new(settings.policy)?,
+            policy: RwLock::new(Arc::new(Policy::new(settings.policy)?)),
+            rules,
             meter: Meter::default(),
             levels,
             level: settings.level,
@@ -201,8 +229,30 @@ impl Safety {
         self.mode
     }
 
-    pub fn policy(&self) -> &Policy {
-        &self.policy
+    /// The rules of now.
+    pub fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn rule_source(&self) -> Option<&Arc<dyn RuleSource>> {
+        self.rules.as_ref()
+    }
+
+    /// Reads the rules again if they have changed. If they cannot be used, those of before stay.
+    pub(crate) fn refresh_policy(&self) {
+        let Some(changed) = self.rules.as_ref().and_then(|rules| rules.changed()) else { return };
+        let ready = changed.and_then(|settings| {
+            check_kinds(&self.pii, &settings).map_err(|error| error.to_string())?;
+            Policy::new(settings).map_err(|error| error.to_string())
+        });
+        match ready {
+            Ok(policy) => {
+                *self.policy.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
+            }
+            Err(error) => {
+                tracing::error!(%error, "the rules have changed and cannot be used; the old ones stay");
+            }
+        }
     }
 
     pub fn levels(&self) -> &Levels {

@@ -145,6 +145,11 @@ impl Shield {
         self.safety.scanner.protect_json(value, &mut self.tokens());
     }
 
+    /// Arguments as a person is shown them: protected without exceptions, unless protection is off.
+    pub(super) fn for_person(&self, value: &mut Value) {
+        self.for_record().json(value);
+    }
+
     /// Anything that is JSON on the wire, as the model may see it.
     pub fn whole<T: Clone + Serialize + DeserializeOwned>(&self, it: &T) -> Result<T, Withheld> {
         if self.is_off() {
@@ -182,6 +187,12 @@ impl Shield {
         self.replace(&mut outcome.stderr);
         self.json(&mut outcome.result);
         outcome.notes.iter_mut().for_each(|note| self.replace(note));
+        for excerpt in &mut outcome.excerpts {
+            self.replace(&mut excerpt.tail);
+            // It may begin with half of a value.
+            let margin = excerpt.tail.ceil_char_boundary(MARGIN as usize);
+            excerpt.tail.drain(..margin);
+        }
         if let Ending::Failed(failure) | Ending::Limit(_, failure) | Ending::Cancelled(failure) =
             &mut outcome.ending
         {

@@ -14,12 +14,15 @@ use std::{
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
-use super::{AuditContents, Deed, Mode, Safety, Shield, shield::into_object};
+use super::{
+    AuditContents, Deed, Mode, Safety, Shield, confirm::Why, questions::Questions,
+    shield::into_object,
+};
 use crate::{
     broker::CallError,
     catalog::Tool,
     hex::random_name,
-    policy::{Action, Ask, Decision, Flow, Hints, Level},
+    policy::{Action, Ask, Decision, Flow, Hints, Level, Reason},
     state::{Agent, StateError, Trail},
     upstream::Caller,
     value,
@@ -36,6 +39,8 @@ pub struct Watch {
     calls: AtomicU64,
     /// The audit could not be written, and this level does without nothing that is not in it.
     is_closed: AtomicBool,
+    /// What a person is asked about its calls.
+    questions: Questions,
     /// Names the run in the audit.
     run: String,
     /// Its entries there.
@@ -56,6 +61,11 @@ impl<'a> Target<'a> {
         let hints = Hints { read_only: Some(true), destructive: None };
         Self { server, name, hints }
     }
+
+    /// Whether asking for it may change something.
+    pub fn writes(self) -> bool {
+        self.hints.writes()
+    }
 }
 
 impl<'a> From<&'a Tool> for Target<'a> {
@@ -73,10 +83,10 @@ impl fmt::Display for Target<'_> {
 
 /// A call that may be made.
 #[derive(Debug)]
-pub struct Admitted<'a> {
+pub struct Admitted {
     /// With values in the place of tokens.
     pub arguments: Map<String, Value>,
-    deed: Deed<'a>,
+    deed: Deed,
 }
 
 impl Watch {
@@ -92,6 +102,7 @@ impl Watch {
             flow: Mutex::default(),
             calls: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
+            questions: Questions::default(),
             run,
             trail: Trail::default(),
         })
@@ -135,11 +146,11 @@ impl Watch {
 
     /// Decides on a call, asks whom it has to, and puts values in the place of tokens.
     pub async fn admit(
-        &self,
+        self: &Arc<Self>,
         target: Target<'_>,
         arguments: Map<String, Value>,
-        caller: &dyn Caller,
-    ) -> Result<Admitted<'_>, CallError> {
+        caller: &Arc<dyn Caller>,
+    ) -> Result<Admitted, CallError> {
         let sent = Value::Object(arguments.clone());
         let details = json!({
             "run": self.run,
@@ -171,25 +182,30 @@ impl Watch {
     }
 
     async fn decide(
-        &self,
+        self: &Arc<Self>,
         target: Target<'_>,
         arguments: Map<String, Value>,
-        deed: &mut Deed<'_>,
-        caller: &dyn Caller,
+        deed: &mut Deed,
+        caller: &Arc<dyn Caller>,
     ) -> Result<Map<String, Value>, CallError> {
         let principal = self.agent.name();
         let Target { server, name, hints } = target;
+        if caller.is_gone() {
+            return Err(refused(format!("{target} was not called: the client has left")));
+        }
         if self.is_closed.load(Ordering::SeqCst) {
             return Err(refused("nothing more is called: the audit cannot be written"));
         }
-        let policy = &self.safety.policy;
+        // What is written now holds now.
+        self.safety.refresh_policy();
+        let policy = self.safety.policy();
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(most) = policy.calls_per_run(principal).filter(|most| calls > *most) {
             deed.note("decision", "limit");
             return Err(refused(format!("a run may make {most} calls, and this is one more")));
         }
         if let Err(exceeded) =
-            self.safety.meter.call(policy, principal, server, name, Instant::now())
+            self.safety.meter.call(&policy, principal, server, name, Instant::now())
         {
             deed.note("decision", "limit");
             deed.note("rule", exceeded.quota.clone());
@@ -209,16 +225,14 @@ impl Watch {
         };
         let arguments = into_object(value);
         let ask = Ask { principal, server, tool: name, hints, arguments: &arguments };
-        let Decision { action, rule, why, .. } =
-            self.of_level(policy.decide(&ask), hints, server, name);
-        deed.note("rule", rule);
-        deed.note("decision", word(action));
-        if action == Action::Deny {
-            return Err(refused(why));
-        }
-        let mut questions: Vec<String> = Vec::new();
-        if action == Action::Confirm {
-            questions.push(why);
+        let decision = self.of_level(policy.decide(&ask), hints, server, name);
+        deed.note("rule", decision.rule.clone());
+        deed.note("decision", word(decision.action));
+        let mut questions = Why::default();
+        match decision.action {
+            Action::Allow => {}
+            Action::Deny => return Err(refused(decision.why)),
+            Action::Confirm => questions.add(decision.reason(), decision.why),
         }
         let flow = self.flow();
         if let Some(found) = policy.flow(&flow, server, name, &sent_kinds) {
@@ -227,13 +241,14 @@ impl Watch {
             match found.action {
                 Action::Allow => {}
                 Action::Deny => return Err(refused(found.why)),
-                Action::Confirm => questions.push(found.why),
+                Action::Confirm => questions.add(Reason::Flow(found.rule), found.why),
             }
         }
-        if !questions.is_empty() {
+        if !questions.reasons.is_empty() {
             deed.note("decision", "not confirmed");
-            self.confirm(target, &arguments, &questions.join("; "), caller).await?;
+            let scope = self.confirm(target, &arguments, questions, caller).await?;
             deed.note("decision", "confirmed");
+            deed.note("scope", scope.name());
         }
         Ok(arguments)
     }
@@ -258,7 +273,7 @@ impl Watch {
     /// A call has come back: notes what was read, and protects what must not enter the sandbox.
     pub async fn returned(
         &self,
-        admitted: Admitted<'_>,
+        admitted: Admitted,
         target: Target<'_>,
         mut result: Result<CallToolResult, CallError>,
     ) -> Result<CallToolResult, CallError> {
@@ -267,7 +282,7 @@ impl Watch {
             Ok(result) => value::text(result).into_owned(),
             Err(error) => error.to_string(),
         };
-        let policy = &self.safety.policy;
+        let policy = self.safety.policy();
         if let Ok(result) = &mut result {
             let looks = policy.looks_at_kinds();
             let Target { server, name, .. } = target;
@@ -284,7 +299,7 @@ impl Watch {
                 self.read(target, &BTreeSet::new());
             }
         }
-        self.safety.meter.bytes(policy, self.agent.name(), text.len() as u64, Instant::now());
+        self.safety.meter.bytes(&policy, self.agent.name(), text.len() as u64, Instant::now());
         let outcome = match &result {
             Ok(result) if result.is_error != Some(true) => "ok",
             _ => "error",
@@ -338,7 +353,8 @@ impl Watch {
         &self,
         mut value: Value,
     ) -> Result<(Value, BTreeSet<String>), StateError> {
-        let may = |kind: &str| self.safety.policy.all_may_have(kind);
+        let policy = self.safety.policy();
+        let may = |kind: &str| policy.all_may_have(kind);
         let kinds = self.reveal(&mut value, &may).await?;
         Ok((value, kinds))
     }
@@ -385,6 +401,10 @@ impl Watch {
     /// Whether the audit could not be written though it must be.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     pub(super) fn safety(&self) -> &Safety {

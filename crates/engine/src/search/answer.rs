@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Detail;
+use super::{Ability, Detail};
 use crate::{catalog::Tool, codegen, skills::ListedSkill};
 
 /// What a search gives.
@@ -32,10 +32,16 @@ pub struct Tools {
     pub(super) detail: Detail,
 }
 
-/// A tool or a skill that was found.
+/// What is built in is compared with tools by this share of its score: it was ranked among a few,
+/// where rare words count less, and a tool that fits about as well is what was configured.
+const ABILITY_SHARE: f32 = 0.6;
+/// The kind of what needs no server.
+const BUILT_IN: &str = "built in";
+
+/// A tool, a skill, or something built in that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
-    /// Only of skills, so that tools cost no more tokens.
+    /// Only of what is no tool, so that tools cost no more tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
     pub server: String,
@@ -52,6 +58,9 @@ pub struct Found {
     pub input_schema: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
+    /// It should no longer be used.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deprecated: bool,
     /// How well it fits.
     #[serde(skip)]
     pub(super) score: f32,
@@ -75,15 +84,26 @@ impl Found {
             score: 0.0,
             server: tool.module.clone(),
             name: tool.name.python.clone(),
-            description: (detail != Detail::NameOnly)
-                .then(|| codegen::summary_line(tool.description())),
+            description: (detail != Detail::NameOnly).then(|| summary(tool)),
             import_line: (detail != Detail::NameOnly)
                 .then(|| format!("from servers.{} import {}", tool.module, tool.name.python)),
             definition: is_full.then(definition),
             input_schema: is_full.then(|| tool.input_schema().clone()),
             output_schema: tool.output_schema().filter(|_| is_full).cloned(),
+            deprecated: tool.deprecation().is_some(),
         }
     }
+
+    /// Whether it is the tool of a server.
+    pub fn is_tool(&self) -> bool {
+        self.kind.is_none()
+    }
+}
+
+/// The first sentence of what a tool does, after the advice not to use it, if there is one.
+fn summary(tool: &Tool) -> String {
+    let summary = codegen::summary_line(tool.description());
+    tool.deprecation().map_or(summary.clone(), |deprecation| deprecation.with(&summary))
 }
 
 impl Found {
@@ -104,6 +124,23 @@ impl Found {
             import_line: (detail != Detail::NameOnly).then_some(import),
             input_schema: None,
             output_schema: None,
+            deprecated: false,
+        }
+    }
+
+    fn ability(ability: &Ability, score: f32, detail: Detail) -> Self {
+        let description = format!("{BUILT_IN}: {}: {}", ability.call, ability.summary);
+        Self {
+            kind: Some(BUILT_IN),
+            score,
+            server: BUILT_IN.to_owned(),
+            name: ability.name.to_owned(),
+            description: (detail != Detail::NameOnly).then_some(description),
+            import_line: None,
+            definition: (detail == Detail::Full).then(|| ability.definition()),
+            input_schema: None,
+            output_schema: None,
+            deprecated: false,
         }
     }
 }
@@ -111,14 +148,32 @@ impl Found {
 impl Answer {
     /// Puts skills among the tools, each where it fits.
     pub(crate) fn add_skills(&mut self, skills: &[ListedSkill]) {
-        let Self::Tools(found) = self else { return };
-        for skill in skills {
-            let at = found.tools.iter().position(|tool| tool.score < skill.score);
-            let at = at.unwrap_or(found.tools.len());
-            found.tools.insert(at, Found::skill(skill, found.detail));
+        let ranked = skills.iter().map(|skill| (skill.score, skill));
+        self.add(ranked, |skill, _, detail| Found::skill(skill, detail));
+    }
+
+    /// Puts what is built in among the tools that were searched for, each behind those that fit
+    /// nearly as well. A list of what a server has stays as it is.
+    pub(crate) fn add_abilities(&mut self, abilities: &[(&Ability, f32)]) {
+        if matches!(self, Self::Tools(found) if found.total.is_none()) {
+            let ranked = abilities.iter().map(|(it, score)| (score * ABILITY_SHARE, it));
+            self.add(ranked, |it, score, detail| Found::ability(it, score, detail));
         }
-        if !skills.is_empty() && found.total.is_none() {
-            found.hint = None;
+    }
+
+    fn add<T>(
+        &mut self,
+        more: impl Iterator<Item = (f32, T)>,
+        show: impl Fn(T, f32, Detail) -> Found,
+    ) {
+        let Self::Tools(found) = self else { return };
+        for (score, thing) in more {
+            let at = found.tools.iter().position(|tool| tool.score < score);
+            let at = at.unwrap_or(found.tools.len());
+            found.tools.insert(at, show(thing, score, found.detail));
+            if found.total.is_none() {
+                found.hint = None;
+            }
         }
     }
 
@@ -174,11 +229,15 @@ impl Tools {
 
 /// `server: tool, tool`, a line for each server, the one with the best tool first.
 fn names(tools: &[Found]) -> String {
-    let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for found in tools {
+        let name = match found.deprecated {
+            true => format!("{} (deprecated)", found.name),
+            false => found.name.clone(),
+        };
         match lines.iter_mut().find(|(server, _)| *server == found.server) {
-            Some((_, names)) => names.push(&found.name),
-            None => lines.push((&found.server, vec![&found.name])),
+            Some((_, names)) => names.push(name),
+            None => lines.push((&found.server, vec![name])),
         }
     }
     let lines = lines.into_iter().map(|(server, names)| format!("{server}: {}", names.join(", ")));
@@ -187,10 +246,11 @@ fn names(tools: &[Found]) -> String {
 
 fn lines(tools: &[Found]) -> String {
     let lines = tools.iter().map(|found| {
-        let import = found.import_line.as_deref().unwrap_or_default();
-        match found.description.as_deref() {
-            Some("") | None => import.to_owned(),
-            Some(description) => format!("{import} # {description}"),
+        let import = found.import_line.as_deref();
+        match (import, found.description.as_deref()) {
+            (Some(import), Some("") | None) => import.to_owned(),
+            (Some(import), Some(description)) => format!("{import} # {description}"),
+            (None, description) => description.unwrap_or_default().to_owned(),
         }
     });
     lines.collect::<Vec<_>>().join("\n")

@@ -5,8 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use narrows_search::{Document, Index, Segment, Selection};
-use serde_json::Value;
+use narrows_search::{Index, Selection};
 
 use super::{
     Answer, CATEGORIES, Found, Habits, SearchRequest, ServerOverview, answer::Tools, category_of,
@@ -36,7 +35,6 @@ struct Indexed {
 #[derive(Clone, Debug)]
 struct IndexedServer {
     tools: Arc<ServerTools>,
-    segment: Arc<Segment>,
     category: Option<String>,
 }
 
@@ -74,6 +72,7 @@ impl Finder {
             Some(listed) => {
                 let listed = listed.tools(&indexed).filter(|tool| is_visible(tool));
                 tools = listed.map(|tool| (tool, 0.0)).collect();
+                put_deprecated_last(&mut tools);
                 let limit = request.limit.unwrap_or(LISTED);
                 if tools.len() > limit {
                     let more = tools.len() - limit;
@@ -130,12 +129,14 @@ impl Finder {
             hits.iter().filter_map(tool).collect()
         };
         let mut tools = found(&selection);
-        if tools.iter().any(|(tool, _)| !is_visible(tool)) {
-            // What is hidden takes no place from what is not.
+        let is_out = |tool: &Tool| !is_visible(tool) || tool.deprecation().is_some();
+        if tools.iter().any(|(tool, _)| is_out(tool)) {
+            // What is hidden or deprecated takes no place from what is not.
             let all = indexed.servers.iter().flat_map(|server| &server.tools.tools);
-            let hidden = all.filter(|tool| !is_visible(tool)).count();
-            tools = found(&Selection { limit: limit.saturating_add(hidden), ..selection });
+            let out = all.filter(|tool| is_out(tool)).count();
+            tools = found(&Selection { limit: limit.saturating_add(out), ..selection });
             tools.retain(|(tool, _)| is_visible(tool));
+            put_deprecated_last(&mut tools);
             tools.truncate(limit);
         }
         if let Some(habits) = &self.habits {
@@ -166,6 +167,9 @@ impl Finder {
         if let Some(server) = &request.server
             && catalog.server_of(server).is_none()
         {
+            if let Some(disabled) = catalog.disabled(server) {
+                return disabled.to_string();
+            }
             let known = catalog.modules().values().map(String::as_str);
             return format!(
                 "there is no server {server:?}{}",
@@ -205,21 +209,24 @@ impl Finder {
                 known.cloned().unwrap_or_else(|| self.index(server))
             })
             .collect();
-        let segments = servers.iter().map(|server| Arc::clone(&server.segment));
+        let segments = servers.iter().map(|server| Arc::clone(server.tools.segment()));
         let index = Index::new(segments.collect());
         *indexed = Arc::new(Indexed { servers, index });
         Arc::clone(&indexed)
     }
 
     fn index(&self, server: &Arc<ServerTools>) -> IndexedServer {
-        let documents: Vec<Document> = server.tools.iter().map(|tool| document(tool)).collect();
         let configured = self.categories.get(&server.server).cloned();
         IndexedServer {
             tools: Arc::clone(server),
-            segment: Arc::new(Segment::new(&documents)),
             category: configured.or_else(|| category_of(server).map(str::to_owned)),
         }
     }
+}
+
+/// Moves tools that should no longer be used behind all others.
+fn put_deprecated_last(tools: &mut [(&Arc<Tool>, f32)]) {
+    tools.sort_by_key(|(tool, _)| tool.deprecation().is_some());
 }
 
 /// The servers that a search is about.
@@ -298,21 +305,4 @@ fn same_name(a: &str, b: &str) -> bool {
     };
     let (a, b) = (plain(a), plain(b));
     !a.is_empty() && a == b
-}
-
-fn document(tool: &Tool) -> Document {
-    let properties = tool.input_schema().get("properties").and_then(Value::as_object);
-    let mut document = Document {
-        name: tool.id.tool.clone(),
-        server: tool.id.server.clone(),
-        description: tool.description().to_owned(),
-        ..Document::default()
-    };
-    for (name, schema) in properties.into_iter().flatten() {
-        let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        document.parameters.push((name.clone(), text.to_owned()));
-        let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
-        document.values.extend(values.filter_map(Value::as_str).map(str::to_owned));
-    }
-    document
 }

@@ -6,15 +6,18 @@
 //! | `request` | what is looked for |
 //! | `finder` | keeps the index in step with the catalog, and answers |
 //! | `answer` | what was found, as data and as text for a model |
+//! | `ability` | what every program can do without a server |
 //! | `category` | what a server is for, in one word |
 //! | `habits` | what was used after a search ranks higher after the next |
 
+mod ability;
 mod answer;
 mod category;
 mod finder;
 mod habits;
 mod request;
 
+pub(crate) use ability::Ability;
 pub use answer::{Answer, Found, ServerOverview, Tools};
 pub use category::{CATEGORIES, category_of};
 pub use finder::Finder;

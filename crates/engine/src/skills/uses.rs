@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ruff_python_ast::{
-    Expr, ExprCall, Stmt, StmtImport, StmtImportFrom,
+    Expr, ExprCall, ExprContext, Parameter, Stmt, StmtImport, StmtImportFrom,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -73,7 +73,11 @@ impl Mentions {
     pub(crate) fn of(body: &[Stmt]) -> Self {
         let mut names = Names::default();
         names.visit_body(body);
-        let mut finder = Finder { names: names.0, ..Finder::default() };
+        if !names.binds_servers {
+            // Every program has the package, also without an import.
+            names.bind("servers", "servers".to_owned());
+        }
+        let mut finder = Finder { names: names.imported, ..Finder::default() };
         finder.visit_body(body);
         let mut tools: Vec<(TextSize, String)> =
             finder.found.into_iter().map(|(tool, at)| (at, tool)).collect();
@@ -100,12 +104,16 @@ fn is_followed(path: &str) -> bool {
 
 /// What each imported name may mean, wherever it is imported.
 #[derive(Debug, Default)]
-struct Names<'a>(HashMap<&'a str, BTreeSet<String>>);
+struct Names<'a> {
+    imported: HashMap<&'a str, BTreeSet<String>>,
+    /// The code has a variable or parameter of its own that is called `servers`.
+    binds_servers: bool,
+}
 
 impl<'a> Names<'a> {
     fn bind(&mut self, name: &'a str, path: String) {
         if is_followed(&path) {
-            self.0.entry(name).or_default().insert(path);
+            self.imported.entry(name).or_default().insert(path);
         }
     }
 }
@@ -144,7 +152,17 @@ impl<'a> Visitor<'a> for Names<'a> {
         }
     }
 
-    fn visit_expr(&mut self, _expr: &'a Expr) {}
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        if let Expr::Name(name) = expr {
+            self.binds_servers |= name.ctx == ExprContext::Store && &*name.id == "servers";
+        }
+        visitor::walk_expr(self, expr);
+    }
+
+    fn visit_parameter(&mut self, parameter: &'a Parameter) {
+        self.binds_servers |= &*parameter.name == "servers";
+        visitor::walk_parameter(self, parameter);
+    }
 }
 
 #[derive(Debug, Default)]

@@ -15,8 +15,8 @@ use crate::{
     safety::{MARGIN, Shield},
 };
 
-/// What one answer carries of a file, if nobody says how much.
-const SHOWN_BYTES: u64 = 64 << 10;
+/// What one answer carries of a file, if nobody says how much: clients cut answers over 48 KB.
+const SHOWN_BYTES: u64 = 32 << 10;
 /// The most that one answer carries.
 const MOST_BYTES: u64 = 10 << 20;
 /// How many files one answer lists.

@@ -4,6 +4,7 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    time::Duration,
 };
 
 use narrows_store::NewEntry;
@@ -13,6 +14,9 @@ use super::State;
 
 /// How many entries are written at once.
 const MOST_AT_ONCE: usize = 256;
+/// For how long entries are collected that nobody waits for: a write of many costs little more than a
+/// write of one, and is done beside the work.
+const COLLECTING_TIME: Duration = Duration::from_millis(10);
 /// Entries that wait. A store that is away must not fill the memory.
 const MOST_WAITING: usize = 10_000;
 
@@ -121,7 +125,7 @@ impl Journal {
 /// Writes what comes, until nobody can hand over any more.
 async fn write(state: Weak<State>, mut lines: mpsc::Receiver<Line>) {
     let mut batch = Vec::new();
-    while lines.recv_many(&mut batch, MOST_AT_ONCE).await > 0 {
+    while collect(&mut lines, &mut batch).await {
         let Some(state) = state.upgrade() else { return };
         let (mut entries, mut trails) = (Vec::new(), Vec::new());
         let mut marks = Vec::new();
@@ -145,6 +149,23 @@ async fn write(state: Weak<State>, mut lines: mpsc::Receiver<Line>) {
             let _ = mark.send(());
         }
     }
+}
+
+/// Waits for entries, and a moment for more of them unless somebody waits for these. Tells whether
+/// there are any.
+async fn collect(lines: &mut mpsc::Receiver<Line>, batch: &mut Vec<Line>) -> bool {
+    if lines.recv_many(batch, MOST_AT_ONCE).await == 0 {
+        return false;
+    }
+    let until = tokio::time::Instant::now() + COLLECTING_TIME;
+    while batch.len() < MOST_AT_ONCE && batch.iter().all(|line| matches!(line, Line::Entry(..))) {
+        let room = MOST_AT_ONCE - batch.len();
+        match tokio::time::timeout_at(until, lines.recv_many(batch, room)).await {
+            Ok(received) if received > 0 => {}
+            _ => break,
+        }
+    }
+    true
 }
 
 async fn append(state: &State, entries: &[NewEntry]) -> Result<(), String> {

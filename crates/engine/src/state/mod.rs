@@ -32,8 +32,8 @@ use tokio::sync::OnceCell;
 pub use agent::Agent;
 pub use files::{Encoding, FileContent, FileEntry, ReadRequest, WorkspaceUse};
 pub use narrows_store::{
-    Approval, ApprovalState, AuditSize, Board, Filter as AuditFilter, Forget, Message, SessionRow,
-    Verification,
+    Approval, ApprovalState, AuditSize, Board, Entry as AuditEntry, Filter as AuditFilter, Forget,
+    Message, Scope, SessionRow, SkillVersion, Verdict, Verification,
 };
 pub use sessions::SessionRun;
 
@@ -321,6 +321,11 @@ pub(crate) mod tests {
 
     /// The same, under these rules.
     pub(crate) fn state_under(home: &Path, rules: SafetySettings) -> Arc<State> {
+        state_with(home, Safety::new(rules, Arc::new(|| Ok([7; 32]))).unwrap())
+    }
+
+    /// The same, with all that keeps it safe.
+    pub(crate) fn state_with(home: &Path, safety: Arc<Safety>) -> Arc<State> {
         State::new(StateSettings {
             store: Place::Sqlite(home.join("narrows.db")),
             workspaces: home.join("workspaces"),
@@ -329,7 +334,7 @@ pub(crate) mod tests {
             output_age: Duration::from_secs(60),
             output_bytes: 1 << 20,
             sessions: SessionSettings::default(),
-            safety: Safety::new(rules, Arc::new(|| Ok([7; 32]))).unwrap(),
+            safety,
             analysis: narrows_analysis::Settings::default(),
         })
     }

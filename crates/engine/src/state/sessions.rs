@@ -38,7 +38,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 /// A program and the session that it is part of.
 #[derive(Debug)]
 pub struct SessionRun<'a> {
-    pub watch: &'a Watch,
+    pub watch: &'a Arc<Watch>,
     pub guide: &'a Guide,
     pub executor: &'a Executor,
     pub request: ExecuteRequest,
@@ -174,7 +174,7 @@ impl Agent {
     }
 
     /// What the audit says of a run.
-    fn deed<'a>(&self, run: &SessionRun<'a>) -> Deed<'a> {
+    fn deed(&self, run: &SessionRun<'_>) -> Deed {
         let (program, watch) = (&run.request.program, run.watch);
         let details = json!({
             "run": watch.run(),
@@ -190,7 +190,7 @@ impl Agent {
     /// What a program comes to, and whether it was run: it may be refused when it is looked at.
     async fn run_watched(
         &self,
-        deed: &Deed<'_>,
+        deed: &Deed,
         run: SessionRun<'_>,
         host: &dyn ToolHost,
     ) -> Result<(Outcome, bool), StateError> {
@@ -220,7 +220,7 @@ impl Agent {
 
     /// Writes down that a program was run. Whoever asked for it notes the files that it left, when
     /// the last of them is written.
-    async fn ran(&self, mut deed: Deed<'_>, watch: &Watch, outcome: &mut Outcome, was_run: bool) {
+    async fn ran(&self, mut deed: Deed, watch: &Watch, outcome: &mut Outcome, was_run: bool) {
         deed.note("milliseconds", outcome.wall_time.as_millis() as u64);
         deed.note("tool_calls", outcome.tool_calls);
         deed.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());

@@ -25,6 +25,22 @@ pub trait Caller: Send + Sync {
         ClientCapabilities::default()
     }
 
+    /// The session that a person's yes can be for, if the client has one that lasts longer than this
+    /// work.
+    fn session(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether it is a program that calls, which may make other calls of the same tool.
+    fn is_program(&self) -> bool {
+        false
+    }
+
+    /// Whether the client has left. Then no new calls are made for it.
+    fn is_gone(&self) -> bool {
+        false
+    }
+
     /// How far a call has come.
     fn progress(&self, _server: &str, _progress: Progress) {}
 

@@ -1,6 +1,6 @@
 //! A server as a child process: in a process group of its own, which ends with us.
 
-use std::{path::Path, process::Stdio, time::Duration};
+use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use thiserror::Error;
@@ -45,10 +45,19 @@ pub(super) struct Child {
     group: Option<u32>,
     guard: Guard,
     diary: Diary,
-    stderr: Reading,
+    printed: Reading,
 }
 
-/// Ends when all that a child wrote to its standard error was read.
+/// The wires to a child.
+#[derive(Debug)]
+pub(super) struct Pipes {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+    /// Held until all of standard output was read.
+    pub(super) reading: Arc<DropGuard>,
+}
+
+/// Ends when all that a child printed was read.
 #[derive(Clone, Debug)]
 pub(super) struct Reading(CancellationToken);
 
@@ -64,7 +73,7 @@ impl Child {
         line: &CommandLine<'_>,
         guard: &Guard,
         diary: &Diary,
-    ) -> Result<(Self, ChildStdin, ChildStdout), SpawnError> {
+    ) -> Result<(Self, Pipes), SpawnError> {
         if let Some(cwd) = line.cwd
             && !cwd.is_dir()
         {
@@ -102,14 +111,15 @@ impl Child {
             group,
             guard: guard.clone(),
             diary: diary.clone(),
-            stderr: Reading(reading.clone()),
+            printed: Reading(reading.clone()),
         };
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             let error = std::io::Error::other("it has no pipes");
             return Err(SpawnError::Io(line.program.to_owned(), error));
         };
-        tokio::spawn(read_stderr(stderr, diary.clone(), reading.drop_guard()));
-        Ok((child, stdin, stdout))
+        let reading = Arc::new(reading.drop_guard());
+        tokio::spawn(read_stderr(stderr, diary.clone(), Arc::clone(&reading)));
+        Ok((child, Pipes { stdin, stdout, reading }))
     }
 
     pub(super) fn id(&self) -> Option<u32> {
@@ -122,8 +132,8 @@ impl Child {
     }
 
     /// To wait for the last words of the child.
-    pub(super) fn stderr(&self) -> Reading {
-        self.stderr.clone()
+    pub(super) fn printed(&self) -> Reading {
+        self.printed.clone()
     }
 
     /// Waits for a child whose standard input is closed, and ends it if it does not leave.
@@ -148,7 +158,7 @@ impl Child {
             Ok(Ok(status)) => format!("it ended with {status}"),
             _ => "it closed its standard output".to_owned(),
         };
-        self.stderr.ended().await;
+        self.printed.ended().await;
         if let Some(last) = self.diary.last_words() {
             words = format!("{words}; its last words were: {last}");
         }
@@ -217,7 +227,7 @@ fn die_with_parent(_command: &mut Command) {}
 
 /// Reads standard error to its end, so that the child never waits for us, and keeps the last of
 /// it.
-async fn read_stderr(stderr: ChildStderr, diary: Diary, _reading: DropGuard) {
+async fn read_stderr(stderr: ChildStderr, diary: Diary, _reading: Arc<DropGuard>) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {

@@ -34,6 +34,7 @@ use super::{
     login::LoginStore,
     raw::RawTools,
     redact::Redactor,
+    server_log::ServerLogs,
     settings::{Settings, Target},
     stdio::StdioTransport,
 };
@@ -68,6 +69,9 @@ const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) enum OpenError {
     #[error("{0}")]
     Setting(String),
+    /// Its command cannot be started, and is named.
+    #[error("{0}")]
+    Spawn(String),
     #[error("a login is needed")]
     LoginNeeded,
     #[error("its login does not have the scope {0:?}")]
@@ -83,10 +87,24 @@ pub(super) enum OpenError {
 }
 
 impl OpenError {
+    /// The reason for a person, with the address that was tried where the reason does not name it.
+    pub(super) fn at(&self, address: &str) -> String {
+        let reason = self.to_string();
+        match self {
+            Self::Handshake(_) | Self::Ended(_) | Self::Silent { .. }
+                if !reason.contains(address) =>
+            {
+                format!("{address}: {reason}")
+            }
+            _ => reason,
+        }
+    }
+
     /// The same without secrets.
     fn clean(self, diary: &Diary) -> Self {
         match self {
             Self::Setting(reason) => Self::Setting(diary.clean(&reason)),
+            Self::Spawn(reason) => Self::Spawn(diary.clean(&reason)),
             Self::Handshake(reason) => Self::Handshake(diary.clean(&reason)),
             Self::Ended(reason) => Self::Ended(diary.clean(&reason)),
             other => other,
@@ -100,6 +118,8 @@ pub(super) struct Means {
     pub(super) guard: Guard,
     pub(super) logins: LoginStore,
     pub(super) changes: broadcast::Sender<ServerChange>,
+    /// Where what servers print is kept.
+    pub(super) logs: ServerLogs,
 }
 
 /// An open connection.
@@ -108,7 +128,7 @@ pub(super) struct Connection {
     service: Service,
     child: Mutex<Option<Child>>,
     process_id: Option<u32>,
-    stderr: Option<Reading>,
+    printed: Option<Reading>,
     raw: RawTools,
     diary: Diary,
     info: Arc<ServerPeerInfo>,
@@ -125,7 +145,11 @@ impl Connection {
         means: &Means,
     ) -> Result<Self, OpenError> {
         let settings = Settings::expand(spec)?;
-        let diary = Diary::new(Redactor::new(settings.secrets.clone()));
+        let mut redactor = Redactor::new(settings.secrets.clone());
+        if let Target::Http { url, .. } = &settings.target {
+            redactor = redactor.showing(url.as_str(), &spec.connection.address());
+        }
+        let diary = Diary::new(redactor, means.logs.of(&spec.name));
         let opening = Self::open_now(spec, &settings, era, means, diary.clone());
         match tokio::time::timeout(spec.start_timeout, opening).await {
             Ok(opened) => opened.map_err(|error| error.clean(&diary)),
@@ -152,11 +176,10 @@ impl Connection {
             Target::Stdio { program, args, env, spec: stdio } => {
                 let line = CommandLine { program, args, env, cwd: stdio.cwd.as_deref() };
                 let spawned = Child::spawn(&line, &means.guard, &diary);
-                let (mut child, stdin, stdout) =
-                    spawned.map_err(|error| OpenError::Ended(chain(&error)))?;
+                let (mut child, pipes) =
+                    spawned.map_err(|error| OpenError::Spawn(chain(&error)))?;
                 let transport = StdioTransport::new(
-                    stdin,
-                    stdout,
+                    pipes,
                     raw.clone(),
                     diary.clone(),
                     Arc::clone(handler.notices()),
@@ -185,7 +208,7 @@ impl Connection {
         let connection = Self {
             server: spec.name.as_str().into(),
             process_id: child.as_ref().and_then(Child::id),
-            stderr: child.as_ref().map(Child::stderr),
+            printed: child.as_ref().map(Child::printed),
             service,
             child: Mutex::new(child),
             raw,
@@ -216,6 +239,17 @@ impl Connection {
 
     pub(super) fn last_problem(&self) -> Option<String> {
         self.diary.last_problem()
+    }
+
+    /// Writes into the server's log what became of it.
+    pub(super) fn note(&self, text: &str) {
+        self.diary.event(text);
+    }
+
+    /// Writes into the server's log that it runs.
+    pub(super) fn note_start(&self) {
+        let process = self.process_id.map(|id| format!(", process id {id}")).unwrap_or_default();
+        self.note(&format!("started, MCP {}{process}", self.info.protocol_version));
     }
 
     /// Ends when the server is gone. A child may leave its output to a process that it started;
@@ -301,8 +335,8 @@ impl Connection {
     async fn explain(&self, method: &str, error: ServiceError) -> UpstreamError {
         match self.failed(method, error) {
             UpstreamError::Lost { server, reason } => {
-                if let Some(stderr) = &self.stderr {
-                    stderr.ended().await;
+                if let Some(printed) = &self.printed {
+                    printed.ended().await;
                 }
                 let said = self.diary.last_problem().or_else(|| self.diary.last_words());
                 let reason = said.map_or(reason.clone(), |said| format!("{reason}; {said}"));

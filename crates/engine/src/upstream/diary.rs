@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::redact::Redactor;
+use super::{
+    redact::Redactor,
+    server_log::{LogSource, ServerLog},
+};
 
 const MOST_LINES: usize = 40;
 const LONGEST_LINE: usize = 500;
@@ -17,40 +20,35 @@ pub(super) struct Diary(Arc<Book>);
 #[derive(Debug)]
 struct Book {
     redactor: Redactor,
+    log: ServerLog,
     pages: Mutex<Pages>,
 }
 
 #[derive(Debug, Default)]
 struct Pages {
-    stderr: VecDeque<String>,
+    /// What it printed last, on standard error and, where it is no message, on standard output.
+    printed: VecDeque<String>,
     problem: Option<String>,
     noisy_lines: u64,
 }
 
 impl Diary {
-    pub(super) fn new(redactor: Redactor) -> Self {
-        Self(Arc::new(Book { redactor, pages: Mutex::default() }))
+    pub(super) fn new(redactor: Redactor, log: ServerLog) -> Self {
+        Self(Arc::new(Book { redactor, log, pages: Mutex::default() }))
     }
 
     fn pages(&self) -> std::sync::MutexGuard<'_, Pages> {
         self.0.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line that the child wrote to its standard error.
+    /// Keeps a line that the child wrote to its standard error.
     pub(super) fn stderr(&self, line: &str) {
-        let line = self.clean(line);
-        if line.is_empty() {
-            return;
-        }
-        let mut pages = self.pages();
-        if pages.stderr.len() == MOST_LINES {
-            pages.stderr.pop_front();
-        }
-        pages.stderr.push_back(line);
+        self.printed(LogSource::Stderr, line);
     }
 
-    /// A line on standard output that is no message.
-    pub(super) fn noise(&self, start: String) {
+    /// Keeps a line on standard output that is no message.
+    pub(super) fn noise(&self, start: &str) {
+        self.printed(LogSource::Stdout, start);
         let count = {
             let mut pages = self.pages();
             pages.noisy_lines += 1;
@@ -59,6 +57,24 @@ impl Diary {
         if count == 1 {
             self.problem(format!("it prints what is no JSON-RPC on its standard output: {start}"));
         }
+    }
+
+    fn printed(&self, source: LogSource, line: &str) {
+        let line = self.clean(line);
+        if line.is_empty() {
+            return;
+        }
+        self.0.log.write(source, &line);
+        let mut pages = self.pages();
+        if pages.printed.len() == MOST_LINES {
+            pages.printed.pop_front();
+        }
+        pages.printed.push_back(line);
+    }
+
+    /// Writes into the log what became of the server.
+    pub(super) fn event(&self, text: &str) {
+        self.0.log.write(LogSource::Narrows, &self.clean(text));
     }
 
     /// Something that the status should show.
@@ -72,10 +88,10 @@ impl Diary {
         self.pages().problem.clone()
     }
 
-    /// The end of what it wrote to standard error, for a person.
+    /// The end of what it printed, for a person.
     pub(super) fn last_words(&self) -> Option<String> {
         let pages = self.pages();
-        let words: Vec<&str> = pages.stderr.iter().rev().take(5).map(String::as_str).collect();
+        let words: Vec<&str> = pages.printed.iter().rev().take(5).map(String::as_str).collect();
         let words: Vec<&str> = words.into_iter().rev().collect();
         (!words.is_empty()).then(|| words.join("\n"))
     }

@@ -10,12 +10,15 @@ use rmcp::{
 use thiserror::Error;
 
 use super::diary::Diary;
+use crate::catalog::DisabledServer;
 
 /// A failure of one upstream server. Says which, why, and what to do.
 #[derive(Clone, Debug, Error)]
 pub enum UpstreamError {
     #[error("there is no server {name:?}{hint}")]
     Unknown { name: String, hint: String },
+    #[error(transparent)]
+    Disabled(#[from] DisabledServer),
     #[error("the server {server:?} is not available: {reason}")]
     Unavailable { server: String, reason: String },
     #[error(
@@ -145,7 +148,7 @@ mod tests {
     use rmcp::transport::DynamicTransportError;
 
     use super::*;
-    use crate::upstream::{http, redact::Redactor};
+    use crate::upstream::{http, redact::Redactor, server_log::ServerLog};
 
     #[tokio::test]
     async fn the_secrets_of_an_address_are_not_told() {
@@ -156,7 +159,8 @@ mod tests {
         let error = Box::new(StreamableHttpError::Client(error));
         let error = DynamicTransportError::from_parts("http", TypeId::of::<()>(), error);
         let error = ServiceError::TransportSend(error);
-        let diary = Diary::new(Redactor::new(["key=s3cret-key".to_owned()]));
+        let redactor = Redactor::new(["key=s3cret-key".to_owned()]);
+        let diary = Diary::new(redactor, ServerLog::default());
         let told = UpstreamError::from_service("far", "tools/call", error, &diary).to_string();
         assert!(told.contains("localhost/mcp?***") && !told.contains("s3cret-key"), "{told}");
     }

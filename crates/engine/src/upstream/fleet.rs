@@ -14,6 +14,7 @@ use super::{
     handler::{Change, ServerChange},
     login::LoginStore,
     server::{Status, Upstream},
+    server_log::ServerLogs,
 };
 use narrows_model::nearest;
 
@@ -30,15 +31,16 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// Knows all servers, and starts none.
+    /// Knows all servers, and starts none. What they print is kept in `logs`.
     pub fn new(
         specs: Vec<ServerSpec>,
         catalog: Arc<Catalog>,
         logins: LoginStore,
         guard: Guard,
+        logs: ServerLogs,
     ) -> Self {
         let (changes, _) = broadcast::channel(CHANGES_KEPT);
-        let means = Means { guard, logins, changes: changes.clone() };
+        let means = Means { guard, logins, changes: changes.clone(), logs };
         let servers = specs
             .into_iter()
             .map(|spec| {
@@ -84,6 +86,11 @@ impl Fleet {
         self.find(name)?.connection().await.map(|_| ())
     }
 
+    /// Ends a server and starts it again, whatever it is doing and however often it failed.
+    pub async fn restart(&self, name: &str) -> Result<(), UpstreamError> {
+        self.find(name)?.restart().await
+    }
+
     /// Reads a server's tools again, if the server runs.
     pub async fn list_again(&self, name: &str) {
         if let Some(server) = self.servers.get(name) {
@@ -123,6 +130,10 @@ impl Fleet {
         self.servers.values().map(|server| server.spec())
     }
 
+    pub fn status(&self, name: &str) -> Option<Status> {
+        self.servers.get(name).map(|server| server.status())
+    }
+
     pub fn statuses(&self) -> Vec<Status> {
         self.servers.values().map(|server| server.status()).collect()
     }
@@ -139,6 +150,9 @@ impl Fleet {
 
     fn find(&self, name: &str) -> Result<&Arc<Upstream>, UpstreamError> {
         self.servers.get(name).ok_or_else(|| {
+            if let Some(disabled) = self.catalog.disabled(name) {
+                return disabled.into();
+            }
             let hint = nearest(name, self.servers.keys().map(String::as_str));
             UpstreamError::Unknown { name: name.to_owned(), hint: hint.to_string() }
         })

@@ -62,7 +62,12 @@ struct InFlight {
     token: Option<ProgressToken>,
     caller: Arc<dyn Caller>,
     deadline: Deadline,
+    /// How often the server has asked something.
+    questions: usize,
 }
+
+/// A server that asks a person or a model again and again in one call.
+pub(crate) const MAX_QUESTIONS: usize = 16;
 
 /// When a call has taken too long. Progress and questions move it.
 #[derive(Clone, Debug)]
@@ -152,16 +157,15 @@ impl Handler {
         let mut calls = self.calls();
         calls.next += 1;
         let number = calls.next;
-        calls.in_flight.insert(number, InFlight { token: None, caller, deadline });
+        calls.in_flight.insert(number, InFlight { token: None, caller, deadline, questions: 0 });
         CallInFlight { number, handler: self.clone() }
     }
 
     /// The caller that a question of the server is for: the protocol does not say. Of one
     /// client's calls, the last is the best guess; between clients there is no guessing.
-    fn latest(&self) -> Result<(Arc<dyn Caller>, Deadline), ErrorData> {
-        let calls = self.calls();
-        let latest = calls.in_flight.iter().max_by_key(|(number, _)| **number);
-        let Some((_, latest)) = latest else {
+    fn latest<'a>(&self, calls: &'a mut Calls) -> Result<&'a mut InFlight, ErrorData> {
+        let number = calls.in_flight.keys().max().copied();
+        let Some(latest) = number.and_then(|number| calls.in_flight.get(&number)) else {
             let message = "the client asked for nothing that this could belong to";
             return Err(ErrorData::invalid_request(message, None));
         };
@@ -171,7 +175,22 @@ impl Handler {
                            them it means; try again when no other call is running";
             return Err(ErrorData::invalid_request(message, None));
         }
-        Ok((Arc::clone(&latest.caller), latest.deadline.clone()))
+        number
+            .and_then(|number| calls.in_flight.get_mut(&number))
+            .ok_or_else(|| ErrorData::internal_error("the call has ended", None))
+    }
+
+    /// Whoever a question is for, unless too many were asked before it.
+    fn question(&self) -> Result<(Arc<dyn Caller>, Question), ErrorData> {
+        let mut calls = self.calls();
+        let latest = self.latest(&mut calls)?;
+        latest.questions += 1;
+        if latest.questions > MAX_QUESTIONS {
+            let message =
+                format!("{MAX_QUESTIONS} questions were asked in this call, which is enough");
+            return Err(ErrorData::invalid_request(message, None));
+        }
+        Ok((Arc::clone(&latest.caller), Question::new(latest.deadline.clone())))
     }
 
     fn changed(&self, change: Change) {
@@ -269,8 +288,7 @@ impl ClientHandler for Handler {
         params: CreateMessageRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        let (caller, deadline) = self.latest()?;
-        let _question = Question::new(deadline);
+        let (caller, _question) = self.question()?;
         caller.sample(&self.server, params).await
     }
 
@@ -279,8 +297,7 @@ impl ClientHandler for Handler {
         params: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let (caller, deadline) = self.latest()?;
-        let _question = Question::new(deadline);
+        let (caller, _question) = self.question()?;
         caller.elicit(&self.server, params).await
     }
 
@@ -298,7 +315,8 @@ impl ClientHandler for Handler {
         params: LoggingMessageNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        if let Ok((caller, _)) = self.latest() {
+        let caller = self.latest(&mut self.calls()).map(|latest| Arc::clone(&latest.caller));
+        if let Ok(caller) = caller {
             caller.log(&self.server, params);
         }
         self.notices.hear();

@@ -21,6 +21,7 @@ mod notices;
 mod raw;
 mod redact;
 mod server;
+mod server_log;
 mod settings;
 mod sse;
 mod stdio;
@@ -30,10 +31,12 @@ pub use connection::Era;
 pub use error::UpstreamError;
 pub use fleet::Fleet;
 pub use guard::Guard;
+pub(crate) use handler::MAX_QUESTIONS;
 pub use handler::{Change, ServerChange};
 pub use http::client_builder;
 pub use login::{Login, LoginError, LoginStore};
 pub use server::{Health, Status};
+pub use server_log::{LogFollower, LogLine, LogSource, ServerLogs};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -15,12 +15,13 @@ use futures::{
 use narrows_model::ServerSpec;
 use rmcp::model::{ClientRequest, ServerPeerInfo, ServerResult};
 use serde::Serialize;
-use tokio::time::Instant;
+use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     caller::Caller,
     connection::{Connection, Era, Means, OpenError},
     error::UpstreamError,
+    server_log::LogSource,
 };
 use crate::catalog::{Catalog, Listing};
 
@@ -52,6 +53,8 @@ struct State {
     era: Era,
     connection: Option<Arc<Connection>>,
     opening: Option<Opening>,
+    /// Ends the attempt that is under way.
+    opening_task: Option<AbortHandle>,
     /// Failed starts in a row.
     failures: u32,
     not_before: Option<Instant>,
@@ -189,8 +192,9 @@ impl Upstream {
                 Some(opening) => opening.clone(),
                 None => {
                     self.check_pause(&state)?;
-                    let opening = self.open();
+                    let (opening, task) = self.open();
                     state.opening = Some(opening.clone());
+                    state.opening_task = Some(task);
                     opening
                 }
             }
@@ -217,7 +221,7 @@ impl Upstream {
 
     /// Opens a connection in a task of its own: it goes on when those who asked for it do not
     /// wait any longer.
-    fn open(&self) -> Opening {
+    fn open(&self) -> (Opening, AbortHandle) {
         let this = self.this.clone();
         let opened = tokio::spawn(async move {
             let Some(this) = this.upgrade() else {
@@ -227,14 +231,17 @@ impl Upstream {
             let opened = this.open_and_list().await;
             this.settle(opened)
         });
-        let server = self.spec.name.clone();
-        async move {
+        let (server, task) = (self.spec.name.clone(), opened.abort_handle());
+        let opening = async move {
             opened.await.unwrap_or_else(|error| {
-                Err(UpstreamError::Unavailable { server, reason: error.to_string() })
+                let reason = match error.is_cancelled() {
+                    true => "it was restarted meanwhile; try again".to_owned(),
+                    false => error.to_string(),
+                };
+                Err(UpstreamError::Unavailable { server, reason })
             })
-        }
-        .boxed()
-        .shared()
+        };
+        (opening.boxed().shared(), task)
     }
 
     async fn open_and_list(&self) -> Result<Arc<Connection>, OpenError> {
@@ -301,8 +308,10 @@ impl Upstream {
     ) -> Result<Arc<Connection>, UpstreamError> {
         let mut state = self.state();
         state.opening = None;
+        state.opening_task = None;
         match opened {
             Ok(connection) => {
+                connection.note_start();
                 state.era = connection.era();
                 state.connection = Some(Arc::clone(&connection));
                 state.starts += 1;
@@ -315,14 +324,19 @@ impl Upstream {
             Err(error) => {
                 state.login_needed =
                     matches!(error, OpenError::LoginNeeded | OpenError::ScopeNeeded(_));
-                state.last_error = Some(error.to_string());
+                let reason = error.at(&self.spec.connection.address());
+                state.last_error = Some(reason.clone());
                 state.fail();
-                tracing::warn!(server = self.spec.name, %error, "an upstream server did not start");
+                drop(state);
                 let server = self.spec.name.clone();
+                // The reason has no secrets any more.
+                let line = format!("did not start: {reason}");
+                self.means.logs.of(&server).write(LogSource::Narrows, &line);
+                tracing::warn!(server, %reason, "an upstream server did not start");
                 Err(match error {
                     OpenError::LoginNeeded => UpstreamError::LoginNeeded { server },
                     OpenError::ScopeNeeded(scope) => UpstreamError::ScopeNeeded { server, scope },
-                    error => self.unavailable(error.to_string()),
+                    _ => self.unavailable(reason),
                 })
             }
         }
@@ -333,6 +347,7 @@ impl Upstream {
         let opened = Instant::now();
         connection.closed().await;
         let words = connection.obituary().await;
+        let words = format!("{}: {words}", self.spec.connection.address());
         let pause = {
             let mut state = self.state();
             let is_ours =
@@ -351,6 +366,7 @@ impl Upstream {
                 .not_before
                 .map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
         };
+        connection.note(&format!("is gone: {words}"));
         tracing::warn!(server = self.spec.name, reason = words, "an upstream server is gone");
         // HTTP servers have nothing to be restarted; the next call connects again.
         if !matches!(self.spec.connection, narrows_model::Connection::Stdio(_)) {
@@ -390,6 +406,26 @@ impl Upstream {
                 self.state().last_error = Some(reason.to_owned());
             }
         }
+    }
+
+    /// Ends the server and starts it again, without the pauses that follow failures.
+    pub(super) async fn restart(&self) -> Result<(), UpstreamError> {
+        let connection = {
+            let mut state = self.state();
+            state.opening = None;
+            if let Some(task) = state.opening_task.take() {
+                task.abort();
+            }
+            state.failures = 0;
+            state.not_before = None;
+            state.last_error = None;
+            state.connection.take()
+        };
+        if let Some(connection) = connection {
+            connection.note("is restarted");
+            connection.close().await;
+        }
+        self.connection().await.map(|_| ())
     }
 
     pub(super) async fn shut_down(&self) {

@@ -15,14 +15,14 @@ use rmcp::{
 };
 use serde::Deserialize;
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{ChildStdin, ChildStdout},
     time::Instant,
 };
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{diary::Diary, notices::Notices, raw::RawTools};
+use super::{child::Pipes, diary::Diary, notices::Notices, raw::RawTools};
 
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz;
@@ -31,10 +31,18 @@ pub(super) mod fuzz;
 const LONGEST_LINE: usize = 32 << 20;
 /// So much of both ends of a line that is too long is kept, to find out what it answers.
 const LINE_ENDS: usize = 256;
+/// How much a child may have printed that nobody has read when it is gone, and how long that may
+/// take to arrive: whatever it started may go on printing.
+const MAX_UNREAD: u64 = 64 << 10;
+const UNREAD_TIME: Duration = Duration::from_secs(1);
+/// So much of a line that is no message is kept.
+const NOISE_BYTES: usize = 200;
+
 /// Messages to and from a child process.
 pub(super) struct StdioTransport {
     stdin: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
-    stdout: BufReader<ChildStdout>,
+    /// There until this is dropped.
+    stdout: Option<BufReader<ChildStdout>>,
     /// What was read of a line so far: `receive` may be dropped in the middle of one.
     line: Line,
     probe: Arc<Mutex<Probe>>,
@@ -46,6 +54,8 @@ pub(super) struct StdioTransport {
     notices: Arc<Notices>,
     /// A message could not be sent: whoever still holds the other end does not read.
     broken: CancellationToken,
+    /// Held until all that the child printed was read.
+    reading: Arc<DropGuard>,
     /// Tells the connection when this is dropped.
     _alive: Arc<DropGuard>,
 }
@@ -71,8 +81,7 @@ struct Line {
 
 impl StdioTransport {
     pub(super) fn new(
-        stdin: ChildStdin,
-        stdout: ChildStdout,
+        pipes: Pipes,
         raw: RawTools,
         diary: Diary,
         notices: Arc<Notices>,
@@ -80,8 +89,8 @@ impl StdioTransport {
         alive: Arc<DropGuard>,
     ) -> Self {
         Self {
-            stdin: Arc::new(tokio::sync::Mutex::new(Some(stdin))),
-            stdout: BufReader::with_capacity(64 << 10, stdout),
+            stdin: Arc::new(tokio::sync::Mutex::new(Some(pipes.stdin))),
+            stdout: Some(BufReader::with_capacity(64 << 10, pipes.stdout)),
             line: Line::default(),
             probe: Arc::default(),
             probe_patience,
@@ -89,6 +98,7 @@ impl StdioTransport {
             diary,
             notices,
             broken: CancellationToken::new(),
+            reading: pipes.reading,
             _alive: alive,
         }
     }
@@ -96,7 +106,8 @@ impl StdioTransport {
     /// The next whole line, or none at the end. Safe to drop and to call again.
     async fn next_line(&mut self) -> std::io::Result<Option<Line>> {
         loop {
-            let buffer = self.stdout.fill_buf().await?;
+            let Some(stdout) = &mut self.stdout else { return Ok(None) };
+            let buffer = stdout.fill_buf().await?;
             if buffer.is_empty() {
                 let rest = std::mem::take(&mut self.line);
                 return Ok((!rest.text.is_empty()).then_some(rest));
@@ -105,7 +116,7 @@ impl StdioTransport {
             let piece = &buffer[..end.unwrap_or(buffer.len())];
             self.line.add(piece);
             let used = piece.len() + usize::from(end.is_some());
-            self.stdout.consume(used);
+            stdout.consume(used);
             if end.is_some() {
                 return Ok(Some(std::mem::take(&mut self.line)));
             }
@@ -142,8 +153,7 @@ impl StdioTransport {
                 Some(message)
             }
             Err(error) => {
-                let start = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
-                self.diary.noise(start);
+                self.diary.noise(&start_of(text));
                 // An answer that is malformed is still an answer: nobody shall wait for it.
                 let id = line.id().filter(|_| text.starts_with(b"{"))?;
                 let reason = format!("the server's answer is not valid JSON-RPC: {error}");
@@ -217,6 +227,30 @@ impl Line {
             RequestId::deserialize(&mut values).ok()
         })
     }
+}
+
+/// What a child printed before it left explains why, and a message that could not be sent may have
+/// ended the connection before all of it was read.
+impl Drop for StdioTransport {
+    fn drop(&mut self) {
+        let runtime = tokio::runtime::Handle::try_current();
+        let (Some(stdout), Ok(runtime)) = (self.stdout.take(), runtime) else { return };
+        let mut unread = std::mem::take(&mut self.line.text);
+        let (diary, reading) = (self.diary.clone(), Arc::clone(&self.reading));
+        runtime.spawn(async move {
+            let mut stdout = stdout.take(MAX_UNREAD);
+            let _ = tokio::time::timeout(UNREAD_TIME, stdout.read_to_end(&mut unread)).await;
+            let lines = unread.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+            for line in lines.filter(|line| !line.is_empty() && !line.starts_with(b"{")) {
+                diary.noise(&start_of(line));
+            }
+            drop(reading);
+        });
+    }
+}
+
+fn start_of(line: &[u8]) -> String {
+    String::from_utf8_lossy(&line[..line.len().min(NOISE_BYTES)]).into_owned()
 }
 
 /// Without a time, for ever.

@@ -7,11 +7,11 @@ use narrows_model::ServerSpec;
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream},
-    sync::watch,
+    sync::{Notify, watch},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Fleet, Guard, LoginStore, fleet, raw::RawTools, server};
+use super::{Fleet, Guard, LoginStore, ServerLogs, fleet, raw::RawTools, server};
 use crate::{
     broker::Broker,
     catalog::{Catalog, tests::spec},
@@ -23,6 +23,8 @@ pub(crate) enum FakeReply {
     Result(Value),
     /// A JSON-RPC error with this message.
     Error(&'static str),
+    /// It is answered when somebody says so.
+    When(Arc<Notify>, Box<FakeReply>),
     /// The request is never answered.
     Nothing,
     /// The server ends the connection.
@@ -113,13 +115,18 @@ impl FakeServer {
             self.messages
                 .send_modify(|messages| messages.push((method.to_owned(), params.clone())));
             let Some(id) = message.get("id") else { continue };
-            let answer = match self.answer(method, params) {
+            let mut reply = self.answer(method, params);
+            if let FakeReply::When(said, later) = reply {
+                said.notified().await;
+                reply = *later;
+            }
+            let answer = match reply {
                 FakeReply::Result(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
                 FakeReply::Error(why) => {
                     let error = json!({"code": -32602, "message": why});
                     json!({"jsonrpc": "2.0", "id": id, "error": error})
                 }
-                FakeReply::Nothing => continue,
+                FakeReply::Nothing | FakeReply::When(..) => continue,
                 FakeReply::HangUp => return,
             };
             let line = format!("{answer}\n");
@@ -138,7 +145,13 @@ pub(crate) async fn broker(running: &[&FakeServer], others: &[ServerSpec]) -> Br
     let specs: Vec<ServerSpec> = specs.collect();
     let catalog = Arc::new(Catalog::new(&specs, None));
     let logins = LoginStore::new("/nonexistent/logins".into());
-    let fleet = Arc::new(Fleet::new(specs, Arc::clone(&catalog), logins, Guard::none()));
+    let fleet = Arc::new(Fleet::new(
+        specs,
+        Arc::clone(&catalog),
+        logins,
+        Guard::none(),
+        ServerLogs::none(),
+    ));
     for running in running {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (raw, closed) = (RawTools::default(), CancellationToken::new());

@@ -49,7 +49,8 @@ fn arguments_are_matched_as_they_are_written() {
         ("n", json!({"above": 5}), json!({"n": 6}), BOTH),
         ("n", json!({"above": 5}), json!({"n": 5}), NONE),
         ("n", json!({"above": 5}), json!({"n": "5000"}), BOTH),
-        ("n", json!({"above": 5}), json!({"n": "many"}), NONE),
+        // What cannot be compared is denied, and not allowed.
+        ("n", json!({"above": 5}), json!({"n": "many"}), (true, false)),
         ("n", json!({"above": 5, "below": 9}), json!({"n": 7}), BOTH),
         ("n", json!({"above": 5, "below": 9}), json!({"n": 10}), NONE),
         ("to", json!({"present": false}), json!({}), BOTH),
@@ -71,6 +72,7 @@ fn arguments_are_matched_as_they_are_written() {
         ("to", json!({"equals": ["a", "b"]}), json!({"to": ["a", "b"]}), BOTH),
         ("to", json!({"equals": ["a", "b"]}), json!({"to": ["a"]}), NONE),
         ("to", json!("a"), json!({"to": []}), NONE),
+        ("to", json!({"not": "a"}), json!({"to": []}), NONE),
     ] {
         assert_eq!(
             fits(path, matcher.clone(), arguments.clone()),

@@ -34,7 +34,7 @@ fn the_default_is_production_with_the_limits_of_always() {
     assert_eq!(Levels::DEFAULT, "production");
     let production = level(Levels::DEFAULT);
     assert_eq!(production.limits, Limits::default());
-    assert_eq!((production.longest, production.shown_bytes), (Duration::from_secs(120), 64 << 10));
+    assert_eq!((production.longest, production.shown_bytes), (Duration::from_secs(120), 32 << 10));
 }
 
 #[test]
@@ -271,7 +271,7 @@ fn the_table_shows_every_level_and_every_respect() {
     for row in [
         "| wall time | 120 s | 30 s | 10 s |",
         "| memory | 2 GB | 512 MB | 256 MB |",
-        "| shown of each to the model | 64 KB | 64 KB | 16 KB |",
+        "| shown to the model | 32 KB | 32 KB | 16 KB |",
         "| tool calls | 10000 | 1000 | 100 |",
         "| review | warns | warns | refuses what is dangerous, warns of the rest |",
     ] {

@@ -9,8 +9,9 @@ fn what_no_rule_fits_is_allowed_unless_it_destroys() {
     assert_eq!(decide(&policy, "a", "t", SILENT).action, Action::Allow);
     assert_eq!(decide(&policy, "a", "t", READS).action, Action::Allow);
     let asked = decide(&policy, "a", "t", DESTROYS);
-    assert_eq!((asked.action, asked.rule), (Action::Confirm, None));
-    assert!(asked.why.contains("a.t") && asked.why.contains("approve"), "{}", asked.why);
+    assert_eq!((asked.action, &asked.rule), (Action::Confirm, &None));
+    assert_eq!(asked.reason(), Reason::Destructive);
+    assert!(asked.why.contains("approve"), "{}", asked.why);
     let strict = PolicySettings { destructive: Action::Deny, ..PolicySettings::default() };
     let strict = Policy::new(strict).unwrap();
     assert_eq!(decide(&strict, "a", "t", DESTROYS).action, Action::Deny);

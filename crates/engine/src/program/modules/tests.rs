@@ -47,6 +47,22 @@ fn the_name_of_a_server_is_never_more_than_a_text_in_its_module() {
 }
 
 #[test]
+fn a_server_that_is_switched_off_says_so_however_it_is_named() {
+    let catalog = catalog().with_disabled(["off-line"]);
+    let reason = "No module named 'servers.off_line': the server \\\"off-line\\\" is disabled; \
+                  ask the user to run `narrows servers enable off-line`";
+    let package = source(&catalog, "servers").unwrap().source;
+    assert!(package.contains(r#"["asleep","my_files"]"#), "{package}");
+    assert!(package.contains(&format!(r#"_disabled, _enabled = {{"off_line":"{reason}"}}"#)));
+    let module = source(&catalog, "servers.off_line").unwrap().source;
+    assert_eq!(module, format!("raise ModuleNotFoundError(\"{reason}\", name=__name__)\n"));
+    for name in ["off-line.go", "mcp__off-line__go", "servers.off_line.go"] {
+        let told = catalog.resolve(name, None).unwrap_err();
+        assert_eq!(told, DisabledServer("off-line".to_owned()).into(), "{name}");
+    }
+}
+
+#[test]
 fn there_are_no_other_modules() {
     let catalog = catalog();
     for name in ["client", "tool_discovery"] {

@@ -204,6 +204,11 @@ fn modules_are_held_against_the_list_of_the_level() {
         message.to_string(),
         "line 1: requests cannot be imported at the isolation level hardened: there is no network; call a tool [import-not-allowed]"
     );
+    for package in ["pandas", "numpy", "polars", "scipy"] {
+        let code = format!("import {package}");
+        let found = review(&code, &hardened, &ReviewSettings::default(), &nothing_denied);
+        assert!(found[0].message.ends_with("`await sql(...)` and `await analyze(...)`"));
+    }
 }
 
 #[test]
@@ -265,6 +270,10 @@ fn lists_of_the_configuration_go_first() {
         ("open", "import json\no = open\no('x')"),
         ("__reduce__", "x.__reduce__()"),
         ("loads", "import json\ngetattr(json, 'lo' + 'ads')"),
+        ("client", "await call_mcp_tool('github.ping')"),
+        ("call_mcp_tool", "await call_mcp_tool('github.ping')"),
+        ("tool_discovery", "search_tools('issues')"),
+        ("servers", "await servers.github.ping()"),
     ] {
         let found = with(&[deny], &[deny], code);
         assert!(found.iter().any(|(rule, _)| *rule == "denied-name"), "{deny}: {code}: {found:?}");

@@ -103,6 +103,9 @@ fn tools_are_found_however_they_are_named() {
             "from servers import github as gh\nf = gh.create_issue.__doc__",
             vec![("github.create_issue", 2, false)],
         ),
+        ("servers.github.create_issue()", vec![("github.create_issue", 1, false)]),
+        ("def f(servers):\n  return servers.github.create_issue()", vec![]),
+        ("servers = [1]\nprint(servers[0])", vec![]),
         (
             "import servers.github\nservers.github.create_issue()",
             vec![("github.create_issue", 2, false)],

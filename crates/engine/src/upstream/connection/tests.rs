@@ -3,6 +3,7 @@
 use tokio::io::DuplexStream;
 
 use super::*;
+use crate::upstream::server_log::ServerLog;
 
 /// A connection to whoever has the other end of the stream. It is closed when `closed` is.
 pub(in crate::upstream) async fn connection(
@@ -20,9 +21,9 @@ pub(in crate::upstream) async fn connection(
         service,
         child: Mutex::new(None),
         process_id: None,
-        stderr: None,
+        printed: None,
         raw,
-        diary: Diary::new(Redactor::default()),
+        diary: Diary::new(Redactor::default(), ServerLog::default()),
         call_timeout: spec.call_timeout,
         closed,
     }

@@ -6,7 +6,9 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::{
     catalog::tests::spec,
-    upstream::{Fleet, Guard, LoginStore, connection, fleet::tests::upstream, raw::RawTools},
+    upstream::{
+        Fleet, Guard, LoginStore, ServerLogs, connection, fleet::tests::upstream, raw::RawTools,
+    },
 };
 
 /// Lets a server run over a stream, as if it had just been started.
@@ -26,7 +28,7 @@ pub(in crate::upstream) async fn start(
 fn fleet() -> Fleet {
     let catalog = Arc::new(Catalog::new(&[spec("s")], None));
     let logins = LoginStore::new("/nonexistent/logins".into());
-    Fleet::new(vec![spec("s")], catalog, logins, Guard::none())
+    Fleet::new(vec![spec("s")], catalog, logins, Guard::none(), ServerLogs::none())
 }
 
 #[test]
@@ -76,4 +78,81 @@ async fn no_server_is_started_by_a_gateway_that_shuts_down() {
     fleet.shut_down().await;
     let told = fleet.start("s").await.unwrap_err().to_string();
     assert_eq!(told, r#"the server "s" is not available: the gateway is shutting down"#);
+}
+
+/// A fleet of one server, `s`, which is a line for the shell, with its logs below a directory.
+#[cfg(unix)]
+fn shell(line: &str, env: &[(&str, &str)], home: &std::path::Path) -> (Fleet, ServerLogs) {
+    let stdio = narrows_model::StdioSpec {
+        command: "sh".into(),
+        args: vec!["-c".into(), line.into()],
+        env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
+        cwd: None,
+    };
+    let spec = ServerSpec::new("s", narrows_model::Connection::Stdio(stdio));
+    let catalog = Arc::new(Catalog::new(std::slice::from_ref(&spec), None));
+    let scanner = narrows_pii::Scanner::new(&Default::default()).unwrap();
+    let logs = ServerLogs::new(home.join("logs"), scanner);
+    let logins = LoginStore::new(home.join("logins"));
+    (Fleet::new(vec![spec], catalog, logins, Guard::none(), logs.clone()), logs)
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_end_of_a_server_is_explained_by_its_command_and_all_that_it_printed() {
+    let home = tempfile::tempdir().unwrap();
+    let (fleet, _) = shell("echo usage: s [FILE]; echo no database >&2; exit 7", &[], home.path());
+    // Its end may be met at any step of the handshake.
+    for _ in 0..10 {
+        let told = fleet.restart("s").await.unwrap_err().to_string();
+        assert!(told.contains("not available: sh (and 2 arguments): it ended with"), "{told}");
+        assert!(told.contains("exit status: 7"), "{told}");
+        assert!(told.contains("usage: s [FILE]") && told.contains("no database"), "{told}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_servers_print_is_logged_without_their_secrets() {
+    use crate::upstream::LogSource;
+
+    let home = tempfile::tempdir().unwrap();
+    let line = "echo out $TOKEN; echo err $TOKEN >&2; exit 7";
+    let (fleet, logs) = shell(line, &[("TOKEN", "s3cret-token")], home.path());
+    fleet.start("s").await.unwrap_err();
+    let lines = logs.last_lines("s", 100).unwrap();
+    let of = |source| lines.iter().rfind(|line| line.source == source).unwrap().text.as_str();
+    assert_eq!((of(LogSource::Stdout), of(LogSource::Stderr)), ("out ***", "err ***"));
+    // Of several lines, the first says what happened.
+    let told = lines.iter().find(|line| line.source == LogSource::Narrows).unwrap();
+    assert!(told.text.starts_with("did not start: sh (and 2 arguments): it ended"), "{told}");
+    assert!(!std::fs::read_to_string(logs.path("s").unwrap()).unwrap().contains("s3cret"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_restart_waits_neither_for_a_pause_nor_for_a_start_that_hangs() {
+    let home = tempfile::tempdir().unwrap();
+    let (hanging, _) = shell("sleep 600", &[], home.path());
+    let fleet = Arc::new(hanging);
+    let starting = tokio::spawn({
+        let fleet = Arc::clone(&fleet);
+        async move { fleet.start("s").await.unwrap_err().to_string() }
+    });
+    while fleet.statuses()[0].health != Health::Starting {
+        tokio::task::yield_now().await;
+    }
+    let restarted = tokio::spawn({
+        let fleet = Arc::clone(&fleet);
+        async move { fleet.restart("s").await }
+    });
+    let told = starting.await.unwrap();
+    assert!(told.contains("it was restarted meanwhile"), "{told}");
+    restarted.abort();
+
+    let (failing, _) = shell("exit 7", &[], home.path());
+    failing.start("s").await.unwrap_err();
+    upstream(&failing, "s").state().not_before = Some(Instant::now() + LONGEST_PAUSE);
+    let told = failing.restart("s").await.unwrap_err().to_string();
+    assert!(told.contains("exit status: 7") && !told.contains("next attempt"), "{told}");
 }

@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 use super::*;
-use crate::upstream::{fuzz::json, redact::Redactor};
+use crate::upstream::{fuzz::json, redact::Redactor, server_log::ServerLog};
 
 /// The beginning of an answer. What follows it may be anything: somebody waits for the answer.
 const ANSWER: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":7,";
@@ -104,14 +104,15 @@ fn transport(capacity: usize) -> (StdioTransport, PipeWriter) {
     let stdout = ChildStdout::from_std(stdout).expect("a runtime");
     let transport = StdioTransport {
         stdin: Arc::default(),
-        stdout: BufReader::with_capacity(capacity, stdout),
+        stdout: Some(BufReader::with_capacity(capacity, stdout)),
         line: Line::default(),
         probe: Arc::default(),
         probe_patience: Duration::ZERO,
         raw: RawTools::default(),
-        diary: Diary::new(Redactor::default()),
+        diary: Diary::new(Redactor::default(), ServerLog::default()),
         notices: Arc::default(),
         broken: CancellationToken::new(),
+        reading: Arc::new(CancellationToken::new().drop_guard()),
         _alive: Arc::new(CancellationToken::new().drop_guard()),
     };
     (transport, writer)

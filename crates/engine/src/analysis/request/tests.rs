@@ -1,0 +1,55 @@
+use super::*;
+
+fn read(arguments: Value) -> Result<AnalysisRequest, String> {
+    AnalysisRequest::read(arguments.as_object().unwrap().clone())
+}
+
+#[test]
+fn a_type_of_pandas_is_understood_and_parameters_may_stand_beside() {
+    let rows = json!([{"a": 1}]);
+    let request =
+        read(json!({"analysis_type": "value_counts", "data": rows, "column": "a"})).unwrap();
+    assert_eq!(request.kind, Kind::Aggregate);
+    assert_eq!(request.parameters["group_by"], "a");
+    assert!(request.notes[0].starts_with("value_counts is aggregate with {"));
+    let slip = json!({"analysis_type": "filter", "sorce": "a.csv", "conditions": []});
+    let told = read(slip).unwrap_err();
+    assert!(told.starts_with("sorce: no such argument; did you mean source?"), "{told}");
+}
+
+#[test]
+fn tables_may_be_columns() {
+    let columns = json!({"a": [1, 2], "b": ["x", "y"]});
+    let tables = json!({"heads": columns, "other": [{"n": 1}]});
+    let request = read(json!({
+        "analysis_type": "sql", "parameters": {"query": "select 1"}, "tables": tables,
+    }));
+    let request = request.unwrap();
+    let (name, origin) = &request.tables[0];
+    assert_eq!(name, "heads");
+    assert!(matches!(origin, Origin::Given(Input::Json(given)) if *given == columns));
+    let reference = json!({"analysis_type": "describe", "source": {"tool": "a.b"}});
+    let request = read(reference).unwrap();
+    assert!(matches!(&request.tables[0].1, Origin::Tool { .. }));
+}
+
+#[test]
+fn the_only_list_of_an_answer_is_its_rows() {
+    let rows = json!([{"n": 1}]);
+    for answer in [
+        json!([{"n": 1}]),
+        json!({"items": [{"n": 1}], "next": null}),
+        json!({"result": {"items": [{"n": 1}]}, "page": 1, "tags": ["a"]}),
+        json!({"items": [{"n": 1}], "meta": {"links": [{"to": 2}]}}),
+        json!("{\"items\": [{\"n\": 1}]}"),
+        json!({"all": {"a.b/c": [{"n": 1}]}}),
+    ] {
+        assert_eq!(rows_of(answer.clone(), None).unwrap(), rows, "{answer}");
+    }
+    let plain = json!({"n": 1, "of": {"m": [1, 2]}});
+    assert_eq!(rows_of(plain.clone(), None).unwrap(), plain);
+    let two = json!({"all": {"a": [{"n": 1}], "b": [{"m": 1}]}});
+    let told = rows_of(two.clone(), None).unwrap_err();
+    assert!(told.ends_with("is meant: all.a, all.b"), "{told}");
+    assert_eq!(rows_of(two, Some("all.a")).unwrap(), rows);
+}

@@ -1,0 +1,265 @@
+//! Makes what a model reads of a run fit into an answer: of what is too long the beginning and the
+//! end, and all of it in a file of the workspace.
+//!
+//! Clients cut answers, some at 48 KB and some at 2,000 lines, and what they cut is gone. So all
+//! parts of an answer together stay below that, as text and as JSON.
+
+use std::sync::Arc;
+
+use narrows_model::{Excerpt, Failure, Outcome, OutcomePart};
+use narrows_sandbox::Workspace;
+use serde_json::Value;
+
+use crate::overflow::{keep, left_out};
+
+const MAX_LINES: usize = 1_500;
+/// Beside what a level lets a model see of output and result; all of it together is below 48 KB.
+const MAX_TRACEBACK: Room = Room { bytes: 6 << 10, lines: 150 };
+const MAX_MESSAGE: Room = Room { bytes: 2 << 10, lines: 50 };
+const MAX_NOTE_BYTES: usize = 1 << 10;
+const MAX_NOTES_BYTES: usize = 4 << 10;
+/// What the line in the place of the rest takes.
+const LEFT_OUT_BYTES: usize = 64;
+
+/// How much of a part may be shown.
+#[derive(Clone, Copy, Debug)]
+struct Room {
+    /// As JSON, in which a line's end has two bytes.
+    bytes: usize,
+    lines: usize,
+}
+
+impl Room {
+    fn holds(self, text: &str) -> bool {
+        json_bytes(text) <= self.bytes && text.lines().count() <= self.lines
+    }
+
+    fn half(self) -> Self {
+        let bytes = self.bytes.saturating_sub(LEFT_OUT_BYTES) / 2;
+        Self { bytes, lines: self.lines.saturating_sub(1) / 2 }
+    }
+}
+
+/// Cuts what is too long for an answer, and keeps all of it in the workspace, if there is one.
+/// `whole` is the outcome as the program left it, without tokens in the place of personal data: its
+/// file is the program's own.
+pub fn fit(
+    outcome: &mut Outcome,
+    whole: &Outcome,
+    workspace: Option<&Arc<Workspace>>,
+    max_bytes: usize,
+) {
+    let parts = [OutcomePart::Stdout, OutcomePart::Stderr, OutcomePart::Result];
+    let texts = [outcome.stdout.clone(), outcome.stderr.clone(), result_text(&outcome.result)];
+    let known = parts.map(|part| outcome.excerpts.iter().find(|known| known.part == part).cloned());
+    // The preview of a result is all that is left of it here.
+    let goes_on = |at: usize| known[at].is_some() && parts[at] != OutcomePart::Result;
+    let is_structure = !matches!(outcome.result, Value::Null | Value::String(_));
+    let bytes: [usize; 3] = std::array::from_fn(|at| match parts[at] {
+        _ if goes_on(at) => usize::MAX,
+        // It is shown as the JSON that it is.
+        OutcomePart::Result if is_structure => texts[at].len(),
+        _ => json_bytes(&texts[at]),
+    });
+    let lines: [usize; 3] =
+        std::array::from_fn(|at| if goes_on(at) { usize::MAX } else { texts[at].lines().count() });
+    let rooms = shares(bytes, max_bytes).into_iter().zip(shares(lines, MAX_LINES));
+    for (at, (room_bytes, room_lines)) in rooms.enumerate() {
+        if bytes[at] <= room_bytes && lines[at] <= room_lines {
+            continue;
+        }
+        let (part, text) = (parts[at], &texts[at]);
+        let excerpt = match &known[at] {
+            Some(known) => {
+                outcome.excerpts.retain(|excerpt| excerpt.part != part);
+                known.clone()
+            }
+            None => kept(workspace, part, &whole_text(whole, part)),
+        };
+        let tail = if goes_on(at) { &excerpt.tail } else { text };
+        // A part of a text has no more lines than the text.
+        let room_lines = if lines[at] <= room_lines { usize::MAX } else { room_lines };
+        let room = Room { bytes: room_bytes, lines: room_lines };
+        let shown = shortened(text, tail, excerpt.bytes, room);
+        match part {
+            OutcomePart::Stdout => outcome.stdout = shown,
+            OutcomePart::Stderr => outcome.stderr = shown,
+            _ => outcome.result = Value::String(shown),
+        }
+        outcome.excerpts.push(excerpt);
+    }
+    if let Some(failure) = outcome.failure_mut()
+        && shorten_failure(failure)
+    {
+        let text = whole_text(whole, OutcomePart::Traceback);
+        outcome.excerpts.push(kept(workspace, OutcomePart::Traceback, &text));
+    }
+    shorten_notes(&mut outcome.notes);
+}
+
+/// How much each of several parts gets: what is small gets all that it needs.
+fn shares<const N: usize>(sizes: [usize; N], max_bytes: usize) -> [usize; N] {
+    let mut order: [usize; N] = std::array::from_fn(|at| at);
+    order.sort_by_key(|at| sizes[*at]);
+    let mut shares = [0; N];
+    let mut left = max_bytes;
+    for (done, at) in order.into_iter().enumerate() {
+        shares[at] = sizes[at].min(left / (N - done));
+        left -= shares[at];
+    }
+    shares
+}
+
+fn result_text(result: &Value) -> String {
+    match result {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+fn whole_text(whole: &Outcome, part: OutcomePart) -> String {
+    match part {
+        OutcomePart::Stdout => whole.stdout.clone(),
+        OutcomePart::Stderr => whole.stderr.clone(),
+        OutcomePart::Result => whole.result.to_string(),
+        OutcomePart::Traceback => whole.failure().map_or_else(String::new, |failure| {
+            if failure.traceback.is_empty() {
+                format!("{}: {}", failure.kind, failure.message)
+            } else {
+                failure.traceback.clone()
+            }
+        }),
+    }
+}
+
+fn kept(workspace: Option<&Arc<Workspace>>, part: OutcomePart, text: &str) -> Excerpt {
+    match workspace {
+        Some(workspace) => keep(workspace, part, text),
+        None => {
+            let (bytes, tail) = (text.len() as u64, String::new());
+            Excerpt { part, bytes, tail, file: None, lost: None }
+        }
+    }
+}
+
+/// Whether anything of it was too long.
+fn shorten_failure(failure: &mut Failure) -> bool {
+    // The message is cut once, and put back behind the frames.
+    let after = failure.conclusion().map(|conclusion| {
+        let after = failure.traceback.split_off(conclusion.end);
+        failure.traceback.truncate(conclusion.start);
+        after
+    });
+    let was_long = !MAX_MESSAGE.holds(&failure.message) || !MAX_TRACEBACK.holds(&failure.traceback);
+    shorten(&mut failure.message, MAX_MESSAGE);
+    shorten(&mut failure.traceback, MAX_TRACEBACK);
+    if let Some(mut after) = after {
+        shorten(&mut after, MAX_MESSAGE);
+        let message = &failure.message;
+        let colon = if message.is_empty() { "" } else { ": " };
+        failure.traceback += &format!("{}{colon}{message}{after}", failure.kind);
+    }
+    was_long
+}
+
+fn shorten(text: &mut String, room: Room) {
+    if !room.holds(text) {
+        *text = shortened(text, text, text.len() as u64, room);
+    }
+}
+
+fn shorten_notes(notes: &mut Vec<String>) {
+    let mut left = MAX_NOTES_BYTES;
+    let mut shown = 0;
+    for note in notes.iter_mut() {
+        shorten(note, Room { bytes: MAX_NOTE_BYTES, lines: 10 });
+        let Some(rest) = left.checked_sub(json_bytes(note)) else { break };
+        (left, shown) = (rest, shown + 1);
+    }
+    if shown < notes.len() {
+        let more = notes.len() - shown;
+        notes.truncate(shown);
+        notes.push(format!("{more} more notes are not shown"));
+    }
+}
+
+/// The beginning of one text and the end of another, which are one text of so many bytes.
+fn shortened(head: &str, tail: &str, bytes: u64, room: Room) -> String {
+    let half = room.half();
+    let head = head_of(head, half);
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    // What is shown once need not be shown twice.
+    let new =
+        tail.ceil_char_boundary(tail.len() - tail.len().min(bytes.saturating_sub(head.len())));
+    let tail = tail_of(&tail[new..], half);
+    match bytes.saturating_sub(head.len() + tail.len()) {
+        0 => format!("{head}{tail}"),
+        rest => format!("{}{}{tail}", head.trim_end_matches('\n'), left_out(rest)),
+    }
+}
+
+/// As much of the beginning as there is room for, to the end of a line if one is near.
+fn head_of(text: &str, room: Room) -> &str {
+    let mut left = Left::from(room);
+    let end = text.char_indices().find(|(_, c)| !left.takes(*c)).map_or(text.len(), |(at, _)| at);
+    let head = &text[..end];
+    match head.rfind('\n') {
+        Some(at) if end < text.len() && at >= end / 4 * 3 => &head[..=at],
+        _ => head,
+    }
+}
+
+/// As much of the end, from the start of a line if one is near.
+fn tail_of(text: &str, room: Room) -> &str {
+    let mut left = Left::from(room);
+    let start = text
+        .char_indices()
+        .rev()
+        .find(|(_, c)| !left.takes(*c))
+        .map_or(0, |(at, c)| at + c.len_utf8());
+    let tail = &text[start..];
+    match tail.find('\n') {
+        Some(at) if start > 0 && at <= tail.len() / 4 => &tail[at + 1..],
+        _ => tail,
+    }
+}
+
+/// The room that is left.
+struct Left(Room);
+
+impl From<Room> for Left {
+    fn from(room: Room) -> Self {
+        Self(room)
+    }
+}
+
+impl Left {
+    /// Whether there is room for a character, which is gone then.
+    fn takes(&mut self, c: char) -> bool {
+        let lines = usize::from(c == '\n');
+        match (self.0.bytes.checked_sub(char_bytes(c)), self.0.lines.checked_sub(lines)) {
+            (Some(bytes), Some(lines)) => {
+                self.0 = Room { bytes, lines };
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// How long a text is in JSON.
+fn json_bytes(text: &str) -> usize {
+    text.chars().map(char_bytes).sum()
+}
+
+fn char_bytes(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '\u{0}'..='\u{1f}' => 6,
+        c => c.len_utf8(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! The question that a person is asked about calls, and what they answer.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use narrows_store::Scope;
+use rmcp::model::{
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, EnumSchema,
+    PrimitiveSchemaDefinition,
+};
+use serde_json::Value;
+
+use super::{
+    confirm::AskedCall,
+    shown::{self, Digest, visible},
+};
+use crate::policy::AlwaysRule;
+
+/// The field of the form, and the word in it for a no.
+const FIELD: &str = "allow";
+const NO: &str = "no";
+
+/// What is shown of one call, and at least of each of many.
+const CALL_BYTES: usize = 4_000;
+const MIN_CALL_BYTES: usize = 400;
+/// What is shown of many calls together.
+const CALLS_BYTES: usize = 12_000;
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    Allowed(Scope),
+    /// A person said no.
+    Declined,
+    /// Nobody was there to say anything.
+    NotAsked,
+}
+
+/// What the person can choose, beside no.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choices {
+    pub(super) scopes: Vec<Scope>,
+    /// What "always" writes, for each tool that is asked about.
+    pub(super) rules: Vec<AlwaysRule>,
+    /// Their text, and where it goes.
+    pub(super) rule_text: String,
+    pub(super) rule_place: String,
+}
+
+/// Calls that differ in nothing.
+struct Group<'a> {
+    call: &'a AskedCall,
+    count: usize,
+}
+
+/// Makes the question about these calls. More of the same run may wait.
+pub(super) fn question(
+    calls: &[Arc<AskedCall>],
+    waiting: usize,
+    choices: &Choices,
+    digest: Digest<'_>,
+) -> ElicitRequestParams {
+    let mut message = match calls {
+        [call] => one(call, digest),
+        calls => several(calls, digest),
+    };
+    if waiting > 0 {
+        message += &format!("\n{waiting} more calls of this run wait; they are asked about next.");
+    }
+    message += &format!("\n{}", choices.explained(calls));
+    let mut words: Vec<String> = choices.scopes.iter().map(|scope| scope.name().into()).collect();
+    words.push(NO.to_owned());
+    let schema = EnumSchema::builder(words).title("Allow").build();
+    let schema = ElicitationSchema::builder()
+        .required_property(FIELD, PrimitiveSchemaDefinition::Enum(schema))
+        .build_unchecked();
+    ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
+}
+
+fn one(call: &AskedCall, digest: Digest<'_>) -> String {
+    let AskedCall { name, why, .. } = call;
+    let shown = call.shown(CALL_BYTES, digest);
+    format!("Allow this call of {}?\n{shown}\nReason for asking: {}", visible(name), visible(why))
+}
+
+/// Lists the calls, those that are the same once, and counts them.
+fn several(calls: &[Arc<AskedCall>], digest: Digest<'_>) -> String {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut by_tool: BTreeMap<&str, usize> = BTreeMap::new();
+    for call in calls {
+        *by_tool.entry(&call.name).or_default() += 1;
+        // The hash is of the name too.
+        match groups.iter().position(|group| group.call.hash == call.hash) {
+            Some(same) => groups[same].count += 1,
+            None => groups.push(Group { call, count: 1 }),
+        }
+    }
+    let counts = by_tool.iter().map(|(tool, count)| format!("{} × {}", count, visible(tool)));
+    let counts: Vec<String> = counts.collect();
+    let mut text = format!("Allow these {} calls? {}", calls.len(), counts.join(", "));
+    let share = (CALLS_BYTES / groups.len()).clamp(MIN_CALL_BYTES, CALL_BYTES);
+    for (number, Group { call, count }) in groups.iter().enumerate() {
+        let times = if *count > 1 { format!(", {count} times") } else { String::new() };
+        text += &format!("\n{}. {}{times}\n", number + 1, visible(&call.name));
+        text += &call.shown(share, digest);
+    }
+    let mut reasons: Vec<String> = Vec::new();
+    for Group { call, .. } in &groups {
+        let reason = format!("{}: {}", visible(&call.name), visible(&call.why));
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    text + "\nReasons for asking:\n" + &reasons.join("\n")
+}
+
+impl Choices {
+    /// Says what each choice means.
+    fn explained(&self, calls: &[Arc<AskedCall>]) -> String {
+        let (these, tools) = match calls {
+            [_] => ("this call", "this tool"),
+            _ => ("these calls", "these tools"),
+        };
+        let lines = self.scopes.iter().map(|scope| match scope {
+            Scope::Once => format!("once: {these}, one time"),
+            Scope::Run => format!("run: every call of {tools} in this run"),
+            Scope::Session => format!("session: every call of {tools} in this session"),
+            Scope::Always => format!(
+                "always: from now on, by adding this to {}:\n{}",
+                self.rule_place,
+                self.rule_text.trim_end()
+            ),
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Reads what the person answered. A client that cancels by itself has asked nobody.
+    pub(super) fn read(&self, answer: &ElicitResult) -> Answer {
+        let content = answer.content.as_ref();
+        let chosen = content.and_then(|content| content.get(FIELD)).and_then(Value::as_str);
+        match answer.action {
+            ElicitationAction::Accept => {
+                let scope = chosen.and_then(Scope::named);
+                let scope = scope.filter(|scope| self.scopes.contains(scope));
+                scope.map_or(Answer::Declined, Answer::Allowed)
+            }
+            ElicitationAction::Decline => Answer::Declined,
+            _ => Answer::NotAsked,
+        }
+    }
+}
+
+/// The words that a person can choose from in a question of ours, the last of which is no.
+pub fn choices_of(question: &ElicitRequestParams) -> Vec<String> {
+    let question = serde_json::to_value(question).unwrap_or_default();
+    let words = &question["requestedSchema"]["properties"][FIELD]["enum"];
+    let words = words.as_array().into_iter().flatten();
+    words.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// The answer of a person who chose this word.
+pub fn chosen(word: &str) -> ElicitResult {
+    let content = serde_json::json!({ FIELD: word });
+    ElicitResult::new(ElicitationAction::Accept).with_content(content)
+}
+
+impl AskedCall {
+    /// The arguments as a person reads them.
+    pub(super) fn shown(&self, max_bytes: usize, digest: Digest<'_>) -> String {
+        shown::arguments(&self.arguments, &self.protected, max_bytes, digest)
+    }
+}

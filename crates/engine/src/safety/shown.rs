@@ -1,0 +1,200 @@
+//! What a person reads of a call before deciding on it: every argument, nothing hidden in it.
+
+use std::borrow::Cow;
+
+use narrows_model::grouped;
+use serde_json::{Map, Value};
+
+/// A longer text is folded in the middle.
+const MAX_TEXT_BYTES: usize = 400;
+/// The least that is shown of an argument, however many there are.
+const MIN_ARGUMENT_BYTES: usize = 160;
+/// More arguments than these are folded in the middle: a call must not be a book.
+const MAX_ARGUMENTS: usize = 100;
+/// Names are chosen by whoever calls.
+const MAX_NAME_BYTES: usize = 200;
+/// The first digits of a hash are enough to tell two values apart.
+const HASH_DIGITS: usize = 12;
+
+/// Makes a hash of a value that cannot be turned back by trying.
+pub(super) type Digest<'a> = &'a dyn Fn(&str) -> String;
+
+/// Writes arguments as a person reads them, in about `max_bytes`. `protected` has tokens in the place of
+/// personal data and secrets; what is folded is named by its length and the hash of what it really is.
+pub(super) fn arguments(
+    real: &Map<String, Value>,
+    protected: &Map<String, Value>,
+    max_bytes: usize,
+    digest: Digest<'_>,
+) -> String {
+    if protected.is_empty() {
+        return "{}".to_owned();
+    }
+    let count = protected.len();
+    let share = (max_bytes / count).max(MIN_ARGUMENT_BYTES);
+    let lines = protected.iter().zip(real.values()).map(|((name, shown), real)| {
+        let name = Value::from(name.as_str()).to_string();
+        let name = fold(&visible(&name), MAX_NAME_BYTES, "folded");
+        let shown = fold_texts(real, shown, digest);
+        let text = serde_json::to_string_pretty(&shown).unwrap_or_default();
+        let text = visible(&text).replace('\n', "\n  ");
+        format!("  {name}: {}", fold(&text, share, &about(real, digest)))
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if count > MAX_ARGUMENTS {
+        let folded = count - MAX_ARGUMENTS;
+        let hash = digest(&Value::Object(real.clone()).to_string());
+        let line = format!(
+            "  …[{} arguments folded, {} in all, hash {}]…",
+            grouped(folded as u64),
+            grouped(count as u64),
+            &hash[..hash.floor_char_boundary(HASH_DIGITS)]
+        );
+        let half = MAX_ARGUMENTS / 2;
+        lines.splice(half..half + folded, [line]);
+    }
+    format!("{{\n{}\n}}", lines.join(",\n"))
+}
+
+/// Folds the long texts within a value, so that what is beside them stays.
+fn fold_texts(real: &Value, shown: &Value, digest: Digest<'_>) -> Value {
+    match (real, shown) {
+        (real, Value::String(text)) if text.len() > MAX_TEXT_BYTES => {
+            fold(text, MAX_TEXT_BYTES, &about(real, digest)).into()
+        }
+        (Value::Array(real), Value::Array(shown)) if real.len() == shown.len() => {
+            let items = real.iter().zip(shown);
+            items.map(|(real, shown)| fold_texts(real, shown, digest)).collect()
+        }
+        (Value::Object(real), Value::Object(shown)) if real.len() == shown.len() => {
+            let entries = real.values().zip(shown);
+            let folded = entries
+                .map(|(real, (name, shown))| (name.clone(), fold_texts(real, shown, digest)));
+            Value::Object(folded.collect())
+        }
+        (_, shown) => shown.clone(),
+    }
+}
+
+/// How long a value is, and its hash.
+fn about(real: &Value, digest: Digest<'_>) -> String {
+    let text = match real {
+        Value::String(text) => Cow::Borrowed(text.as_str()),
+        other => Cow::Owned(other.to_string()),
+    };
+    let hash = digest(&text);
+    let hash = &hash[..hash.floor_char_boundary(HASH_DIGITS)];
+    format!("{} characters in all, hash {hash}", grouped(text.chars().count() as u64))
+}
+
+/// Leaves out the middle of a text that is longer than this.
+fn fold(text: &str, max_bytes: usize, note: &str) -> String {
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let half = max_bytes / 2;
+    let head = &text[..text.floor_char_boundary(half)];
+    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
+    format!("{head}…[{note}]…{tail}")
+}
+
+/// Writes characters that nobody sees, or that turn the direction of a text, as `\u202e`: what is
+/// approved must be what is read.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match u32::from(c) {
+            _ if !is_hidden(c) => shown.push(c),
+            code @ 0..=0xffff => shown.push_str(&format!("\\u{code:04x}")),
+            code => shown.push_str(&format!("\\u{{{code:x}}}")),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_hidden(c: char) -> bool {
+    let is_format = matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}');
+    is_format || c.is_control() && c != '\n'
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn shown(arguments: &Value, max_bytes: usize) -> String {
+        let arguments = arguments.as_object().unwrap();
+        super::arguments(arguments, arguments, max_bytes, &|text| format!("{:0>32}", text.len()))
+    }
+
+    #[test]
+    fn every_argument_is_shown_and_a_long_one_is_folded_in_the_middle() {
+        let body = format!("begin{}end", "x".repeat(5_000));
+        let text = shown(&json!({"to": "bob", "body": body, "last": {"a": [1, 2]}}), 4_000);
+        for part in ["\"to\": \"bob\"", "begin", "end\"", "5,008 characters in all, hash 0000"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(
+            text.ends_with("\"last\": {\n    \"a\": [\n      1,\n      2\n    ]\n  }\n}"),
+            "{text}"
+        );
+        assert!(text.len() < 1_000);
+    }
+
+    #[test]
+    fn what_stands_beside_a_long_text_within_an_argument_stays() {
+        let mail = json!({"mail": {"body": "x".repeat(9_000), "to": "bob"}});
+        let text = shown(&mail, 4_000);
+        assert!(
+            text.contains("9,000 characters in all") && text.contains("\"to\": \"bob\""),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn very_many_arguments_are_counted_and_stay_few() {
+        let many: Map<String, Value> =
+            (0..5_000).map(|n| (format!("argument {n}"), json!("y".repeat(500)))).collect();
+        let text = shown(&Value::Object(many), 4_000);
+        assert!(text.contains("4,900 arguments folded, 5,000 in all"), "{text}");
+        assert!(text.contains("\"argument 0\"") && text.contains("\"argument 4999\""));
+        assert!(text.len() < 48 << 10, "{}", text.len());
+    }
+
+    #[test]
+    fn what_is_folded_is_named_by_what_it_really_is() {
+        let real = json!({"to": "a".repeat(2_000)});
+        let protected = json!({"to": "[EMAIL_abcdefghijkl]".repeat(100)});
+        let text = super::arguments(
+            real.as_object().unwrap(),
+            protected.as_object().unwrap(),
+            4_000,
+            &|text| if text.starts_with("aaa") { "real".into() } else { "other".into() },
+        );
+        assert!(text.contains("2,000 characters in all, hash real"), "{text}");
+    }
+
+    #[test]
+    fn characters_that_nobody_sees_are_made_visible() {
+        for (hidden, expected) in [
+            ("pay\u{202e}bob", "pay\\u202ebob"),
+            ("a\u{200b}b\u{2066}", "a\\u200bb\\u2066"),
+            ("\u{feff}x\u{7f}\u{9b}", "\\ufeffx\\u007f\\u009b"),
+            ("\u{e0041}", "\\u{e0041}"),
+            ("Größe 東京\n", "Größe 東京\n"),
+        ] {
+            assert_eq!(visible(hidden), expected);
+        }
+        let text = shown(&json!({"to\u{202e}": "\u{202e}evil\u{1b}[2J"}), 4_000);
+        assert_eq!(text, "{\n  \"to\\u202e\": \"\\u202eevil\\u001b[2J\"\n}");
+    }
+}
