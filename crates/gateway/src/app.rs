@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use narrows_engine::{
     Background, Executor, Guide, GuideSettings,
     broker::Broker,
@@ -17,9 +17,10 @@ use narrows_engine::{
     policy::Levels,
     safety::{Mode, Safety},
     state::{Agent, State, StateSettings},
-    upstream::{Fleet, Guard, LoginStore},
+    upstream::{Fleet, Guard, LoginStore, ServerLogs},
 };
 use narrows_model::{Principal, ServerSpec};
+use narrows_pii::Scanner;
 use narrows_sandbox::SandboxConfig;
 use narrows_store::Place;
 #[cfg(unix)]
@@ -29,9 +30,12 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     bench,
     cli::{self, Cli, Command},
-    config::{Config, ConfigSource, Discovery, Environment, Os, Places, SafetyConfig, kept_text},
+    config::{
+        Config, ConfigSource, Discovery, Environment, Os, Places, RulesFile, SafetyConfig,
+        kept_text,
+    },
     demo,
-    printer::Printer,
+    printer::{ColorWhen, Printer},
     secret, vault_key,
 };
 
@@ -48,6 +52,8 @@ pub(crate) enum Exit {
     Limit = 3,
     /// Interrupted by the user, as shells have it.
     Interrupted = 130,
+    /// Whoever read the output went away, as shells have it.
+    OutputClosed = 141,
 }
 
 /// Cancelled when the user interrupts the process, or somebody ends it: what it has begun can be
@@ -74,11 +80,21 @@ pub(crate) fn interruption() -> CancellationToken {
     interrupted
 }
 
+/// Waits for something, unless the user interrupts once more.
+pub(crate) async fn unless_interrupted(waiting: impl Future<Output = ()>) {
+    interruption().run_until_cancelled(waiting).await;
+}
+
 pub(crate) fn main() -> ExitCode {
+    let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
+    let color = ColorWhen::in_arguments(arguments);
     // Wrong arguments end here, with clap's own message and exit code 2.
-    let cli = Cli::parse();
-    let printer = Printer;
+    let matches = Cli::command().color(color.into()).get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let printer = Printer::new(cli.color);
     let exit = match start(cli, printer) {
+        // Who reads no further does not want to know how it went on.
+        _ if printer.is_closed() => Exit::OutputClosed,
         Ok(exit) => exit,
         Err(error) => {
             printer.error(told(&error));
@@ -109,6 +125,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
         Command::Completions(args) => return Ok(cli::completions::run(args, printer)),
         Command::Man(args) => return cli::man::run(args, printer),
         Command::Import(args) => return cli::import::run(args, cli.config, printer),
+        Command::Connect(args) => return cli::connect::run(args, cli.config, printer),
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -117,8 +134,8 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
         match cli.command {
             Command::Run(args) => cli::run::run(args, Setting::load(&at)?, printer).await,
             Command::Analyze(args) => cli::analyze::run(args, Setting::load(&at)?, printer).await,
-            Command::Bench(args) => bench::run(args, printer).await,
-            Command::Demo(args) => demo::run(args, printer).await,
+            Command::Bench(args) => while_read(bench::run(args, printer), printer).await,
+            Command::Demo(args) => while_read(demo::run(args, printer), printer).await,
             Command::DemoServer => demo::server::serve().await,
             Command::Serve(args) => cli::serve::run(args, Setting::load(&at)?, printer).await,
             Command::Servers(args) => cli::servers::run(args, &at, printer).await,
@@ -136,9 +153,11 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             Command::Audit(args) => cli::audit::run(args, Setting::load(&at)?, printer).await,
             Command::Stats(args) => cli::stats::run(args, Setting::load(&at)?, printer),
             Command::Doctor(args) => cli::doctor::run(args, &at, printer).await,
-            Command::Guard | Command::Completions(_) | Command::Man(_) | Command::Import(_) => {
-                Ok(Exit::Success)
-            }
+            Command::Guard
+            | Command::Completions(_)
+            | Command::Man(_)
+            | Command::Import(_)
+            | Command::Connect(_) => Ok(Exit::Success),
         }
     });
     // A blocked read of standard input must not keep the process alive.
@@ -146,13 +165,23 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
     exit
 }
 
+/// Does long work for as long as somebody reads what it says.
+async fn while_read(
+    work: impl Future<Output = anyhow::Result<Exit>>,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    tokio::select! {
+        exit = work => exit,
+        () = printer.closed() => Ok(Exit::OutputClosed),
+    }
+}
+
 /// How long a command that ends waits until what it learnt is written down.
 pub(crate) const FLUSH_TIME: Duration = Duration::from_secs(2);
 
 /// An executor for a command that runs one program after another.
 pub(crate) fn single_executor() -> anyhow::Result<Executor> {
-    let config = SandboxConfig { most_runs: 1, warm_isolates: 0, ..SandboxConfig::default() };
-    Ok(Executor::new(config)?)
+    Ok(Executor::new(SandboxConfig::single())?)
 }
 
 /// Where the command line says that things are.
@@ -172,6 +201,7 @@ pub(crate) struct Setting {
 impl Setting {
     pub(crate) fn load(at: &At) -> anyhow::Result<Self> {
         let (places, source) = Self::find(at)?;
+        places.make_private().context("the rights to Narrows' own directories cannot be set")?;
         let config = Config::load(&source)?;
         Ok(Self { places, config })
     }
@@ -189,7 +219,8 @@ impl Setting {
 
     /// The way to the tools of all configured servers.
     pub(crate) fn broker(&self) -> anyhow::Result<Broker> {
-        broker(&self.places, self.config.servers.clone())
+        let Config { servers, disabled, .. } = &self.config;
+        broker_with(&self.places, servers.clone(), disabled, self.server_logs()?)
     }
 
     /// What is known of them, and learnt.
@@ -207,6 +238,12 @@ impl Setting {
     /// What was counted on this machine.
     pub(crate) fn ledger(&self, background: &Background) -> Arc<Ledger> {
         Ledger::new(Some(self.places.data.join("stats")), background.clone())
+    }
+
+    /// What servers printed.
+    pub(crate) fn server_logs(&self) -> anyhow::Result<ServerLogs> {
+        let scanner = Scanner::new(&self.config.safety.settings.pii).context("narrows.toml")?;
+        Ok(ServerLogs::new(self.places.data.join("logs"), scanner))
     }
 
     pub(crate) fn logins(&self) -> LoginStore {
@@ -243,8 +280,7 @@ impl Setting {
 pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<State>> {
     let keeping = &config.keeping;
     let store = store_place(places, config)?;
-    std::fs::create_dir_all(&places.data)
-        .with_context(|| format!("cannot make {}", places.data.display()))?;
+    places.create_data().with_context(|| format!("cannot make {}", places.data.display()))?;
     // Programs that must not see real values do not see files that have them.
     let workspaces = match config.safety.settings.mode {
         Mode::Strict => "workspaces-strict",
@@ -294,7 +330,14 @@ pub(crate) fn safety(places: &Places, config: &Config) -> anyhow::Result<Arc<Saf
     settings.levels_of = agents
         .filter_map(|agent| Some((agent.principal.name.clone(), agent.isolation.clone()?)))
         .collect();
-    Safety::new(settings, vault_key::source(&key, &places.data)).context("narrows.toml")
+    let rules = Arc::new(RulesFile::new(rules_file(places, config)));
+    let key = vault_key::source(&key, &places.data);
+    Safety::with_rules_from(rules, settings, key).context("narrows.toml")
+}
+
+/// The file that rules are in, or would be.
+pub(crate) fn rules_file(places: &Places, config: &Config) -> PathBuf {
+    config.path.clone().unwrap_or_else(|| places.config_file())
 }
 
 /// What tells the files of this data directory from those of others that share a store.
@@ -303,13 +346,25 @@ fn place_of(data: &Path) -> anyhow::Result<String> {
     kept_text(&data.join("place"), |text| !text.is_empty(), random)
 }
 
-/// The way to the tools of these servers.
+/// The way to the tools of these servers. Nothing that they print is kept.
 pub(crate) fn broker(places: &Places, servers: Vec<ServerSpec>) -> anyhow::Result<Broker> {
+    broker_with(places, servers, &[], ServerLogs::none())
+}
+
+/// As [`broker`]; what the servers print is kept, and whoever names one that is switched off is
+/// told so.
+fn broker_with(
+    places: &Places,
+    servers: Vec<ServerSpec>,
+    disabled: &[ServerSpec],
+    logs: ServerLogs,
+) -> anyhow::Result<Broker> {
     let cache = Cache::new(places.cache.join("catalog"));
-    let catalog = Arc::new(Catalog::new(&servers, Some(cache)));
+    let disabled = disabled.iter().map(|spec| spec.name.as_str());
+    let catalog = Arc::new(Catalog::new(&servers, Some(cache)).with_disabled(disabled));
     let logins = LoginStore::new(places.data.join("logins"));
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let guard = Guard::new(program, vec!["guard".to_owned()]);
-    let fleet = Arc::new(Fleet::new(servers, Arc::clone(&catalog), logins, guard));
+    let fleet = Arc::new(Fleet::new(servers, Arc::clone(&catalog), logins, guard, logs));
     Ok(Broker::new(catalog, fleet))
 }

@@ -8,6 +8,7 @@ mod app;
 mod bench;
 mod cli;
 mod config;
+mod control;
 mod demo;
 mod import;
 mod mcp;
@@ -16,6 +17,7 @@ mod printer;
 mod secret;
 mod stats;
 mod status;
+mod times;
 mod vault_key;
 
 use std::process::ExitCode;

@@ -1,51 +1,158 @@
 //! The one place that writes to the terminal.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `color` | whether output is coloured, and what colours mean |
+//! | `escape` | makes visible what a terminal would obey |
+//! | `table` | columns on a terminal, fields elsewhere |
 
-use std::io::{self, BufRead, IsTerminal, Write};
+mod color;
+mod escape;
+mod table;
+
+use std::{
+    borrow::Cow,
+    io::{self, BufRead, IsTerminal, Write},
+};
 
 use narrows_model::OutputStream;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
-/// Writes what commands have to say. A reader that goes away is no error.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Printer;
+use escape::{Notation, escaped};
+use table::Layout;
 
-impl Printer {
-    /// A line of a command's result.
-    pub(crate) fn line(self, text: impl AsRef<str>) {
-        let mut stdout = io::stdout().lock();
-        let _ = writeln!(stdout, "{}", text.as_ref());
+pub(crate) use color::{ColorWhen, Style};
+pub(crate) use table::{Cell, Column, Table};
+
+/// Writes what commands have to say: for people on a terminal, where what comes from outside is
+/// shown and not obeyed, and elsewhere the same every time and without colour.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printer {
+    stdout: Stream,
+    stderr: Stream,
+    /// Cancelled when whoever read standard output has gone away: nothing more is written then.
+    closed: &'static CancellationToken,
+}
+
+/// What is known of one of the streams.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    is_terminal: bool,
+    is_colored: bool,
+}
+
+impl Stream {
+    fn new(is_terminal: bool, color: ColorWhen) -> Self {
+        let is_colored = color.decide(is_terminal, |name| std::env::var(name).ok());
+        Self { is_terminal, is_colored }
     }
 
-    /// A result for other programs.
+    /// Returns a text that may hold anything as it can be written here.
+    fn visible<'t>(&self, text: &'t str, notation: Notation) -> Cow<'t, str> {
+        if self.is_terminal { escaped(text, notation) } else { Cow::Borrowed(text) }
+    }
+}
+
+impl Printer {
+    pub(crate) fn new(color: ColorWhen) -> Self {
+        Self {
+            stdout: Stream::new(io::stdout().is_terminal(), color),
+            stderr: Stream::new(io::stderr().is_terminal(), color),
+            // One for each process, which so can be copied to wherever something is printed.
+            closed: Box::leak(Box::default()),
+        }
+    }
+
+    /// Whether what is written to standard error is coloured.
+    pub(crate) fn colors_errors(self) -> bool {
+        self.stderr.is_colored
+    }
+
+    /// Whether nobody reads standard output any more, as after `| head -1`.
+    pub(crate) fn is_closed(self) -> bool {
+        self.closed.is_cancelled()
+    }
+
+    /// Waits until nobody reads standard output any more.
+    pub(crate) async fn closed(self) {
+        self.closed.cancelled().await;
+    }
+
+    /// Writes a line of a command's result.
+    pub(crate) fn line(self, text: impl AsRef<str>) {
+        self.write(&format!("{}\n", self.stdout.visible(text.as_ref(), Notation::Text)));
+    }
+
+    /// Writes a line whose parts have styles.
+    pub(crate) fn spans(self, spans: &[(Style, &str)]) {
+        let mut line = String::new();
+        for (style, text) in spans {
+            let text = self.stdout.visible(text, Notation::Text);
+            style.paint(&text, self.stdout.is_colored, &mut line);
+        }
+        line.push('\n');
+        self.write(&line);
+    }
+
+    /// Writes rows: columns that line up on a terminal, elsewhere fields with tabs between them.
+    pub(crate) fn table(self, table: &Table) {
+        match self.stdout {
+            Stream { is_terminal: false, is_colored: false } => {
+                self.rows(table, Layout::Fields);
+            }
+            _ => self.report(table),
+        }
+    }
+
+    /// Writes rows that are part of a report, and so have their head everywhere.
+    pub(crate) fn report(self, table: &Table) {
+        let Stream { is_terminal, is_colored } = self.stdout;
+        self.rows(table, Layout::Aligned { width: terminal_width(is_terminal), is_colored });
+    }
+
+    fn rows(self, table: &Table, layout: Layout) {
+        let lines: String = table.lines(layout).iter().map(|line| format!("{line}\n")).collect();
+        self.write(&lines);
+    }
+
+    /// Writes a result for other programs.
     pub(crate) fn json(self, value: &impl Serialize) {
         match serde_json::to_string_pretty(value) {
-            Ok(text) => self.line(text),
+            Ok(text) => self.write(&format!("{}\n", self.stdout.visible(&text, Notation::Json))),
             Err(error) => self.error(format!("the result cannot be shown as JSON: {error}")),
         }
     }
 
-    /// What a program printed, as it comes.
+    /// Writes what a program printed, as it comes.
     pub(crate) fn output(self, stream: OutputStream, text: &str) {
         match stream {
-            OutputStream::Stdout => Self::write(io::stdout().lock(), text),
-            OutputStream::Stderr => Self::write(io::stderr().lock(), text),
+            OutputStream::Stdout => self.write(&self.stdout.visible(text, Notation::Text)),
+            OutputStream::Stderr => {
+                let mut stderr = io::stderr().lock();
+                let text = self.stderr.visible(text, Notation::Text);
+                let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+            }
         }
     }
 
-    /// A file as it is. Unlike with text, it matters whether all of it arrived.
+    /// Writes a file as it is, or what of it a terminal can show. Unlike with text, it matters
+    /// whether all of it arrived.
     pub(crate) fn bytes(self, bytes: &[u8]) -> io::Result<()> {
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(bytes)?;
-        stdout.flush()
+        if !self.stdout.is_terminal {
+            return self.write_all(bytes);
+        }
+        let text = String::from_utf8_lossy(bytes);
+        self.write_all(escaped(&text, Notation::Text).as_bytes())
     }
 
-    /// Something beside the result that the user should know.
+    /// Says something beside the result that the user should know.
     pub(crate) fn note(self, text: impl AsRef<str>) {
-        self.aside("note", "2", text.as_ref());
+        self.aside("note", Style::Dim, text.as_ref());
     }
 
     pub(crate) fn error(self, text: impl AsRef<str>) {
-        self.aside("error", "1;31", text.as_ref());
+        self.aside("error", Style::Bad, text.as_ref());
     }
 
     /// Asks whoever is at the terminal; `None` if nobody is.
@@ -57,23 +164,90 @@ impl Printer {
         // Standard error is free meanwhile: whoever is interrupted still has something to say.
         let mut stdin = io::stdin().lock();
         let mut stderr = io::stderr();
+        let question = self.stderr.visible(question, Notation::Text);
         write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush())?;
         let mut answer = String::new();
         stdin.read_line(&mut answer)?;
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 
-    fn aside(self, label: &str, style: &str, text: &str) {
-        let mut stderr = io::stderr().lock();
-        let _ = if stderr.is_terminal() {
-            writeln!(stderr, "\x1b[{style}m{label}:\x1b[0m {text}")
-        } else {
-            writeln!(stderr, "{label}: {text}")
-        };
+    /// Asks whoever is at the terminal for one of these words; `None` if nobody is, or if they say
+    /// something else. A word can be said by its first letter, and yes is the first.
+    pub(crate) fn choose<'w>(
+        self,
+        question: &str,
+        words: &'w [String],
+    ) -> io::Result<Option<&'w str>> {
+        if !io::stdin().is_terminal() {
+            return Ok(None);
+        }
+        // As in `ask`.
+        let mut stdin = io::stdin().lock();
+        let mut stderr = io::stderr();
+        let listed = words.iter().map(|word| {
+            let (first, rest) = word.split_at(word.floor_char_boundary(1));
+            format!("[{first}]{rest}")
+        });
+        let listed = listed.collect::<Vec<_>>().join(", ");
+        let question = self.stderr.visible(question, Notation::Text);
+        write!(stderr, "{question}\n{listed}: ").and_then(|()| stderr.flush())?;
+        let mut answer = String::new();
+        stdin.read_line(&mut answer)?;
+        let answer = answer.trim().to_lowercase();
+        let is_meant =
+            |word: &&String| **word == answer || answer.len() == 1 && word.starts_with(&answer);
+        Ok(match answer.as_str() {
+            "y" | "yes" => words.first(),
+            _ => words.iter().find(is_meant),
+        }
+        .map(String::as_str))
     }
 
-    fn write(mut stream: impl Write, text: &str) {
-        let _ = stream.write_all(text.as_bytes());
-        let _ = stream.flush();
+    fn aside(self, label: &str, style: Style, text: &str) {
+        // Who reads no further does not want to know how it goes on.
+        if self.is_closed() {
+            return;
+        }
+        let mut line = String::new();
+        style.paint(&format!("{label}:"), self.stderr.is_colored, &mut line);
+        let text = self.stderr.visible(text, Notation::Text);
+        let _ = writeln!(io::stderr().lock(), "{line} {text}");
     }
+
+    /// Writes text to standard output. Where it cannot be written there is nobody to be told.
+    fn write(self, text: &str) {
+        let _ = self.write_all(text.as_bytes());
+    }
+
+    /// Writes to standard output. A reader that goes away is no error: it has what it wants.
+    fn write_all(self, bytes: &[u8]) -> io::Result<()> {
+        if self.is_closed() {
+            return Ok(());
+        }
+        let mut stdout = io::stdout().lock();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.closed.cancel();
+                Ok(())
+            }
+            written => written,
+        }
+    }
+}
+
+/// Returns how many columns standard output has: as COLUMNS says, or the terminal itself.
+fn terminal_width(is_terminal: bool) -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = said.or_else(|| window_width().filter(|_| is_terminal));
+    width.filter(|width| *width > 0)
+}
+
+#[cfg(unix)]
+fn window_width() -> Option<usize> {
+    rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col))
+}
+
+#[cfg(not(unix))]
+fn window_width() -> Option<usize> {
+    None
 }

@@ -4,29 +4,40 @@ use narrows_engine::ledger::{Side, Totals};
 use narrows_model::grouped;
 use serde_json::{Value, json};
 
+use crate::times;
+
 /// What the figures mean, in short; the long form is docs/TOKENS.md.
 pub(crate) const RULES: &str = "\
-Tokens are o200k estimates. Narrows: its own tool definitions once per session, plus what the \
+Tokens are o200k estimates. With Narrows: its own tool definitions once per session, plus what the \
 model wrote and read. Direct: the definitions of all servers' tools once per session, plus the \
-arguments and full results of every tool call that programs made.";
+arguments and full results of every tool call that programs made. Counted is what clients of \
+`narrows serve` with this data directory ask for; `narrows run` is not.";
 
 /// Both ways side by side.
 pub(crate) fn table(title: &str, totals: &Totals) -> String {
     let mut text = format!(
-        "{title}: {} sessions, {} runs ({} failed), {} lookups, {} tool calls\n",
-        totals.sessions, totals.runs, totals.failed_runs, totals.lookups, totals.calls
+        "{title}: {} sessions of clients, {} programs run ({} failed), {} searches and other \
+         requests, {} calls of servers' tools",
+        grouped(totals.sessions),
+        grouped(totals.runs),
+        grouped(totals.failed_runs),
+        grouped(totals.lookups),
+        grouped(totals.calls)
     );
+    if let Some(since) = i64::try_from(totals.since).ok().filter(|since| *since > 0) {
+        text += &format!(", since {}", times::format(since.saturating_mul(1000)));
+    }
     let heads = ["definitions", "requests", "results", "total"];
-    text += &format!("{:10}", "tokens");
+    text += &format!("\n{:20}", "tokens (estimates)");
     text += &heads.iter().map(|head| format!("{head:>14}")).collect::<String>();
-    for (name, side) in [("Narrows", &totals.seen), ("direct", &totals.direct)] {
+    for (name, side) in [("with Narrows", &totals.seen), ("calling directly", &totals.direct)] {
         let figures = [side.definitions, side.requests, side.results, side.sum()];
-        text += &format!("\n{name:10}");
+        text += &format!("\n{name:20}");
         text +=
             &figures.iter().map(|figure| format!("{:>14}", grouped(*figure))).collect::<String>();
     }
     if let Some(percent) = totals.saved_percent() {
-        text += &format!("\nsaved {percent:.1} %");
+        text += &format!("\nsaved {percent:.1} % of the tokens");
     }
     text
 }
@@ -51,4 +62,32 @@ pub(crate) fn json(totals: &Totals) -> Value {
         "tokens_direct": side(&totals.direct),
         "saved_percent": totals.saved_percent(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_say_what_they_count_since_when_and_in_what() {
+        let totals = Totals {
+            since: 1_795_012_205,
+            sessions: 2,
+            runs: 1_234,
+            seen: Side { results: 10, ..Side::default() },
+            direct: Side { results: 1_000, ..Side::default() },
+            ..Totals::default()
+        };
+        let text = table("all", &totals);
+        for part in [
+            "all: 2 sessions of clients, 1,234 programs run (0 failed)",
+            "calls of servers' tools, since 2026-11-18 14:30:05Z",
+            "tokens (estimates)",
+            "saved 99.0 % of the tokens",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let nothing = table("all", &Totals::default());
+        assert!(!nothing.contains("since"), "{nothing}");
+    }
 }

@@ -24,7 +24,7 @@ pub(crate) struct GatewayStatus {
     pub(crate) servers: Vec<Value>,
 }
 
-fn directory(places: &Places) -> PathBuf {
+pub(crate) fn directory(places: &Places) -> PathBuf {
     places.cache.join("gateways")
 }
 
@@ -71,6 +71,14 @@ pub(crate) fn running(places: &Places) -> Vec<GatewayStatus> {
     let Ok(entries) = std::fs::read_dir(directory(places)) else { return Vec::new() };
     let mut running = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
+        if path.extension().is_none_or(|extension| extension != "json") {
+            // Where a gateway is asked; see `control`.
+            let process = path.file_name().and_then(|name| name.to_str()?.parse().ok());
+            if process.is_some_and(|process| !is_alive(process)) {
+                let _ = std::fs::remove_dir_all(&path);
+            }
+            continue;
+        }
         let Ok(text) = std::fs::read(&path) else { continue };
         match serde_json::from_slice::<GatewayStatus>(&text) {
             Ok(status) if is_alive(status.process_id) => running.push(status),
@@ -81,6 +89,6 @@ pub(crate) fn running(places: &Places) -> Vec<GatewayStatus> {
 }
 
 /// Where it cannot be known, it is assumed.
-fn is_alive(process: u32) -> bool {
+pub(crate) fn is_alive(process: u32) -> bool {
     if cfg!(target_os = "linux") { Path::new(&format!("/proc/{process}")).exists() } else { true }
 }

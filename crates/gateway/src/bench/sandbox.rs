@@ -154,10 +154,9 @@ async fn throughput(sandbox: &Arc<Sandbox>, samples: u32) -> anyhow::Result<(f64
 /// What a warm isolate adds to the memory of the process.
 async fn idle_isolate_bytes() -> anyhow::Result<u64> {
     let config = |warm_isolates| SandboxConfig {
-        most_runs: 1,
-        most_queued: 1,
         warm_isolates,
         live_sessions: 0,
+        ..SandboxConfig::single()
     };
     let few = Sandbox::new(config(1))?;
     few.warmed().await;

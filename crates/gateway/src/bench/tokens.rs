@@ -10,7 +10,7 @@ use narrows_engine::{
 use serde::Serialize;
 
 use super::catalog::{self, Loaded};
-use crate::mcp::{Surface, surface_text};
+use crate::mcp::{Surface, instructions, surface_text};
 
 /// So many tools are shown at each level.
 const SHOWN: usize = 100;
@@ -83,6 +83,9 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
     let full = tokens(&surface_text(Surface::Full)) as f64;
     budgets.push(Budget::new("the core surface (tools/list)", core, 500.0));
     budgets.push(Budget::new("the full surface (tools/list)", full, 1_500.0));
+    let modules = guide.broker().catalog().modules();
+    let said = tokens(&instructions(modules.values().map(String::as_str))) as f64;
+    budgets.push(Budget::new("the instructions (initialize)", said, 250.0));
     Ok(Report { servers: snapshot.servers().count(), tools: tools.len(), direct, budgets })
 }
 

@@ -28,8 +28,9 @@ use crate::{
 const MOST_INPUT_BYTES: u64 = 256 << 20;
 
 pub(crate) const AFTER_HELP: &str = "\
-Types: filter, aggregate, transform, validate, describe, percentiles, time_series, correlation,
-covariance, test, sql; docs/ANALYSIS.md has their parameters.
+Types: filter, aggregate, transform, validate, describe, histogram, percentiles, time_series,
+correlation, covariance, test, sql; docs/ANALYSIS.md has their parameters. What pandas and SQL call
+them is understood too: value_counts, top_n, pivot, join, sort, head, …
 
 Exit codes: 0 success, 1 it failed, 2 wrong use, 3 a limit ended it, 130 interrupted.
 
@@ -43,8 +44,8 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct AnalyzeArgs {
     /// What to do: describe, filter, aggregate, sql, …
-    #[arg(value_name = "TYPE", value_parser = parse_kind)]
-    kind: Kind,
+    #[arg(value_name = "TYPE")]
+    kind: String,
     /// JSON, JSON lines, CSV, TSV or Parquet; NAME=FILE names the table, `-` is JSON from standard
     /// input. The first is the one that it is about
     #[arg(value_name = "FILE")]
@@ -73,9 +74,9 @@ pub(crate) struct AnalyzeArgs {
     /// Write all rows to this file, as Parquet or CSV
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Show personal data instead of tokens
+    /// Show tokens instead of personal data, as an agent is shown them
     #[arg(long)]
-    reveal: bool,
+    protect: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -86,7 +87,7 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let (json, reveal, format) = (args.json, args.reveal, args.format);
+    let (json, protect, format) = (args.json, args.protect, args.format);
     let request = match request(args) {
         Ok(request) => request,
         Err(error) => {
@@ -112,15 +113,16 @@ pub(crate) async fn run(
     }
     let exit = match answered {
         Ok(answer) => {
-            let shown = match reveal {
-                true => answer.plain(),
-                false => answer.shown(|value| watch.shield().json(value)),
+            let shown = if protect {
+                answer.shown(|value| watch.shield().json(value))
+            } else {
+                answer.plain()
             };
             if json {
                 printer.json(&shown.structured());
             } else {
                 let mut text = shown.text(format);
-                if !reveal {
+                if protect {
                     watch.shield().replace(&mut text);
                 }
                 printer.line(text);
@@ -129,7 +131,7 @@ pub(crate) async fn run(
         }
         Err(error) => {
             let mut message = error.to_string();
-            if !reveal {
+            if protect {
                 watch.shield().replace(&mut message);
             }
             if json {
@@ -154,7 +156,8 @@ fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {
     if let Some(query) = args.query {
         parameters.insert("query".to_owned(), query.into());
     }
-    let mut request = AnalysisRequest::new(args.kind, parameters);
+    let mut request =
+        AnalysisRequest::understood(&args.kind, parameters).map_err(anyhow::Error::msg)?;
     if let Some(tool) = args.tool {
         let arguments = args.arguments.unwrap_or_default();
         request.add("data", Origin::Tool { tool, arguments, path: args.path });
@@ -169,7 +172,7 @@ fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {
         let name = name.map(str::to_owned).or(stem.map(String::from)).filter(|name| name != "-");
         request.add(name.as_deref().unwrap_or("data"), Origin::Given(input));
     }
-    if request.tables.is_empty() && args.kind != Kind::Sql {
+    if request.tables.is_empty() && request.kind != Kind::Sql {
         bail!("there is nothing to analyse: name a file, or --tool, or pipe JSON into `-`");
     }
     request.output.rows = args.rows;
@@ -220,10 +223,6 @@ impl Sink for OutputFile {
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.persist()
     }
-}
-
-fn parse_kind(name: &str) -> Result<Kind, String> {
-    Kind::read(name).map_err(|error| error.to_string())
 }
 
 fn parse_format(name: &str) -> Result<Format, String> {

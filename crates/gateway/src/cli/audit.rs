@@ -1,13 +1,20 @@
 //! `narrows audit`: who did what.
 
 use clap::{Args, Subcommand};
-use narrows_engine::state::{AuditFilter, Verification, now};
+use narrows_engine::state::{AuditEntry, AuditFilter, Verification, now};
 use serde_json::json;
 
 use crate::{
     app::{Exit, Setting},
-    printer::Printer,
+    printer::{Cell, Column, Printer, Style, Table},
+    times,
 };
+
+pub(crate) const AFTER_HELP: &str = "\
+Examples:
+  narrows audit search --since 2h --action call
+  narrows audit search --since 2026-11-17 --until 2026-11-18 --agent planner
+  narrows audit export --since yesterday > audit.jsonl";
 
 /// How many entries are read at once.
 const PAGE: usize = 1_000;
@@ -37,22 +44,34 @@ struct Of {
     /// To this: a skill, a board, the hash of a program
     #[arg(long)]
     target: Option<String>,
+    /// From this time on: 2h (ago), 2026-11-18, yesterday or 2026-11-18T14:30Z; in UTC
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    since: Option<i64>,
+    /// Before this time; a day is where it begins
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    until: Option<i64>,
+}
+
+fn parse_time(text: &str) -> Result<i64, String> {
+    times::parse(text, now())
 }
 
 impl From<Of> for AuditFilter {
     fn from(of: Of) -> Self {
-        let Of { agent, namespace, action, target } = of;
-        Self { principal: agent, namespace, action, target, ..Self::default() }
+        let Of { agent, namespace, action, target, since, until } = of;
+        Self { principal: agent, namespace, action, target, since, until }
     }
 }
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// What was done, newest first
+    /// What was done and when, newest first
+    #[command(visible_alias = "list")]
     Search {
         #[command(flatten)]
         of: Of,
-        #[arg(long, default_value_t = 50)]
+        /// How many at most
+        #[arg(long, value_name = "NUMBER", default_value_t = 50)]
         limit: usize,
     },
     /// One entry in full
@@ -91,17 +110,15 @@ pub(crate) async fn run(
             let entries = audit.search(&of.into(), None, limit).await?;
             if args.json {
                 printer.json(&json!({ "entries": entries }));
-            }
-            for entry in entries.iter().filter(|_| !args.json) {
-                printer.line(format!(
-                    "{:>8}  {}  {}  {} {}  {}",
-                    entry.seq,
-                    entry.principal,
-                    entry.namespace,
-                    entry.action,
-                    entry.target,
-                    entry.outcome
-                ));
+            } else {
+                printer.table(&table(&entries));
+                match entries.len() {
+                    0 => printer.note("no entries fit"),
+                    shown if shown == limit => {
+                        printer.note(format!("the newest {limit} are shown; --limit shows more"));
+                    }
+                    _ => {}
+                }
             }
         }
         AuditCommand::Show { seq } => match audit.get(seq).await? {
@@ -113,7 +130,7 @@ pub(crate) async fn run(
         },
         AuditCommand::Export { of, mut after } => {
             let filter = of.into();
-            loop {
+            while !printer.is_closed() {
                 let entries = audit.export(&filter, after, PAGE).await?;
                 let Some(last) = entries.last() else { break };
                 after = last.seq;
@@ -157,4 +174,32 @@ pub(crate) async fn run(
     }
     state.close().await;
     Ok(exit)
+}
+
+fn table(entries: &[AuditEntry]) -> Table {
+    let mut table = Table::new([
+        Column::number("seq").styled(Style::Name),
+        Column::text("time").styled(Style::Dim),
+        Column::text("agent"),
+        Column::text("namespace"),
+        Column::text("action"),
+        Column::text("target").cut(),
+        Column::text("outcome"),
+    ]);
+    for entry in entries {
+        let style = match entry.outcome.as_str() {
+            "ok" | "success" => Style::Good,
+            _ => Style::Bad,
+        };
+        table.row([
+            entry.seq.into(),
+            times::format(entry.at).into(),
+            (&entry.principal).into(),
+            (&entry.namespace).into(),
+            (&entry.action).into(),
+            (&entry.target).into(),
+            Cell::styled(&entry.outcome, style),
+        ]);
+    }
+    table
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use narrows_engine::state::Message;
+use narrows_engine::state::{Board, Message};
 use serde_json::{Value, json};
 
 use super::Asking;
 use crate::{
     app::{Exit, Setting},
-    printer::Printer,
+    printer::{Column, Printer, Style, Table},
+    times,
 };
 
 #[derive(Debug, Args)]
@@ -27,8 +28,9 @@ pub(crate) struct BoardsArgs {
 enum BoardsCommand {
     /// List boards
     List,
-    /// Show messages
-    Read {
+    /// Show the messages of a board
+    #[command(visible_alias = "read")]
+    Show {
         board: String,
         /// Only those after this number
         #[arg(long, default_value_t = 0)]
@@ -51,21 +53,20 @@ pub(crate) async fn run(
     match args.command {
         BoardsCommand::List => {
             let boards = agent.boards(namespace).await?;
-            match args.asking.json {
-                true => printer.json(&json!({ "boards": boards })),
-                false => {
-                    for board in &boards {
-                        printer.line(format!("{}  {} messages", board.name, board.last));
-                    }
-                }
+            if args.asking.json {
+                printer.json(&json!({ "boards": boards }));
+            } else if boards.is_empty() {
+                printer.note("no boards; `narrows boards post BOARD MESSAGE` begins one");
+            } else {
+                printer.table(&board_table(&boards));
             }
         }
-        BoardsCommand::Read { board, since, wait } => {
+        BoardsCommand::Show { board, since, wait } => {
             let patience = Duration::try_from_secs_f64(wait).unwrap_or_default();
             let messages = agent.wait_board(&board, Some(since), patience, namespace).await?;
             match args.asking.json {
                 true => printer.json(&json!({ "messages": messages })),
-                false => messages.iter().for_each(|message| printer.line(line(message))),
+                false => printer.table(&message_table(&messages)),
             }
         }
         BoardsCommand::Post { board, message } => {
@@ -81,10 +82,32 @@ pub(crate) async fn run(
     Ok(Exit::Success)
 }
 
-fn line(message: &Message) -> String {
-    let body = match &message.body {
-        Value::String(text) => text.clone(),
-        body => body.to_string(),
-    };
-    format!("{}  {}: {body}", message.seq, message.author)
+fn board_table(boards: &[Board]) -> Table {
+    let mut table = Table::new([
+        Column::name("board"),
+        Column::number("messages"),
+        Column::text("last").styled(Style::Dim),
+    ]);
+    for board in boards {
+        table.row([(&board.name).into(), board.last.into(), times::format(board.at).into()]);
+    }
+    table
+}
+
+fn message_table(messages: &[Message]) -> Table {
+    let mut table = Table::new([
+        Column::number("seq"),
+        Column::text("time").styled(Style::Dim),
+        Column::text("author"),
+        Column::text("message").wrapped(),
+    ]);
+    for message in messages {
+        let body = match &message.body {
+            Value::String(text) => text.clone(),
+            body => body.to_string(),
+        };
+        let (at, author) = (times::format(message.at), &message.author);
+        table.row([message.seq.into(), at.into(), author.into(), body.into()]);
+    }
+    table
 }

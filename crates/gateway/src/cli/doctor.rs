@@ -6,6 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use narrows_engine::{
     ExecuteRequest,
+    safety::Mode,
     upstream::{Health, Status},
 };
 use narrows_model::{Connection, Program};
@@ -19,7 +20,7 @@ use super::{serve, servers::probe};
 use crate::{
     app::{self, At, Exit, Setting},
     config::{Config, Places},
-    printer::Printer,
+    printer::{Printer, Style},
     vault_key,
 };
 
@@ -72,6 +73,7 @@ pub(crate) async fn run(args: DoctorArgs, at: &At, printer: Printer) -> anyhow::
         Ok(config) => {
             checks.push(configuration(&config, source.path()));
             checks.extend(settings(&places, &config, source.path()).await);
+            checks.push(personal_data(config.safety.settings.mode));
             let names: Vec<String> = config.servers.iter().map(|spec| spec.name.clone()).collect();
             let broker = app::broker(&places, config.servers)?;
             let statuses = probe(&broker, &names).await;
@@ -90,8 +92,9 @@ pub(crate) async fn run(args: DoctorArgs, at: &At, printer: Printer) -> anyhow::
         printer.json(&json!({ "ok": all_good, "checks": checks }));
     } else {
         for check in &checks {
-            let mark = if check.ok { "ok  " } else { "FAIL" };
-            printer.line(format!("{mark}  {}: {}", check.subject, check.found));
+            let (style, mark) = if check.ok { (Style::Good, "ok  ") } else { (Style::Bad, "FAIL") };
+            let found = format!("  {}: {}", check.subject, check.found);
+            printer.spans(&[(style, mark), (Style::Plain, &found)]);
             if let Some(remedy) = &check.remedy {
                 printer.line(format!("      → {remedy}"));
             }
@@ -197,6 +200,22 @@ async fn settings(places: &Places, config: &Config, path: &Path) -> [Check; 4] {
             }
         },
     )
+}
+
+/// Names what is replaced, and the switch: who meets tokens looks here.
+fn personal_data(mode: Mode) -> Check {
+    let found = match mode {
+        Mode::Off => "models read it as it is ([pii] mode = \"off\")",
+        Mode::Boundary => {
+            "models read tokens in its place; [pii] mode = \"off\" turns that off, [pii] off and \
+             kinds say which kinds"
+        }
+        Mode::Strict => {
+            "models and programs read tokens in its place ([pii] mode = \"strict\"); [pii] off and \
+             kinds say which kinds"
+        }
+    };
+    Check::good("personal data", found)
 }
 
 async fn store(places: &Places, config: &Config) -> anyhow::Result<String> {

@@ -50,9 +50,9 @@ pub(crate) struct ImportArgs {
 }
 
 #[derive(Clone, Debug)]
-struct Clients(Vec<Client>);
+pub(super) struct Clients(pub(super) Vec<Client>);
 
-fn parse_clients(text: &str) -> Result<Clients, String> {
+pub(super) fn parse_clients(text: &str) -> Result<Clients, String> {
     if text == "all" {
         return Ok(Clients(Client::ALL.to_vec()));
     }
@@ -126,13 +126,18 @@ fn import(
         drop(edit);
     }
     if args.apply {
-        let command = std::env::current_exe().context("cannot find the path of narrows itself")?;
-        let command = command.to_str().context("the path of narrows is not valid Unicode")?;
-        let launch = Launch::new(command.to_owned(), named.as_deref());
+        let launch = launch(named.as_deref())?;
         let mut applied = open_record(places)?;
         report = report.with_applied(import::apply(&plan, &launch, &mut applied));
     }
     Ok(report)
+}
+
+/// How clients start this program, with a configuration that was named.
+pub(super) fn launch(config: Option<&Path>) -> anyhow::Result<Launch> {
+    let command = std::env::current_exe().context("cannot find the path of narrows itself")?;
+    let command = command.to_str().context("the path of narrows is not valid Unicode")?;
+    Ok(Launch::new(command.to_owned(), config))
 }
 
 fn undo(args: &ImportArgs, places: &Places) -> anyhow::Result<Report> {

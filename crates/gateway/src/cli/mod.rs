@@ -5,6 +5,7 @@ pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod boards;
 pub(crate) mod completions;
+pub(crate) mod connect;
 pub(crate) mod doctor;
 pub(crate) mod import;
 pub(crate) mod login;
@@ -17,12 +18,17 @@ pub(crate) mod sessions;
 mod skill_exchange;
 pub(crate) mod skills;
 pub(crate) mod stats;
+mod tool_arguments;
+mod tool_call;
 pub(crate) mod tools;
+mod waiting;
 pub(crate) mod workspace;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+
+use crate::printer::ColorWhen;
 
 /// One MCP server in front of many: agents write Python, a WebAssembly sandbox runs it.
 #[derive(Debug, Parser)]
@@ -34,6 +40,9 @@ pub(crate) struct Cli {
     /// Where what lasts is kept: the store, workspaces, logins
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+    /// When output is coloured
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    pub(crate) color: ColorWhen,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -48,6 +57,9 @@ pub(crate) enum Command {
     /// Take over the servers of other MCP clients
     #[command(after_help = import::AFTER_HELP)]
     Import(import::ImportArgs),
+    /// Put Narrows into a client, for all that you do with it
+    #[command(after_help = connect::AFTER_HELP)]
+    Connect(connect::ConnectArgs),
     /// The servers behind the gateway
     Servers(servers::ServersArgs),
     /// The tools of all servers
@@ -73,7 +85,8 @@ pub(crate) enum Command {
     Pii(pii::PiiArgs),
     /// Calls that wait for a person
     Approvals(approvals::ApprovalsArgs),
-    /// Who did what
+    /// Who did what, and when
+    #[command(after_help = audit::AFTER_HELP)]
     Audit(audit::AuditArgs),
     /// Tokens that models saw, and what direct calls would have cost
     Stats(stats::StatsArgs),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Asking;
 use crate::{
     app::{Exit, Setting},
-    printer::Printer,
+    printer::{Column, Printer, Table},
 };
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -20,7 +20,13 @@ Examples:
   narrows pii forget --kind EMAIL
 
 The vault's key is NARROWS_VAULT_KEY, or what [pii] key_command prints, or the file vault-key of the
-data directory.";
+data directory.
+
+What agents read has tokens in the place of personal data, unless narrows.toml says otherwise:
+  [pii]
+  mode = \"off\"          # nothing is replaced; \"boundary\" by default
+  off = [\"PHONE\"]       # these kinds are left alone
+  kinds = [\"PERSON\"]    # these are looked for too; docs/CONFIGURATION.md has all kinds";
 
 /// A text that is longer than this is some other file.
 const MOST_BYTES: u64 = 64 << 20;
@@ -127,12 +133,19 @@ async fn status(
         printer.json(&json!({ "mode": mode, "values": counts }));
         return Ok(Exit::Success);
     }
-    printer.line(format!("mode: {}", json!(mode).as_str().unwrap_or_default()));
+    printer.line(format!(
+        "mode: {} ([pii] mode, kinds and off in narrows.toml say what is replaced)",
+        json!(mode).as_str().unwrap_or_default()
+    ));
+    let mut table =
+        Table::new([Column::number("values"), Column::text("namespace"), Column::text("kind")]);
     for count in &counts {
-        printer.line(format!("{:>8}  {}  {}", count.values, count.namespace, count.kind));
+        table.row([count.values.into(), (&count.namespace).into(), (&count.kind).into()]);
     }
     if counts.is_empty() {
         printer.line("the vault is empty");
+    } else {
+        printer.table(&table);
     }
     Ok(Exit::Success)
 }

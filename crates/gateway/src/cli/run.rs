@@ -16,20 +16,18 @@ use futures::future::BoxFuture;
 use narrows_engine::{
     Background, ExecuteRequest, OutputUse, ProgramHost,
     media::Media,
-    safety::{ASKER, Watch},
+    safety::{ASKER, Watch, choices_of, chosen},
     state::SessionRun,
     upstream::Caller,
 };
-use narrows_model::{Ending, Outcome, OutputStream, Program};
+use narrows_model::{Ending, Excerpt, Outcome, OutputStream, Program};
 use narrows_sandbox::Workspace;
 use rmcp::{
     ErrorData,
-    model::{
-        ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationAction,
-        ElicitationCapability,
-    },
+    model::{ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationCapability},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{self, Exit, FLUSH_TIME, Setting},
@@ -38,6 +36,9 @@ use crate::{
 
 /// A program longer than this is data, and belongs into the workspace.
 const MOST_SOURCE_BYTES: u64 = 8 << 20;
+
+/// What `--yes` says to each call.
+const ONCE: &str = "once";
 
 /// What anybody may ask for.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -51,7 +52,8 @@ const KEYWORDS: [&str; 35] = [
 ];
 
 pub(crate) const AFTER_HELP: &str = "\
-Exit codes: 0 success, 1 the program failed, 2 wrong use, 3 a limit ended it, 130 interrupted.
+Exit codes: 0 success, 1 the program failed, 2 wrong use, 3 a limit ended it, 130 interrupted, 141
+nobody reads its output any more.
 
 Examples:
   narrows run -c 'result = sum(range(10))'
@@ -75,7 +77,7 @@ pub(crate) struct RunArgs {
     /// How much memory it may use, in megabytes; by default what the isolation level gives
     #[arg(long, value_name = "MB")]
     memory: Option<u64>,
-    /// A directory that the program sees as /workspace
+    /// A directory that the program sees as /workspace; by default the agent's own
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// Run it as this agent, in its workspace: one of [agents] in narrows.toml, or `local`
@@ -87,9 +89,9 @@ pub(crate) struct RunArgs {
     /// Run it at this isolation level, if that is stricter than the agent's own
     #[arg(long, value_name = "LEVEL")]
     isolation: Option<String>,
-    /// Show personal data instead of tokens
+    /// Show tokens instead of personal data, as an agent is shown them
     #[arg(long)]
-    reveal: bool,
+    protect: bool,
     /// Allow calls that a person has to approve
     #[arg(long)]
     yes: bool,
@@ -109,8 +111,8 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     };
     let agent = setting.state()?.agent(Arc::new(principal));
     let session = args.session.clone();
-    let own_workspace = args.agent.is_some() || session.is_some();
-    let (reveal, yes) = (args.reveal, args.yes);
+    let own_workspace = args.workspace.is_none();
+    let (protect, yes) = (args.protect, args.yes);
     let watch = match agent.level(args.isolation.as_deref()) {
         Ok(level) => agent.watch(level),
         Err(error) => {
@@ -126,15 +128,20 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
             return Ok(Exit::WrongUse);
         }
     };
-    if own_workspace && request.workspace.is_none() {
+    if own_workspace {
         request.workspace = Some(agent.workspace()?);
     }
     (request.workspace, request.read_only) = watch.workspace(request.workspace.take());
-    let shield = (!reveal).then(|| watch.shield().clone());
+    let shield = protect.then(|| watch.shield().clone());
     let executor = app::single_executor()?;
     let cancel = app::interruption();
     let open_line = Arc::new(AtomicBool::new(false));
-    let terminal = Terminal { printer, streams: !json, open_line: Arc::clone(&open_line) };
+    let terminal = Terminal {
+        printer,
+        streams: !json,
+        open_line: Arc::clone(&open_line),
+        cancel: cancel.clone(),
+    };
     let broker = setting.broker()?;
     let media = Arc::new(Media::new(request.workspace.clone(), request.read_only));
     let streams = shield.as_ref().map(|shield| Arc::new(shield.streams()));
@@ -146,18 +153,26 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     };
     let background = Background::default();
     let guide = setting.guide(broker.clone(), &background);
-    let person = Arc::new(Person { printer, yes });
+    // A yes can be for all programs of a session.
+    let home = &agent.principal().home;
+    let named = session.as_ref().map(|session| format!("session-{home}/{session}"));
+    let person = Arc::new(Person { printer, yes, session: named, interrupted: cancel.clone() });
     let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), person, media, output);
     let session = session.as_deref();
     let run =
         SessionRun { watch: &watch, guide: &guide, executor: &executor, request, session, cancel };
     let mut executed = agent.run(run, &host).await;
     if let Ok(outcome) = &mut executed {
+        outcome.notes.splice(0..0, Excerpt::note(&outcome.excerpts));
         outcome.notes.extend(host.take_notes());
         outcome.notes.extend(agent.unwritten().await);
     }
     if own_workspace {
         agent.note_files().await;
+    }
+    if broker.writes_in_flight() > 0 {
+        printer.note("a call that may change something is let end (interrupt again to leave now)");
+        app::unless_interrupted(broker.finish_writes()).await;
     }
     broker.fleet().shut_down().await;
     guide.flush(FLUSH_TIME);
@@ -176,7 +191,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
             }
             if json {
                 printer.json(&outcome);
-            } else {
+            } else if !printer.is_closed() {
                 if open_line.load(Ordering::Relaxed) {
                     printer.line("");
                 }
@@ -234,7 +249,8 @@ fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<Exe
         output: if args.json { OutputUse::Kept } else { OutputUse::Streamed },
         workspace,
         read_only: false,
-        shield: (!args.reveal).then(|| watch.shield().clone()),
+        shield: args.protect.then(|| watch.shield().clone()),
+        ..ExecuteRequest::default()
     })
 }
 
@@ -314,9 +330,11 @@ fn exit(outcome: &Outcome) -> Exit {
 }
 
 /// Whoever sits before the terminal, and decides on calls that have to be approved.
-struct Person {
-    printer: Printer,
-    yes: bool,
+pub(crate) struct Person {
+    pub(crate) printer: Printer,
+    pub(crate) yes: bool,
+    pub(crate) session: Option<String>,
+    pub(crate) interrupted: CancellationToken,
 }
 
 impl Caller for Person {
@@ -328,25 +346,39 @@ impl Caller for Person {
         capabilities
     }
 
+    fn session(&self) -> Option<&str> {
+        self.session.as_deref()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.interrupted.is_cancelled()
+    }
+
     fn elicit(
         &self,
         server: &str,
         question: ElicitRequestParams,
     ) -> BoxFuture<'_, Result<ElicitResult, ErrorData>> {
+        let words = choices_of(&question);
         match question {
             ElicitRequestParams::FormElicitationParams { message, .. } if server == ASKER => {
-                let Self { printer, yes } = *self;
+                let Self { printer, yes, .. } = *self;
                 Box::pin(async move {
+                    if yes {
+                        return Ok(chosen(ONCE));
+                    }
                     // On a thread of its own: the run can be interrupted before there is an answer.
-                    let asked = move || matches!(printer.ask(&message), Ok(Some(true)));
-                    let allow = yes || tokio::task::spawn_blocking(asked).await.unwrap_or(false);
-                    let answer = ElicitResult::new(ElicitationAction::Accept);
-                    Ok(answer.with_content(json!({ "allow": allow })))
+                    let asked = move || {
+                        let word = printer.choose(&message, &words).ok().flatten();
+                        chosen(word.unwrap_or_default())
+                    };
+                    let answer = tokio::task::spawn_blocking(asked).await;
+                    Ok(answer.unwrap_or_else(|_| chosen("")))
                 })
             }
             _ => {
                 let message =
-                    format!("the server {server:?} asks for input, which narrows run has not");
+                    format!("the server {server:?} asks for input, which the command line has not");
                 Box::pin(std::future::ready(Err(ErrorData::invalid_request(message, None))))
             }
         }
@@ -359,6 +391,8 @@ struct Terminal {
     streams: bool,
     /// The last line of stdout has no end yet.
     open_line: Arc<AtomicBool>,
+    /// Ends the program when nobody reads any more.
+    cancel: CancellationToken,
 }
 
 impl Terminal {
@@ -368,6 +402,9 @@ impl Terminal {
                 self.open_line.store(!text.ends_with('\n'), Ordering::Relaxed);
             }
             self.printer.output(stream, text);
+            if self.printer.is_closed() {
+                self.cancel.cancel();
+            }
         }
     }
 }

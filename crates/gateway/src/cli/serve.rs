@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use crate::{
     app::{self, Exit, FLUSH_TIME, Setting},
     config::{Config, kept_text},
+    control::RequestDirectory,
     mcp::{self, Gateway, Surface},
     printer::Printer,
     secret,
@@ -56,7 +57,7 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    start_logging();
+    start_logging(printer);
     let broker = setting.broker()?;
     let state = setting.state()?;
     let principal = setting.principal(args.agent.as_deref())?;
@@ -67,7 +68,14 @@ pub(crate) async fn run(
     let gateway = Gateway::new(guide, ledger, state, principal, args.surface);
     let stop = app::interruption();
     let status = StatusFile::new(&setting.places);
-    let reporting = tokio::spawn(status.clone().keep(broker));
+    let reporting = tokio::spawn(status.clone().keep(broker.clone()));
+    let asked = match RequestDirectory::create(&setting.places) {
+        Ok(requests) => Some(tokio::spawn(requests.serve(broker))),
+        Err(error) => {
+            tracing::warn!(%error, "this gateway cannot be asked to restart servers");
+            None
+        }
+    };
     let served = match args.http {
         Some(address) => {
             let settings = setting.config.http.clone();
@@ -86,7 +94,7 @@ pub(crate) async fn run(
             if let Some((key, path)) = shown {
                 printer.note(format!("key: {key}   (kept in {})", path.display()));
             }
-            mcp::http::serve(gateway.clone(), listener, door, stop).await
+            mcp::http::serve(gateway.clone(), listener, door, settings.limits, stop).await
         }
         None => {
             if std::io::stdin().is_terminal() {
@@ -96,6 +104,12 @@ pub(crate) async fn run(
         }
     };
     reporting.abort();
+    if let Some(asked) = asked {
+        // Its directory goes with it.
+        asked.abort();
+        let _ = asked.await;
+    }
+    app::unless_interrupted(gateway.finish_writes()).await;
     let _ = tokio::time::timeout(SHUT_DOWN_TIME, gateway.shut_down()).await;
     gateway.guide().flush(FLUSH_TIME);
     status.remove();
@@ -169,7 +183,7 @@ fn kept_key(path: &Path) -> anyhow::Result<String> {
 }
 
 /// Logs go to standard error: standard output is the protocol.
-fn start_logging() {
+fn start_logging(printer: Printer) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error,narrows_engine=warn"));
     // The protocol layer logs whole messages, with all that is in them.
@@ -180,6 +194,6 @@ fn start_logging() {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(printer.colors_errors())
         .try_init();
 }

@@ -1,25 +1,26 @@
 //! `narrows servers`: the servers behind the gateway.
 
-use std::{collections::BTreeMap, time::Duration};
+mod add;
+mod logs;
+mod restart;
+mod status;
 
-use anyhow::{Context, bail};
+use std::time::Duration;
+
+use anyhow::Context;
 use clap::{Args, Subcommand};
-use narrows_engine::{
-    broker::Broker,
-    upstream::{Health, Status},
-};
-use narrows_model::{
-    Connection, Expose, HttpSpec, HttpTransport, ServerSpec, StdioSpec, Template, nearest,
-};
+use narrows_model::{Connection, ServerSpec, nearest};
 use serde_json::json;
 
 use super::login::{self, LoginArgs};
 use crate::{
     app::{At, Exit, Setting},
-    config::{ConfigEdit, Existing, ServerEntry, valid_name},
+    config::{ConfigEdit, Enabled},
     printer::Printer,
-    status,
+    status as gateway_status,
 };
+
+pub(crate) use status::{probe, probe_each};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServersArgs {
@@ -30,23 +31,29 @@ pub(crate) struct ServersArgs {
 #[derive(Debug, Subcommand)]
 enum ServersCommand {
     /// The configured servers
+    #[command(alias = "ls")]
     List(OutputArgs),
     /// Start every server and show whether it works
-    Status(StatusArgs),
-    /// Add a server: a command after `--`, or --url
-    #[command(after_help = ADD_HELP)]
-    Add(AddArgs),
+    Status(status::StatusArgs),
+    /// Add a server: its address, or the command that starts it
+    #[command(after_help = add::AFTER_HELP)]
+    Add(add::AddArgs),
     /// Remove a server from the configuration
-    Remove(RemoveArgs),
+    #[command(aliases = ["rm", "delete"])]
+    Remove(NameArgs),
+    /// Use a server again that was disabled
+    Enable(NameArgs),
+    /// Keep a server in the configuration, and do not use it
+    Disable(NameArgs),
+    /// End a server in the gateways that run now, and start it again
+    #[command(after_help = restart::AFTER_HELP)]
+    Restart(restart::RestartArgs),
+    /// Show what a server printed, and what went wrong with it lately
+    #[command(alias = "log", after_help = logs::AFTER_HELP)]
+    Logs(logs::LogsArgs),
     /// Log in to a server over HTTP, in the browser
     Login(LoginArgs),
 }
-
-const ADD_HELP: &str = "\
-Examples:
-  narrows servers add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
-  narrows servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- github-mcp-server stdio
-  narrows servers add linear --url https://mcp.linear.app/mcp";
 
 #[derive(Debug, Args)]
 struct OutputArgs {
@@ -56,72 +63,21 @@ struct OutputArgs {
 }
 
 #[derive(Debug, Args)]
-struct StatusArgs {
-    /// Only this server
-    name: Option<String>,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-#[derive(Debug, Args)]
-struct AddArgs {
+struct NameArgs {
+    /// The server's name
     name: String,
-    /// The address of a server over HTTP
-    #[arg(long, conflicts_with = "command", required_unless_present = "command")]
-    url: Option<String>,
-    /// A header for every request, as NAME=VALUE
-    #[arg(long = "header", value_name = "NAME=VALUE", requires = "url", value_parser = pair)]
-    headers: Vec<(String, String)>,
-    /// The transport: auto, http or sse
-    #[arg(long, requires = "url", value_parser = transport)]
-    transport: Option<HttpTransport>,
-    /// A variable of the server's environment, as NAME=VALUE; '${NAME}' is filled in at the start
-    #[arg(long = "env", value_name = "NAME=VALUE", requires = "command", value_parser = pair)]
-    env: Vec<(String, String)>,
-    /// How agents reach its tools: code, direct, both or auto
-    #[arg(long, value_parser = expose)]
-    expose: Option<Expose>,
-    /// Replace a server of the same name
-    #[arg(long)]
-    force: bool,
-    /// The command that starts the server, after `--`
-    #[arg(last = true)]
-    command: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-struct RemoveArgs {
-    name: String,
-}
-
-fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    Ok((name.trim().to_owned(), value.to_owned()))
-}
-
-fn transport(text: &str) -> Result<HttpTransport, String> {
-    serde_json::from_value(json!(text)).map_err(|_| "it must be auto, http or sse".to_owned())
-}
-
-fn expose(text: &str) -> Result<Expose, String> {
-    serde_json::from_value(json!(text))
-        .map_err(|_| "it must be code, direct, both or auto".to_owned())
 }
 
 pub(crate) async fn run(args: ServersArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
     match args.what {
         ServersCommand::List(output) => Ok(list(&Setting::load(at)?, &output, printer)),
-        ServersCommand::Status(args) => show_status(Setting::load(at)?, args, printer).await,
-        ServersCommand::Add(args) => add(args, at, printer),
-        ServersCommand::Remove(args) => {
-            let (_, source) = Setting::find(at)?;
-            let mut edit = ConfigEdit::open(source.path())?;
-            edit.remove(&args.name)?;
-            edit.save()?;
-            let path = source.path();
-            printer.note(format!("{:?} is no longer in {}", args.name, path.display()));
-            Ok(Exit::Success)
-        }
+        ServersCommand::Status(args) => status::run(Setting::load(at)?, args, printer).await,
+        ServersCommand::Add(args) => add::run(args, at, printer),
+        ServersCommand::Remove(args) => remove(&args.name, at, printer),
+        ServersCommand::Enable(args) => switch(&args.name, Enabled::Yes, at, printer),
+        ServersCommand::Disable(args) => switch(&args.name, Enabled::No, at, printer),
+        ServersCommand::Restart(args) => restart::run(Setting::load(at)?, args, printer).await,
+        ServersCommand::Logs(args) => logs::run(&Setting::load(at)?, args, printer).await,
         ServersCommand::Login(args) => {
             let setting = Setting::load(at)?;
             let spec = find(&setting, &args.name)?.clone();
@@ -138,6 +94,14 @@ pub(crate) fn find<'a>(setting: &'a Setting, name: &str) -> anyhow::Result<&'a S
     })
 }
 
+/// Returns a server that can be started.
+fn find_enabled<'a>(setting: &'a Setting, name: &str) -> anyhow::Result<&'a ServerSpec> {
+    let spec = find(setting, name)?;
+    let is_disabled = setting.config.disabled.iter().any(|other| other.name == name);
+    anyhow::ensure!(!is_disabled, "the server {name:?} is disabled; narrows servers enable {name}");
+    Ok(spec)
+}
+
 fn list(setting: &Setting, output: &OutputArgs, printer: Printer) -> Exit {
     let enabled = setting.config.servers.iter().map(|spec| (spec, true));
     let all: Vec<_> =
@@ -151,7 +115,7 @@ fn list(setting: &Setting, output: &OutputArgs, printer: Printer) -> Exit {
                     "enabled": enabled,
                     "expose": spec.expose,
                     "kind": kind(spec),
-                    "target": target(spec),
+                    "target": spec.connection.address(),
                 })
             })
             .collect();
@@ -159,12 +123,13 @@ fn list(setting: &Setting, output: &OutputArgs, printer: Printer) -> Exit {
         return Exit::Success;
     }
     if all.is_empty() {
-        printer.note("no servers yet: narrows import, or narrows servers add --help");
+        printer.note(NO_SERVERS);
     }
     let width = all.iter().map(|(spec, _)| spec.name.len()).max().unwrap_or_default();
     for (spec, enabled) in all {
         let off = if enabled { "" } else { "  (disabled)" };
-        printer.line(format!("{:width$}  {:5}  {}{off}", spec.name, kind(spec), target(spec)));
+        let (name, address) = (&spec.name, spec.connection.address());
+        printer.line(format!("{name:width$}  {:5}  {address}{off}", kind(spec)));
     }
     Exit::Success
 }
@@ -176,133 +141,36 @@ fn kind(spec: &ServerSpec) -> &'static str {
     }
 }
 
-/// What starts the server, or where it is. Arguments may hold secrets: they are not shown.
-fn target(spec: &ServerSpec) -> String {
-    match &spec.connection {
-        Connection::Stdio(stdio) => match stdio.args.len() {
-            0 => stdio.command.as_written().to_owned(),
-            count => format!("{} ({count} arguments)", stdio.command.as_written()),
-        },
-        Connection::Http(http) => {
-            let url = http.url.as_written();
-            url.split(['?', '#']).next().unwrap_or(url).to_owned()
-        }
-    }
-}
-
-fn add(args: AddArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
-    let name = args.name;
-    if valid_name(&name) != name {
-        bail!("{name:?} is not a name for a server; use {:?}", valid_name(&name));
-    }
-    let templates = |pairs: Vec<(String, String)>| -> BTreeMap<String, Template> {
-        pairs.into_iter().map(|(name, value)| (name, Template::new(value))).collect()
-    };
-    let connection = match (args.url, args.command.split_first()) {
-        (Some(url), _) => Connection::Http(HttpSpec {
-            url: Template::new(url),
-            headers: templates(args.headers),
-            transport: args.transport.unwrap_or_default(),
-            ..HttpSpec::default()
-        }),
-        (None, Some((command, rest))) => Connection::Stdio(StdioSpec {
-            command: Template::new(command),
-            args: rest.iter().map(Template::new).collect(),
-            env: templates(args.env),
-            cwd: None,
-        }),
-        (None, None) => bail!("give the command after `--`, or --url"),
-    };
-    let entry = ServerEntry { expose: args.expose, ..ServerEntry::new(name.clone(), connection) };
-    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
+fn remove(name: &str, at: &At, printer: Printer) -> anyhow::Result<Exit> {
     let (_, source) = Setting::find(at)?;
     let mut edit = ConfigEdit::open(source.path())?;
-    edit.add(&entry, existing)?;
+    edit.remove(name)?;
     edit.save()?;
-    let path = source.path();
-    printer
-        .note(format!("{name:?} is in {}; try it: narrows servers status {name}", path.display()));
+    printer.note(format!("{name:?} is no longer in {}", source.path().display()));
     Ok(Exit::Success)
 }
 
-async fn show_status(setting: Setting, args: StatusArgs, printer: Printer) -> anyhow::Result<Exit> {
-    if let Some(name) = &args.name {
-        find(&setting, name)?;
-    }
-    let wanted = |spec: &&ServerSpec| args.name.as_ref().is_none_or(|name| spec.name == *name);
-    let names: Vec<String> =
-        setting.config.servers.iter().filter(wanted).map(|spec| spec.name.clone()).collect();
-    let broker = setting.broker()?;
-    let statuses = probe(&broker, &names).await;
-    broker.fleet().shut_down().await;
-    let gateways = status::running(&setting.places);
-    if args.output.json {
-        printer.json(&json!({ "servers": statuses, "gateways": gateways }));
-    } else {
-        for status in &statuses {
-            show(status, printer);
-        }
-        for gateway in gateways {
-            let troubled: Vec<_> = gateway
-                .servers
-                .iter()
-                .filter(|server| server["last_error"].is_string())
-                .filter(|server| {
-                    args.name.as_ref().is_none_or(|name| server["server"] == name.as_str())
-                })
-                .collect();
-            for server in troubled {
-                printer.line(format!(
-                    "in the gateway with process id {}: {}: {} ({})",
-                    gateway.process_id,
-                    server["server"].as_str().unwrap_or_default(),
-                    server["last_error"].as_str().unwrap_or_default(),
-                    server["health"].as_str().unwrap_or_default(),
-                ));
-            }
-        }
-        if statuses.is_empty() {
-            printer.note("no servers yet: narrows import, or narrows servers add --help");
-        }
-    }
-    let all_ready = statuses.iter().all(|status| status.health == Health::Ready);
-    Ok(if all_ready { Exit::Success } else { Exit::Failure })
-}
-
-/// Starts servers beside each other, and tells how they are.
-pub(crate) async fn probe(broker: &Broker, names: &[String]) -> Vec<Status> {
-    futures::future::join_all(names.iter().map(|name| broker.fleet().start(name))).await;
-    let statuses = broker.fleet().statuses().into_iter();
-    statuses.filter(|status| names.contains(&status.server)).collect()
-}
-
-fn show(status: &Status, printer: Printer) {
-    let state = match status.health {
-        Health::Ready => "ready".to_owned(),
-        Health::LoginNeeded => format!("needs a login: narrows servers login {}", status.server),
-        Health::Failed | Health::Idle | Health::Starting => "failed".to_owned(),
+fn switch(name: &str, enabled: Enabled, at: &At, printer: Printer) -> anyhow::Result<Exit> {
+    let (places, source) = Setting::find(at)?;
+    let mut edit = ConfigEdit::open(source.path())?;
+    let has_changed = edit.set_enabled(name, enabled)?;
+    let state = match enabled {
+        Enabled::Yes => "enabled",
+        Enabled::No => "disabled",
     };
-    let mut line = format!("{}: {state}", status.server);
-    if status.health == Health::Ready {
-        if let Some(tools) = status.tools {
-            line += &format!(", {tools} tools");
-        }
-        if let Some(implementation) = &status.implementation {
-            line += &format!(", {implementation}");
-        }
-        if let Some(protocol) = &status.protocol {
-            line += &format!(", MCP {protocol}");
-        }
+    if !has_changed {
+        printer.note(format!("{name:?} is {state} already"));
+        return Ok(Exit::Success);
     }
-    printer.line(line);
-    if let Some(error) = &status.last_error
-        && status.health != Health::LoginNeeded
-    {
-        for text in error.lines() {
-            printer.line(format!("    {text}"));
-        }
+    edit.save()?;
+    printer.note(format!("{name:?} is {state} in {}", source.path().display()));
+    if !gateway_status::running(&places).is_empty() {
+        printer.note("gateways that run now go on as before, until they are started again");
     }
+    Ok(Exit::Success)
 }
+
+const NO_SERVERS: &str = "no servers yet: narrows import, or narrows servers add --help";
 
 /// A wait that a person accepts without being told what for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);

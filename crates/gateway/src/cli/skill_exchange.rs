@@ -14,7 +14,10 @@ use narrows_engine::{
 use serde_json::{Value, json};
 
 use super::skills::Desk;
-use crate::app::Exit;
+use crate::{
+    app::Exit,
+    printer::{Column, Table},
+};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ExchangeCommand {
@@ -151,12 +154,18 @@ async fn search(desk: &Desk, query: &str, registry: Option<String>) -> anyhow::R
         return Ok(Exit::Success);
     }
     if found.is_empty() {
-        desk.printer.line("no skill of the registry fits");
+        desk.printer.note("no skill of the registry fits");
     }
+    let mut table = Table::new([
+        Column::name("skill"),
+        Column::text("signature").cut(),
+        Column::text("description").wrapped(),
+    ]);
     for entry in found {
-        let (name, version) = (&entry.name, entry.version);
-        desk.printer.line(format!("{name}@{version}  {}  {}", entry.signature, entry.description));
+        let name = format!("{}@{}", entry.name, entry.version);
+        table.row([name.into(), (&entry.signature).into(), (&entry.description).into()]);
     }
+    desk.printer.table(&table);
     Ok(Exit::Success)
 }
 

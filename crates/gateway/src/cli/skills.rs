@@ -8,8 +8,8 @@ use narrows_engine::{
     Background, ProgramHost,
     broker::Broker,
     media::Media,
-    skills::{SkillDraft, TrialMode, TrialReport, try_skill},
-    state::Agent,
+    skills::{ListedSkill, SkillDraft, TrialMode, TrialReport, try_skill},
+    state::{Agent, SkillVersion},
     upstream::Nobody,
 };
 use serde_json::json;
@@ -19,8 +19,8 @@ use super::skill_exchange::{self, ExchangeCommand};
 use crate::{
     app::{self, Exit, Setting},
     config::read_text,
-    mcp::skill_line,
-    printer::Printer,
+    printer::{Column, Printer, Style, Table},
+    times,
 };
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -66,7 +66,8 @@ enum SkillsCommand {
         tags: Vec<String>,
     },
     /// Forget a skill
-    Rm { name: String },
+    #[command(visible_alias = "rm")]
+    Remove { name: String },
     /// Run the tests of skills in the sandbox, against recorded tool results
     Test {
         /// All, if none is named
@@ -116,7 +117,7 @@ impl Desk {
                 let draft = SkillDraft { name, code, description, tags, ..SkillDraft::default() };
                 self.save(draft).await
             }
-            SkillsCommand::Rm { name } => {
+            SkillsCommand::Remove { name } => {
                 if !self.agent.remove_skill(&name, None).await? {
                     bail!("there is no skill {name:?}; see narrows skills list");
                 }
@@ -133,9 +134,9 @@ impl Desk {
         if self.json {
             self.printer.json(&json!({ "skills": listed }));
         } else if listed.is_empty() {
-            self.printer.line("no skills; save one with `narrows skills save FILE`");
+            self.printer.note("no skills; save one with `narrows skills save FILE`");
         } else {
-            listed.iter().for_each(|skill| self.printer.line(skill_line(skill)));
+            self.printer.table(&skill_table(&listed));
         }
         Ok(Exit::Success)
     }
@@ -154,10 +155,7 @@ impl Desk {
         if self.json {
             self.printer.json(&json!({ "versions": versions }));
         } else {
-            for one in &versions {
-                let (version, author, hash) = (one.version, &one.author, &one.hash[..12]);
-                self.printer.line(format!("{version}  {author}  {hash}  {}", one.description));
-            }
+            self.printer.table(&version_table(&versions));
         }
         Ok(Exit::Success)
     }
@@ -214,11 +212,55 @@ impl Desk {
             self.printer.line(format!("none  {}: it has no tests", report.skill));
         }
         for test in &report.tests {
-            let mark = if test.passed { "ok  " } else { "FAIL" };
-            self.printer.line(format!("{mark}  {}: {}", report.skill, test.name));
+            let (style, mark) =
+                if test.passed { (Style::Good, "ok  ") } else { (Style::Bad, "FAIL") };
+            let what = format!("  {}: {}", report.skill, test.name);
+            self.printer.spans(&[(style, mark), (Style::Plain, &what)]);
             for line in test.message.iter().flat_map(|message| message.lines()) {
                 self.printer.line(format!("        {line}"));
             }
         }
     }
+}
+
+fn skill_table(skills: &[ListedSkill]) -> Table {
+    let mut table = Table::new([
+        Column::name("name"),
+        Column::number("version"),
+        Column::text("signature").cut(),
+        Column::text("description").wrapped(),
+        Column::text("tags").cut(),
+        Column::text("tools that changed").wrapped().styled(Style::Bad),
+    ]);
+    for skill in skills {
+        table.row([
+            (&skill.name).into(),
+            skill.version.into(),
+            (&skill.signature).into(),
+            skill.description.lines().next().unwrap_or_default().into(),
+            skill.tags.join(", ").into(),
+            skill.changed.join("; ").into(),
+        ]);
+    }
+    table
+}
+
+fn version_table(versions: &[SkillVersion]) -> Table {
+    let mut table = Table::new([
+        Column::number("version").styled(Style::Name),
+        Column::text("saved").styled(Style::Dim),
+        Column::text("author"),
+        Column::text("hash"),
+        Column::text("description").wrapped(),
+    ]);
+    for version in versions {
+        table.row([
+            version.version.into(),
+            times::format(version.created_at).into(),
+            (&version.author).into(),
+            version.hash.get(..12).unwrap_or(&version.hash).into(),
+            version.description.lines().next().unwrap_or_default().into(),
+        ]);
+    }
+    table
 }

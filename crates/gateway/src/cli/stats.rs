@@ -1,19 +1,23 @@
 //! `narrows stats`: what was saved so far.
 
 use clap::Args;
-use narrows_engine::Background;
+use narrows_engine::{
+    Background,
+    ledger::{Kind, Run},
+};
+use narrows_model::grouped;
 use serde_json::json;
 
 use crate::{
     app::{Exit, Setting},
-    printer::Printer,
-    stats,
+    printer::{Cell, Column, Printer, Style, Table},
+    stats, times,
 };
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// How many of the last requests are shown
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 10)]
     runs: usize,
     /// Print one JSON document
     #[arg(long)]
@@ -25,7 +29,16 @@ pub(crate) fn run(args: StatsArgs, setting: Setting, printer: Printer) -> anyhow
     let (totals, runs) = (ledger.all(), ledger.last_runs(args.runs));
     if args.json {
         let rules = stats::RULES;
-        printer.json(&json!({"totals": stats::json(&totals), "runs": runs, "rules": rules}));
+        printer.json(&json!({
+            "totals": stats::json(&totals),
+            "runs": runs,
+            "units": {
+                "since": "seconds since 1970",
+                "at": "seconds since 1970",
+                "tokens": "o200k, estimated",
+            },
+            "rules": rules,
+        }));
         return Ok(Exit::Success);
     }
     if totals.sessions == 0 && totals.runs == 0 {
@@ -34,19 +47,40 @@ pub(crate) fn run(args: StatsArgs, setting: Setting, printer: Printer) -> anyhow
     }
     printer.line(stats::table("all sessions", &totals));
     if !runs.is_empty() {
-        printer.line("\nlast requests, newest first:");
-    }
-    for run in runs {
-        printer.line(format!(
-            "  {:?}{}: {} tool calls in {} ms, {} tokens instead of {}",
-            run.kind,
-            if run.succeeded { "" } else { " (failed)" },
-            run.calls,
-            run.milliseconds,
-            run.seen.sum(),
-            run.direct.sum(),
-        ));
+        printer.line("\nthe last requests, newest first:");
+        printer.report(&table(&runs));
     }
     printer.line(format!("\n{}", stats::RULES));
     Ok(Exit::Success)
+}
+
+fn table(runs: &[Run]) -> Table {
+    let mut table = Table::new([
+        Column::text("time").styled(Style::Dim),
+        Column::text("request"),
+        Column::text("outcome"),
+        Column::number("tool calls"),
+        Column::number("ms"),
+        Column::number("tokens with Narrows"),
+        Column::number("tokens directly"),
+    ]);
+    for run in runs {
+        let at = i64::try_from(run.at).unwrap_or(i64::MAX).saturating_mul(1000);
+        let (outcome, style) =
+            if run.succeeded { ("ok", Style::Good) } else { ("failed", Style::Bad) };
+        table.row([
+            times::format(at).into(),
+            match run.kind {
+                Kind::Run => "program",
+                Kind::Lookup => "lookup",
+            }
+            .into(),
+            Cell::styled(outcome, style),
+            run.calls.into(),
+            grouped(run.milliseconds).into(),
+            grouped(run.seen.sum()).into(),
+            grouped(run.direct.sum()).into(),
+        ]);
+    }
+    table
 }

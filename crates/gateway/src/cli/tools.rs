@@ -1,16 +1,18 @@
 //! `narrows tools`: the tools of all servers.
 
+use std::sync::Arc;
+
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_engine::{
     Background, Guide,
-    broker::Broker,
-    catalog::Unresolved,
+    broker::{Broker, CallError},
+    catalog::{Tool, Unresolved},
     search::{Answer, Detail, Found, SearchRequest},
 };
 use narrows_model::nearest;
 use serde_json::json;
 
-use super::servers::probe;
+use super::{servers::probe_each, tool_call};
 use crate::{
     app::{Exit, Setting},
     printer::Printer,
@@ -25,11 +27,15 @@ pub(crate) struct ToolsArgs {
 #[derive(Debug, Subcommand)]
 enum ToolsCommand {
     /// All tools, or those of one server
+    #[command(alias = "ls")]
     List(ListArgs),
     /// The tools that fit a query best
     Search(SearchArgs),
     /// How to call a tool
     Show(ShowArgs),
+    /// Call a tool, under the same rules as programs
+    #[command(after_help = tool_call::AFTER_HELP)]
+    Call(tool_call::CallArgs),
 }
 
 #[derive(Debug, Args)]
@@ -86,16 +92,20 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
+    let what = match args.what {
+        ToolsCommand::Call(args) => return tool_call::run(args, setting, printer).await,
+        what => what,
+    };
     let broker = setting.broker()?;
     let guide = setting.guide(broker.clone(), &Background::default());
-    let ran = run_with(args, &guide, printer).await;
+    let ran = run_with(what, &guide, printer).await;
     broker.fleet().shut_down().await;
     ran
 }
 
-async fn run_with(args: ToolsArgs, guide: &Guide, printer: Printer) -> anyhow::Result<Exit> {
+async fn run_with(what: ToolsCommand, guide: &Guide, printer: Printer) -> anyhow::Result<Exit> {
     let broker = guide.broker();
-    match args.what {
+    match what {
         ToolsCommand::List(args) => {
             check_server(broker, args.server.as_deref())?;
             learn(broker, args.server.as_deref(), printer).await;
@@ -134,27 +144,40 @@ async fn run_with(args: ToolsArgs, guide: &Guide, printer: Printer) -> anyhow::R
             }
         }
         ToolsCommand::Show(args) => {
-            let server = args.server.as_deref();
-            // Only for a tool that nobody is known to have: a server that does not start would be
-            // waited for each time.
-            let known = broker.catalog().resolve(&args.name, server);
-            if matches!(known, Err(Unresolved::NoToolAnywhere { .. })) {
-                learn(broker, server, printer).await;
-            }
-            let tool = broker.find(&args.name, server).await?;
+            let tool = find(broker, &args.name, args.server.as_deref(), printer).await?;
             if args.json {
                 printer.json(&tool.raw);
             } else {
                 printer.line(guide.definition(&tool).trim_end());
             }
         }
+        ToolsCommand::Call(_) => {}
     }
     Ok(Exit::Success)
+}
+
+/// Returns the tool that a name means.
+pub(super) async fn find(
+    broker: &Broker,
+    name: &str,
+    server: Option<&str>,
+    printer: Printer,
+) -> Result<Arc<Tool>, CallError> {
+    // Only for a tool that nobody is known to have: a server that does not start would be waited
+    // for each time.
+    let known = broker.catalog().resolve(name, server);
+    if matches!(known, Err(Unresolved::NoToolAnywhere { .. })) {
+        learn(broker, server, printer).await;
+    }
+    broker.find(name, server).await
 }
 
 fn check_server(broker: &Broker, server: Option<&str>) -> anyhow::Result<()> {
     let Some(server) = server else { return Ok(()) };
     let known = broker.catalog().modules().keys().map(String::as_str);
+    if let Some(disabled) = broker.catalog().disabled(server) {
+        return Err(disabled.into());
+    }
     anyhow::ensure!(
         broker.catalog().server_of(server).is_some(),
         "there is no server {server:?}{}",
@@ -173,11 +196,12 @@ async fn learn(broker: &Broker, server: Option<&str>, printer: Printer) {
         .filter(|name| catalog.listing(name).is_none())
         .cloned()
         .collect();
-    for status in probe(broker, &unknown).await {
-        if let Some(error) = status.last_error.filter(|_| status.tools.is_none()) {
+    probe_each(broker, &unknown, printer, |status| {
+        if let Some(error) = status.last_error.as_ref().filter(|_| status.tools.is_none()) {
             printer.note(format!("{} is left out: {error}", status.server));
         }
-    }
+    })
+    .await;
 }
 
 fn show(found: &[Found], as_json: bool, printer: Printer) {
@@ -185,6 +209,11 @@ fn show(found: &[Found], as_json: bool, printer: Printer) {
         return printer.json(&json!({ "tools": found }));
     }
     for found in found {
+        if !found.is_tool() {
+            let told = found.definition.as_ref().or(found.description.as_ref());
+            printer.line(told.unwrap_or(&found.name).trim_end());
+            continue;
+        }
         match (&found.definition, &found.description) {
             (Some(definition), _) => printer.line(format!("# {}\n{definition}", found.server)),
             (None, Some(text)) if !text.is_empty() => {

@@ -14,12 +14,13 @@ use super::Asking;
 use crate::{
     app::{Exit, Setting},
     output_file::OutputFile,
-    printer::Printer,
+    printer::{Column, Printer, Style, Table},
+    times,
 };
 
 pub(crate) const AFTER_HELP: &str = "\
 Examples:
-  narrows workspace ls '*.csv'
+  narrows workspace list '*.csv'
   narrows workspace put report.csv data/report.csv
   narrows workspace get data/report.csv > report.csv";
 
@@ -37,12 +38,14 @@ pub(crate) struct WorkspaceArgs {
 #[derive(Debug, Subcommand)]
 enum WorkspaceCommand {
     /// List files
-    Ls {
+    #[command(visible_alias = "ls")]
+    List {
         /// A pattern such as *.csv or reports/**
         pattern: Option<String>,
     },
     /// Print a file
-    Cat { path: String },
+    #[command(visible_alias = "cat")]
+    Show { path: String },
     /// Copy a file of this machine into the workspace
     Put {
         /// The file to copy; - for standard input
@@ -57,12 +60,14 @@ enum WorkspaceCommand {
         file: Option<PathBuf>,
     },
     /// Remove files
-    Rm {
+    #[command(visible_alias = "rm")]
+    Remove {
         #[arg(required = true)]
         paths: Vec<String>,
     },
-    /// How much is used
-    Du,
+    /// How much is used, and of how much
+    #[command(visible_alias = "du")]
+    Usage,
 }
 
 pub(crate) async fn run(
@@ -73,19 +78,22 @@ pub(crate) async fn run(
     let agent = setting.agent(args.asking.agent.as_deref())?;
     let namespace = args.namespace.as_deref();
     match args.command {
-        WorkspaceCommand::Ls { pattern } => {
+        WorkspaceCommand::List { pattern } => {
             let (files, total) = agent.list_files(pattern.as_deref(), namespace, None).await?;
             if args.asking.json {
                 printer.json(&json!({ "files": files, "total": total }));
             } else {
-                files.iter().for_each(|file| printer.line(line(file)));
+                printer.table(&table(&files));
+                if total == 0 {
+                    printer.note("no files");
+                }
                 if total > files.len() {
                     let more = total - files.len();
                     printer.note(format!("and {more} more; name a pattern"));
                 }
             }
         }
-        WorkspaceCommand::Cat { path } => {
+        WorkspaceCommand::Show { path } => {
             printer.bytes(&agent.file_bytes(&path, namespace)?)?;
         }
         WorkspaceCommand::Get { path, file } => {
@@ -122,13 +130,13 @@ pub(crate) async fn run(
                 false => printer.note(format!("wrote {} bytes to {}", written.bytes, written.path)),
             }
         }
-        WorkspaceCommand::Rm { paths } => {
+        WorkspaceCommand::Remove { paths } => {
             for path in paths {
                 agent.delete_file(&path, namespace).await?;
                 printer.note(format!("removed {path}"));
             }
         }
-        WorkspaceCommand::Du => {
+        WorkspaceCommand::Usage => {
             let used = agent.workspace_use(namespace)?;
             if args.asking.json {
                 printer.json(&used);
@@ -144,7 +152,17 @@ pub(crate) async fn run(
     Ok(Exit::Success)
 }
 
-fn line(file: &FileEntry) -> String {
-    let place = file.elsewhere.as_ref().map_or(String::new(), |at| format!("  (on {at})"));
-    format!("{:>12}  {}{place}", file.bytes, file.path)
+fn table(files: &[FileEntry]) -> Table {
+    let mut table = Table::new([
+        Column::number("bytes"),
+        Column::text("changed").styled(Style::Dim),
+        Column::name("path"),
+        Column::text("elsewhere"),
+    ]);
+    for file in files {
+        let place = file.elsewhere.as_ref().map_or(String::new(), |at| format!("on {at}"));
+        let changed = times::format(file.modified);
+        table.row([file.bytes.into(), changed.into(), (&file.path).into(), place.into()]);
+    }
+    table
 }

@@ -1,10 +1,11 @@
-//! Adds and removes servers, and leaves the rest of `narrows.toml` as the user wrote it.
+//! Adds and removes servers, adds rules, and leaves the rest of `narrows.toml` as the user wrote it.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
+use narrows_engine::policy::AlwaysRule;
 use narrows_model::{Connection, HttpSpec, HttpTransport, StdioSpec, Template};
 use narrows_model::{Nearest, nearest};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
@@ -12,6 +13,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 use super::{
     Config, ConfigError, DirectoryLock, ServerEntry, Syntax, atomic_file,
     entry::{EXPOSE, TRANSPORTS},
+    rules_file,
     settings::read_text,
 };
 
@@ -22,6 +24,13 @@ pub(crate) enum Existing {
     Replace,
 }
 
+/// Whether a server is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enabled {
+    Yes,
+    No,
+}
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EditError {
     #[error(transparent)]
@@ -30,6 +39,10 @@ pub(crate) enum EditError {
     Exists { name: String },
     #[error("there is no server {name}{near}")]
     Unknown { name: String, near: Nearest },
+    #[error(
+        "there is no rule {name:?} any more, before which the new one would have to stand; try again"
+    )]
+    NoRule { name: String },
     #[error(
         "{} is JSON, which Narrows reads but does not change; use a narrows.toml (`narrows import` \
          makes one)",
@@ -111,14 +124,41 @@ impl ConfigEdit {
         Ok(())
     }
 
+    /// Switches a server on or off, and says whether it was not so already.
+    pub(crate) fn set_enabled(&mut self, name: &str, enabled: Enabled) -> Result<bool, EditError> {
+        let servers = self.servers_mut();
+        let server = servers.and_then(|servers| servers.get_mut(name)?.as_table_like_mut());
+        let Some(server) = server else { return Err(self.unknown(name)) };
+        let is_off = server.get("enabled").and_then(Item::as_bool) == Some(false);
+        match (enabled, server.get_mut("enabled").and_then(Item::as_value_mut)) {
+            // It is the default.
+            (Enabled::Yes, _) => drop(server.remove("enabled")),
+            // In its place, with what the user wrote beside it.
+            (Enabled::No, Some(value)) => {
+                let decor = value.decor().clone();
+                *value = Value::from(false);
+                *value.decor_mut() = decor;
+            }
+            (Enabled::No, None) => drop(server.insert("enabled", toml_edit::value(false))),
+        }
+        Ok(is_off == (enabled == Enabled::Yes))
+    }
+
+    fn unknown(&self, name: &str) -> EditError {
+        let names = self.servers().into_iter().flat_map(|servers| servers.iter());
+        let names: Vec<_> = names.map(|(name, _)| name.to_owned()).collect();
+        let near = nearest(name, names.iter().map(String::as_str));
+        EditError::Unknown { name: name.to_owned(), near }
+    }
+
+    /// Adds a rule that a person wants for good, where it has to stand.
+    pub(crate) fn add_rule(&mut self, rule: &AlwaysRule) -> Result<(), EditError> {
+        rules_file::insert(&mut self.document, rule)
+    }
+
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), EditError> {
         let removed = self.servers_mut().and_then(|servers| servers.remove(name));
-        let Some(removed) = removed else {
-            let names = self.servers().into_iter().flat_map(|servers| servers.iter());
-            let names: Vec<_> = names.map(|(name, _)| name.to_owned()).collect();
-            let near = nearest(name, names.iter().map(String::as_str));
-            return Err(EditError::Unknown { name: name.to_owned(), near });
-        };
+        let Some(removed) = removed else { return Err(self.unknown(name)) };
         if let Item::Table(removed) = removed {
             self.keep_detached_comments(&removed);
         }
@@ -403,6 +443,27 @@ timeout = 60 # long reports
         let message = result.unwrap_err().to_string();
         assert_eq!(message, "there is no server gihtub; did you mean github?");
         assert_eq!(after, FILE);
+    }
+
+    #[test]
+    fn a_server_is_switched_off_and_on_and_the_rest_stays() {
+        let (changed, off) = edit(FILE, |edit| edit.set_enabled("github", Enabled::No));
+        assert!(changed.unwrap());
+        let line = "args = [ \"-y\", \"server-github\" ]\n";
+        assert_eq!(off, FILE.replace(line, &format!("{line}enabled = false\n")));
+        let (changed, again) = edit(&off, |edit| edit.set_enabled("github", Enabled::No));
+        assert_eq!((changed.unwrap(), &again), (false, &off));
+        let (changed, on) = edit(&off, |edit| edit.set_enabled("github", Enabled::Yes));
+        assert_eq!((changed.unwrap(), on.as_str()), (true, FILE));
+        let (changed, on) = edit(FILE, |edit| edit.set_enabled("github", Enabled::Yes));
+        assert_eq!((changed.unwrap(), on.as_str()), (false, FILE));
+
+        let text = "servers = { a = { command = \"x\", enabled = true } } # mine\n";
+        let (changed, off) = edit(text, |edit| edit.set_enabled("a", Enabled::No));
+        assert_eq!((changed.unwrap(), off), (true, text.replace("true", "false")));
+        let (unknown, _) = edit(FILE, |edit| edit.set_enabled("gihtub", Enabled::No));
+        let told = unknown.unwrap_err().to_string();
+        assert_eq!(told, "there is no server gihtub; did you mean github?");
     }
 
     #[test]

@@ -86,9 +86,48 @@ impl Places {
         })
     }
 
+    /// Closes the directories of data and caches to other users, whatever the umask was when they were
+    /// made: they hold what agents wrote, and keys. Directories that are not there yet are left alone.
+    pub(crate) fn make_private(&self) -> std::io::Result<()> {
+        #[cfg(unix)]
+        for (path, marks) in
+            [(&self.data, &["place", "narrows.db"]), (&self.cache, &["catalog", "gateways"])]
+        {
+            close_to_others(path, marks)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directory of data, for its owner only.
+    pub(crate) fn create_data(&self) -> std::io::Result<()> {
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(&self.data)
+    }
+
     /// The user's `narrows.toml`.
     pub(crate) fn config_file(&self) -> PathBuf {
         self.config.join(Self::CONFIG_FILE)
+    }
+}
+
+/// Takes away the rights of others to a directory that has one of these files of ours. Any other
+/// directory may be one that the user shares, such as `/tmp`.
+#[cfg(unix)]
+fn close_to_others(path: &Path, marks: &[&str]) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let Ok(data) = std::fs::metadata(path) else { return Ok(()) };
+    let mode = data.permissions().mode();
+    let is_ours = marks.iter().any(|mark| path.join(mark).exists());
+    if mode & 0o077 == 0 || !is_ours {
+        return Ok(());
+    }
+    match std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o700)) {
+        // It is another user's, who decides.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
+        done => done,
     }
 }
 
@@ -96,6 +135,27 @@ impl Places {
 #[cfg(unix)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn directories_of_ours_are_closed_to_others_and_no_other_is() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::below(home.path());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        places.make_private().unwrap();
+        places.create_data().unwrap();
+        assert_eq!(mode(&places.data), 0o700);
+        let open = || {
+            std::fs::set_permissions(&places.data, std::fs::Permissions::from_mode(0o777)).unwrap();
+        };
+        open();
+        places.make_private().unwrap();
+        assert_eq!(mode(&places.data), 0o777, "nothing of ours is in it");
+        std::fs::write(places.data.join("place"), "here").unwrap();
+        places.make_private().unwrap();
+        assert_eq!(mode(&places.data), 0o700);
+    }
 
     fn find(os: Os, environment: Environment) -> Result<(String, String, String), NoHome> {
         let places = Places::find(os, &environment)?;

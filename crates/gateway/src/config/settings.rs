@@ -83,6 +83,33 @@ pub(crate) struct HttpSettings {
     pub(crate) keys: Vec<narrows_model::Template>,
     /// Callers need no key. Only on the loopback.
     pub(crate) no_key: bool,
+    pub(crate) limits: HttpLimits,
+}
+
+/// How much of a gateway over HTTP clients can take, so that none takes all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HttpLimits {
+    /// Open connections; fewer if the process may open few files.
+    pub(crate) max_connections: u32,
+    /// Of one address, or of one IPv6 network.
+    pub(crate) max_connections_per_address: u32,
+    /// Sessions of clients that speak the older protocol.
+    pub(crate) max_sessions: u32,
+    pub(crate) max_sessions_per_key: u32,
+    /// How long a session lives in which nothing is under way.
+    pub(crate) session_idle: Duration,
+}
+
+impl Default for HttpLimits {
+    fn default() -> Self {
+        Self {
+            max_connections: 1024,
+            max_connections_per_address: 512,
+            max_sessions: 1024,
+            max_sessions_per_key: 256,
+            session_idle: Duration::from_secs(3600),
+        }
+    }
 }
 
 impl HttpSettings {
@@ -97,6 +124,7 @@ impl Default for HttpSettings {
             allowed_hosts: Vec::new(),
             keys: Vec::new(),
             no_key: false,
+            limits: HttpLimits::default(),
         }
     }
 }
@@ -340,6 +368,27 @@ memory = 3
             assert!(found.len() == 1 && found[0].contains(reason), "{found:?}");
             assert!(found[0].contains("call it "), "{found:?}");
         }
+    }
+
+    #[test]
+    fn limits_of_http_are_read_and_have_ranges() {
+        assert_eq!(parse("[http]").unwrap().http.limits, HttpLimits::default());
+        let text = "[http]\nmax_connections = 64\nmax_connections_per_address = 8\n\
+                    max_sessions = 32\nmax_sessions_per_key = 4\nsession_idle = 60";
+        let expected = HttpLimits {
+            max_connections: 64,
+            max_connections_per_address: 8,
+            max_sessions: 32,
+            max_sessions_per_key: 4,
+            session_idle: Duration::from_secs(60),
+        };
+        assert_eq!(parse(text).unwrap().http.limits, expected);
+        for key in ["max_connections", "max_sessions", "session_idle"] {
+            let found = mistakes(&format!("[http]\n{key} = 0"));
+            assert!(found[0].starts_with(&format!("line 2: http.{key} must be")), "{found:?}");
+        }
+        let found = mistakes("[http]\nmax_conections = 5");
+        assert!(found[0].contains("did you mean max_connections"), "{found:?}");
     }
 
     #[test]

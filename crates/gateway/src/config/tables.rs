@@ -10,8 +10,8 @@ use std::{
 use narrows_model::Limits;
 
 use super::{
-    AgentEntry, Config, Defaults, Discovery, Field, HttpSettings, Keeping, Manner, Node, Position,
-    Problem, SafetyConfig, Section, ServerEntry,
+    AgentEntry, Config, Defaults, Discovery, Field, HttpLimits, HttpSettings, Keeping, Manner,
+    Node, Position, Problem, SafetyConfig, Section, ServerEntry,
     entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS},
     name::valid_name,
     problem::key_path,
@@ -171,6 +171,7 @@ fn http(file: &mut Section<'_>) -> HttpSettings {
         allowed_hosts: section.strings("allowed_hosts"),
         keys: section.templates("keys"),
         no_key: section.boolean("no_key").unwrap_or(standard.no_key),
+        limits: http_limits(&mut section),
     };
     if let Some(origin) = http.allowed_origins.iter().find(|origin| !is_origin(origin)) {
         let message = format!(
@@ -198,6 +199,24 @@ fn http(file: &mut Section<'_>) -> HttpSettings {
     }
     section.finish();
     http
+}
+
+fn http_limits(section: &mut Section<'_>) -> HttpLimits {
+    let standard = HttpLimits::default();
+    let mut count = |key, most, standard| section.count(key, 1..=most).unwrap_or(standard);
+    HttpLimits {
+        max_connections: count("max_connections", 60_000, standard.max_connections),
+        max_connections_per_address: count(
+            "max_connections_per_address",
+            60_000,
+            standard.max_connections_per_address,
+        ),
+        max_sessions: count("max_sessions", 100_000, standard.max_sessions),
+        max_sessions_per_key: count("max_sessions_per_key", 100_000, standard.max_sessions_per_key),
+        session_idle: section
+            .count("session_idle", 1..=30 * 24 * 3600)
+            .map_or(standard.session_idle, |seconds| Duration::from_secs(seconds.into())),
+    }
 }
 
 fn listen(section: &mut Section<'_>) -> Option<SocketAddr> {

@@ -178,7 +178,7 @@ fn put_back(file: &AppliedFile, force: Force) -> Result<(), UndoError> {
 }
 
 /// Makes a copy beside the file, with the same mode.
-fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
+pub(super) fn back_up(path: &Path, text: &str) -> io::Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut backup = path.with_file_name(format!("{name}.narrows-backup-{seconds}"));

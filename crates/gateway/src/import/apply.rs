@@ -33,7 +33,7 @@ impl Launch {
     }
 
     /// The entry in the client's own form.
-    fn entry(&self, client: Client) -> Value {
+    pub(super) fn entry(&self, client: Client) -> Value {
         let (command, args) = (&self.command, &self.args);
         match client {
             Client::ClaudeCode | Client::VsCode => {

@@ -84,7 +84,11 @@ impl ClientFile {
     }
 }
 
-fn containers(location: &Location, root: &Node, project: Option<&Path>) -> Vec<Container> {
+pub(super) fn containers(
+    location: &Location,
+    root: &Node,
+    project: Option<&Path>,
+) -> Vec<Container> {
     let here = |path: &[&str]| Container {
         path: path.iter().map(|key| (*key).to_owned()).collect(),
         scope: location.scope.clone(),

@@ -1,6 +1,6 @@
 //! `execute_analysis`: an answer about rows that never pass through the model.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use narrows_analysis::Input;
 use narrows_engine::{
@@ -10,7 +10,7 @@ use narrows_engine::{
     media::Media,
     state::Agent,
 };
-use narrows_model::nearest;
+use narrows_model::{Outcome, nearest};
 use rmcp::{ErrorData, model::CallToolResult};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -37,7 +37,6 @@ pub(super) async fn execute(
     if request.tables.iter().any(is_variable) {
         return in_session(gateway, agent, request, &arguments, client, tab).await;
     }
-    let started = Instant::now();
     let prepared = agent.level(None).and_then(|level| Ok((agent.watch(level), agent.workspace()?)));
     let (watch, workspace) = match prepared {
         Ok(prepared) => prepared,
@@ -52,10 +51,7 @@ pub(super) async fn execute(
     let mut result = match host.analyze_for_client(request, &CancellationToken::new()).await {
         Ok(answer) => {
             let (text, structured) = host.told(&answer, format);
-            let milliseconds = started.elapsed().as_millis() as u64;
-            let structured =
-                json!({"success": true, "result": structured, "execution_time_ms": milliseconds});
-            told(text, structured)
+            told(text, json!({"success": true, "result": structured}))
         }
         Err(error) => failed(error.to_string()),
     };
@@ -129,14 +125,59 @@ async fn in_session(
         Err(mistake) => return Ok(failed(mistake)),
     };
     run.session = Some(session.clone());
-    let ran = code::execute(Arc::clone(gateway), agent.clone(), run, client, tab).await?;
-    let outcome = ran.structured_content.as_ref().unwrap_or(&Value::Null);
-    let rendered = &outcome["result"];
-    Ok(match (&rendered["text"], outcome["error"]["message"].as_str()) {
+    let ran = match code::run(gateway, agent, run, client, tab).await? {
+        Ok(ran) => ran,
+        Err(refused) => return Ok(refused),
+    };
+    let mut result = answer(&ran.outcome);
+    ran.watch.shield().result(&mut result);
+    agent.note_files().await;
+    Ok(result)
+}
+
+/// The answer of a program that did an analysis.
+fn answer(outcome: &Outcome) -> CallToolResult {
+    let (text, structured) = (&outcome.result["text"], &outcome.result["structured"]);
+    // What was noted of the data is in the answer of the analysis too.
+    let said: Vec<&str> =
+        structured["notes"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let notes: Vec<&String> =
+        outcome.notes.iter().filter(|note| !said.contains(&note.as_str())).collect();
+    let noted = |text: &str| {
+        let notes = notes.iter().map(|note| format!("\nnote: {note}"));
+        format!("{text}{}", notes.collect::<String>())
+    };
+    match (text, outcome.failure()) {
         (Value::String(text), _) => {
-            told(text.clone(), json!({"success": true, "result": rendered["structured"]}))
+            let mut data = json!({"success": true, "result": structured});
+            if !notes.is_empty() {
+                data["notes"] = json!(notes);
+            }
+            told(noted(text), data)
         }
-        (_, Some(message)) => failed(message),
-        _ => ran,
-    })
+        (_, Some(failure)) => failed(noted(&failure.message)),
+        _ => failed(noted("the analysis gave no answer")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_model::{Ending, Failure};
+
+    use super::*;
+
+    #[test]
+    fn notes_of_the_run_are_told_once_beside_those_of_the_analysis() {
+        let mut outcome = Outcome::not_run(Failure::default());
+        outcome.ending = Ending::Success;
+        outcome.result = json!({"text": "n: 3\nnote: two were null",
+            "structured": {"n": 3, "notes": ["two were null"]}});
+        outcome.notes = vec!["two were null".into(), "the session moved".into()];
+        let result = serde_json::to_value(answer(&outcome)).unwrap();
+        let text = "n: 3\nnote: two were null\nnote: the session moved";
+        assert_eq!(result["content"][0]["text"], text);
+        let data = json!({"success": true, "result": {"n": 3, "notes": ["two were null"]},
+            "notes": ["the session moved"]});
+        assert_eq!(result["structuredContent"], data);
+    }
 }

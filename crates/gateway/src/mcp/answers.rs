@@ -5,7 +5,7 @@ use std::sync::Arc;
 use narrows_engine::{
     aliases,
     ledger::Kind,
-    result_text,
+    model_text,
     search::{DefinitionRequest, SearchRequest},
     state::Agent,
 };
@@ -52,25 +52,14 @@ pub(super) async fn answer(
         OwnTool::WriteWorkspaceFile => keeping::write_file(&agent, arguments).await,
         OwnTool::ReadWorkspaceFile => keeping::read_file(&agent, arguments),
         OwnTool::SanitizePii => privacy::sanitize(&agent, arguments),
-        OwnTool::RestorePii => privacy::restore(&agent, arguments, &*client).await,
+        OwnTool::RestorePii => privacy::restore(&agent, arguments, client).await,
         OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
         OwnTool::ExecuteAnalysis => {
             analysis::execute(gateway, &agent, arguments, client, Arc::clone(&tab)).await?
         }
         OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
             Ok(request) => {
-                let run = code::execute(
-                    Arc::clone(gateway),
-                    agent.clone(),
-                    request,
-                    client,
-                    Arc::clone(&tab),
-                );
-                let mut result = run.await?;
-                if tool == OwnTool::ExecutePython {
-                    code::name_output(&mut result);
-                }
-                result
+                code::execute(gateway, &agent, tool, request, client, Arc::clone(&tab)).await?
             }
             Err(mistake) => failed(mistake),
         },
@@ -91,7 +80,7 @@ pub(super) async fn answer(
     if let Err(error) = agent.keep_tokens().await {
         tracing::warn!("{error}");
     }
-    tab.close(&result_text(&result), result.is_error != Some(true));
+    tab.close(&model_text(&result), result.is_error != Some(true));
     Ok(result)
 }
 
@@ -137,14 +126,15 @@ pub(super) fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result
         .map_err(|error| format!("the arguments do not fit: {error}"))
 }
 
-/// Text for a model and the same as data for a program.
+/// Text for a model and the same as data for a program. Some clients hand the data to their model
+/// in the place of the text: what the text says, the data has to say too.
 pub(super) fn told(text: String, data: Value) -> CallToolResult {
     let mut result = said(text);
     result.structured_content = Some(data);
     result
 }
 
-fn said(text: String) -> CallToolResult {
+pub(super) fn said(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 

@@ -14,7 +14,16 @@ use rmcp::{
         ElicitResult, LoggingMessageNotificationParam,
     },
 };
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// Filling our memory with what a client does not read, or not as fast as it is told. What is told
+/// beyond this is left out, but for questions, which wait.
+const MAX_WAITING_EVENTS: usize = 256;
+/// The most that is told at once.
+const MAX_PROGRESS_BYTES: usize = 4 << 10;
+const MAX_LOG_BYTES: usize = 64 << 10;
 
 /// Something for the client while work goes on.
 pub(super) enum Event {
@@ -27,28 +36,40 @@ pub(super) enum Event {
 
 pub(super) type Answer<T> = oneshot::Sender<Result<T, ErrorData>>;
 
+/// Which client it is.
+#[derive(Clone, Debug)]
+pub(super) struct ClientId {
+    /// Tells the clients of this gateway apart.
+    pub(super) number: u64,
+    /// Names its session among those of all gateways, if it has one that lasts longer than a request.
+    pub(super) session: Option<String>,
+}
+
 /// Collects events for the client; whoever talks to the client takes them from the other end.
 pub(super) struct Client {
-    events: mpsc::UnboundedSender<Event>,
-    session: u64,
+    events: mpsc::Sender<Event>,
+    id: ClientId,
     capabilities: ClientCapabilities,
     agent: Agent,
+    /// Cancelled when it has left.
+    gone: CancellationToken,
     /// Its model may read all that it is told.
     shield: Shield,
 }
 
 impl Client {
     pub(super) fn new(
-        session: u64,
+        id: ClientId,
         capabilities: Option<ClientCapabilities>,
         agent: Agent,
-    ) -> (Self, mpsc::UnboundedReceiver<Event>) {
-        let (events, receiver) = mpsc::unbounded_channel();
+        gone: CancellationToken,
+    ) -> (Self, mpsc::Receiver<Event>) {
+        let (events, receiver) = mpsc::channel(MAX_WAITING_EVENTS);
         let mut capabilities = capabilities.unwrap_or_default();
         // What we do not pass on, a server shall not count on.
         capabilities.extensions = None;
         let shield = agent.shield();
-        (Self { events, session, capabilities, agent, shield }, receiver)
+        (Self { events, id, capabilities, agent, gone, shield }, receiver)
     }
 
     /// Something was printed; it is protected already.
@@ -59,15 +80,15 @@ impl Client {
     }
 
     fn tell(&self, event: Event) {
-        // The client is gone, and soon the work is.
-        let _ = self.events.send(event);
+        // The client is gone, and soon the work is; or it does not read.
+        let _ = self.events.try_send(event);
     }
 
     async fn ask<T>(&self, event: impl FnOnce(Answer<T>) -> Event) -> Result<T, ErrorData> {
         let (answer, asked) = oneshot::channel();
-        self.tell(event(answer));
-        let gone = |_| ErrorData::internal_error("the client is gone", None);
-        asked.await.map_err(gone)?
+        let gone = || ErrorData::internal_error("the client is gone", None);
+        self.events.send(event(answer)).await.map_err(|_| gone())?;
+        asked.await.map_err(|_| gone())?
     }
 }
 
@@ -79,7 +100,15 @@ fn unsupported(server: &str, what: &str) -> ErrorData {
 
 impl Caller for Client {
     fn client(&self) -> u64 {
-        self.session
+        self.id.number
+    }
+
+    fn session(&self) -> Option<&str> {
+        self.id.session.as_deref()
+    }
+
+    fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
     }
 
     fn capabilities(&self) -> ClientCapabilities {
@@ -89,12 +118,16 @@ impl Caller for Client {
     fn progress(&self, _server: &str, mut progress: Progress) {
         if let Some(message) = &mut progress.message {
             self.shield.replace(message);
+            message.truncate(message.floor_char_boundary(MAX_PROGRESS_BYTES));
         }
         self.tell(Event::Progress(progress));
     }
 
     fn log(&self, server: &str, mut message: LoggingMessageNotificationParam) {
         message.logger.get_or_insert_with(|| server.to_owned());
+        if message.data.to_string().len() > MAX_LOG_BYTES {
+            message.data = Value::from(format!("(a message of more than {MAX_LOG_BYTES} bytes)"));
+        }
         self.shield.json(&mut message.data);
         self.tell(Event::Log(message));
     }

@@ -7,7 +7,7 @@ use narrows_engine::{
     ledger::Tab,
     media::{Media, Shown},
     policy::WorkspaceUse,
-    safety::Mode,
+    safety::{Mode, Watch},
     state::{Agent, SessionRun, StateError},
 };
 use narrows_model::{Outcome, OutputStream, Program};
@@ -16,10 +16,10 @@ use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{client::Client, gateway::Gateway};
+use super::{client::Client, gateway::Gateway, outcome, own_tools::OwnTool};
 
 /// `execute_python` takes the same.
 const EXECUTE_CODE: &str = "execute_code";
@@ -154,18 +154,56 @@ fn is_prose(line: &str) -> bool {
 
 /// Runs code for a client.
 pub(super) async fn execute(
-    gateway: Arc<Gateway>,
-    agent: Agent,
-    mut request: CodeRequest,
+    gateway: &Arc<Gateway>,
+    agent: &Agent,
+    tool: OwnTool,
+    request: CodeRequest,
     client: Arc<Client>,
     tab: Arc<Tab>,
 ) -> Result<CallToolResult, ErrorData> {
+    let Ran { mut outcome, whole, shown, watch, workspace } =
+        match run(gateway, agent, request, client, tab).await? {
+            Ok(ran) => ran,
+            Err(refused) => return Ok(refused),
+        };
+    // Where programs write nothing, their output is not kept either.
+    let kept = (watch.level().workspace == WorkspaceUse::Write).then_some(&workspace);
+    narrows_engine::fit(&mut outcome, &whole, kept, watch.level().shown_bytes);
+    let mut answer = outcome::answer(outcome, shown, tool);
+    watch.shield().result(&mut answer);
+    if let Err(error) = agent.keep_tokens().await {
+        tracing::warn!("{error}");
+    }
+    // What was cut went into the workspace just now.
+    agent.note_files().await;
+    Ok(answer)
+}
+
+/// A program that was run, before its outcome is made fit for an answer.
+pub(super) struct Ran {
+    /// With tokens in the place of personal data.
+    pub(super) outcome: Outcome,
+    /// As the program left it.
+    whole: Outcome,
+    shown: Vec<Shown>,
+    pub(super) watch: Arc<Watch>,
+    workspace: Arc<Workspace>,
+}
+
+/// Runs a program, or says to the model why it was not run.
+pub(super) async fn run(
+    gateway: &Arc<Gateway>,
+    agent: &Agent,
+    mut request: CodeRequest,
+    client: Arc<Client>,
+    tab: Arc<Tab>,
+) -> Result<Result<Ran, CallToolResult>, ErrorData> {
     let prepared = agent
         .level(request.isolation.as_deref())
         .and_then(|level| Ok((agent.watch(level), agent.workspace()?)));
     let (watch, workspace) = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return Ok(refused(&error)),
+        Err(error) => return Ok(Err(refused(&error))),
     };
     let (seen_workspace, read_only) = watch.workspace(Some(Arc::clone(&workspace)));
     let media = Arc::new(Media::new(seen_workspace.clone(), read_only));
@@ -182,23 +220,24 @@ pub(super) async fn execute(
     if watch.shield().mode() == Mode::Strict {
         watch.shield().json(&mut context);
     }
-    let run = ExecuteRequest {
-        program: Program {
-            context: context.as_object().cloned().unwrap_or_default(),
-            ..Program::new(request.code)
-        },
-        limits,
-        output: OutputUse::Kept,
-        workspace: seen_workspace,
-        read_only,
-        shield: Some(watch.shield().clone()),
+    let program = Program {
+        context: context.as_object().cloned().unwrap_or_default(),
+        ..Program::new(request.code)
     };
     let executor = gateway.executor().map_err(|error| internal(&error))?;
     let run = SessionRun {
         watch: &watch,
         guide: &gateway.guide,
         executor: &executor,
-        request: run,
+        request: ExecuteRequest {
+            program,
+            limits,
+            output: OutputUse::Kept,
+            workspace: seen_workspace,
+            read_only,
+            shield: Some(watch.shield().clone()),
+            caller: agent.principal().name.as_str().into(),
+        },
         session: request.session.as_deref(),
         cancel: CancellationToken::new(),
     };
@@ -208,7 +247,7 @@ pub(super) async fn execute(
         Err(error) => {
             let mut refused = refused(&error);
             watch.shield().result(&mut refused);
-            return Ok(refused);
+            return Ok(Err(refused));
         }
     };
     outcome.notes.splice(0..0, request.corrections);
@@ -216,21 +255,13 @@ pub(super) async fn execute(
     for stream in [OutputStream::Stdout, OutputStream::Stderr] {
         client.output(stream, streams.finish(stream));
     }
+    let whole = outcome.clone();
     // Before anything is cut, so that no half of a value is left.
     watch.shield().outcome(&mut outcome);
     if let Err(error) = agent.keep_tokens().await {
         outcome.notes.push(format!("pii: {error}"));
     }
-    // Where programs write nothing, their output is not kept either.
-    let kept = (watch.level().workspace == WorkspaceUse::Write).then_some(&workspace);
-    let mut answer = answer(outcome, media.take_shown(), kept, watch.level().shown_bytes);
-    watch.shield().result(&mut answer);
-    if let Err(error) = agent.keep_tokens().await {
-        tracing::warn!("{error}");
-    }
-    // What was cut went into the workspace just now.
-    agent.note_files().await;
-    Ok(answer)
+    Ok(Ok(Ran { outcome, whole, shown: media.take_shown(), watch, workspace }))
 }
 
 fn refused(error: &StateError) -> CallToolResult {
@@ -241,144 +272,9 @@ fn internal(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// An outcome as a client reads it: text for a model, structure for a program.
-fn answer(
-    mut outcome: Outcome,
-    shown: Vec<Shown>,
-    workspace: Option<&Arc<Workspace>>,
-    most_bytes: usize,
-) -> CallToolResult {
-    for stream in ["stdout", "stderr"] {
-        let text = if stream == "stdout" { &mut outcome.stdout } else { &mut outcome.stderr };
-        if let Some(note) = cut(text, stream, workspace, most_bytes) {
-            outcome.notes.push(note);
-        }
-    }
-    let text = text(&outcome);
-    let mut content = vec![ContentBlock::text(text)];
-    content.extend(shown.into_iter().map(|shown| {
-        if shown.mime_type.starts_with("image/") {
-            ContentBlock::image(shown.data, shown.mime_type)
-        } else if shown.mime_type.starts_with("audio/") {
-            ContentBlock::audio(shown.data, shown.mime_type)
-        } else {
-            ContentBlock::resource(
-                rmcp::model::ResourceContents::blob(shown.data, "narrows://display")
-                    .with_mime_type(shown.mime_type),
-            )
-        }
-    }));
-    let mut result = if outcome.is_success() {
-        CallToolResult::success(content)
-    } else {
-        CallToolResult::error(content)
-    };
-    result.structured_content = Some(structured(&outcome));
-    result
-}
-
-/// Keeps all of a long stream in the workspace, and the beginning in the answer.
-fn cut(
-    text: &mut String,
-    stream: &str,
-    workspace: Option<&Arc<Workspace>>,
-    most_bytes: usize,
-) -> Option<String> {
-    if text.len() <= most_bytes {
-        return None;
-    }
-    let size = text.len();
-    let kept = workspace
-        .and_then(|workspace| narrows_engine::keep_text(workspace, stream, text.as_str()).ok());
-    text.truncate(text.floor_char_boundary(most_bytes));
-    Some(match kept {
-        Some(name) => format!(
-            "{stream}: shown are the first {} of {size} bytes; all of it is in /workspace/{name}",
-            text.len()
-        ),
-        None => format!(
-            "{stream}: shown are the first {} of {size} bytes; print less, or in parts",
-            text.len()
-        ),
-    })
-}
-
-fn text(outcome: &Outcome) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut add = |label: &str, text: &str| {
-        let text = text.trim_end();
-        if !text.is_empty() {
-            parts.push(if label.is_empty() { text.to_owned() } else { format!("{label}{text}") });
-        }
-    };
-    add("", &outcome.stdout);
-    add("stderr: ", &outcome.stderr);
-    if !outcome.result.is_null() {
-        let result = match &outcome.result {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        add("result: ", &result);
-    }
-    if let Some(failure) = outcome.failure() {
-        let text = if failure.traceback.is_empty() {
-            format!("{}: {}", failure.kind, failure.message)
-        } else {
-            failure.traceback.clone()
-        };
-        add("", &text);
-    }
-    for note in &outcome.notes {
-        add("note: ", note);
-    }
-    if parts.is_empty() {
-        parts.push("(no output; print something, or set `result`)".into());
-    }
-    parts.join("\n")
-}
-
-/// Adds what callers of `execute_python` know as `output`: all that was printed.
-pub(super) fn name_output(result: &mut CallToolResult) {
-    if let Some(Value::Object(structured)) = &mut result.structured_content {
-        let printed = ["stdout", "stderr"].map(|name| structured.get(name).and_then(Value::as_str));
-        let output = printed.into_iter().flatten().collect::<String>();
-        structured.insert("output".to_owned(), output.into());
-    }
-}
-
-/// What some clients hand to their model in the place of the text. They cut it at its end when it is
-/// long, so what helps most comes first.
-fn structured(outcome: &Outcome) -> Value {
-    let mut structured = json!({ "success": outcome.is_success() });
-    if !outcome.notes.is_empty() {
-        structured["notes"] = json!(outcome.notes);
-    }
-    if let Some(failure) = outcome.failure() {
-        let mut error = json!({
-            "type": failure.kind,
-            "message": failure.message,
-            "line": failure.line,
-            "limit": outcome.limit(),
-        });
-        if !failure.traceback.is_empty() {
-            error["traceback"] = failure.traceback.as_str().into();
-        }
-        structured["error"] = error;
-    }
-    structured["result"] = outcome.result.clone();
-    let milliseconds = outcome.wall_time.as_secs_f64() * 1e3;
-    structured["execution_time_ms"] = ((milliseconds * 10.0).round() / 10.0).into();
-    for (name, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
-        if !text.is_empty() {
-            structured[name] = text.as_str().into();
-        }
-    }
-    structured
-}
-
 #[cfg(test)]
 mod tests {
-    use narrows_model::Failure;
+    use serde_json::json;
 
     use super::*;
 
@@ -390,24 +286,6 @@ mod tests {
     fn code(arguments: Value) -> (String, usize) {
         let request = read(arguments).expect("it should be understood");
         (request.code, request.corrections.len())
-    }
-
-    #[test]
-    fn notes_and_errors_come_before_what_is_long() {
-        let failure = Failure {
-            kind: "ValueError".into(),
-            message: "no".into(),
-            line: Some(2),
-            traceback: "Traceback".into(),
-        };
-        let mut outcome = Outcome::not_run(failure);
-        outcome.notes.push("a note".into());
-        outcome.stdout = "x".repeat(100);
-        let structured = structured(&outcome);
-        let keys: Vec<&String> = structured.as_object().unwrap().keys().collect();
-        let expected = ["success", "notes", "error", "result", "execution_time_ms", "stdout"];
-        assert_eq!(keys, expected);
-        assert_eq!(structured["error"]["traceback"], "Traceback");
     }
 
     #[test]

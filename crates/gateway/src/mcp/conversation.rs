@@ -16,8 +16,9 @@ use rmcp::{
 };
 use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
-use super::client::{Answer, Client, Event};
+use super::client::{Answer, Client, ClientId, Event};
 
 /// Output is told in pieces of at most this size, and so much of it in all; the result has
 /// the rest.
@@ -28,10 +29,13 @@ const PIECE_TIME: Duration = Duration::from_millis(50);
 /// A client of the newer protocol is asked all that is to be asked at once.
 const MORE_QUESTIONS_TIME: Duration = Duration::from_millis(5);
 
-/// Work for a client that goes on by itself, and whatever it has to tell. Dropping it ends it.
+/// Work for a client that goes on by itself, and whatever it has to tell. Dropping it ends it: the
+/// client has left.
 pub(super) struct Work<T> {
     task: JoinHandle<T>,
-    events: mpsc::UnboundedReceiver<Event>,
+    /// Tells those who work for the client that it has left.
+    gone: CancellationToken,
+    events: mpsc::Receiver<Event>,
     /// Questions that the client was asked and has not answered.
     asked: BTreeMap<String, (InputRequest, Question)>,
     questions: u32,
@@ -59,16 +63,18 @@ impl<T: Send + 'static> Work<T> {
     /// Starts work for the client of a request.
     pub(super) fn start<F>(
         context: &RequestContext<RoleServer>,
-        session: u64,
+        id: ClientId,
         agent: Agent,
         work: impl FnOnce(Arc<Client>) -> F,
     ) -> Self
     where
         F: Future<Output = T> + Send + 'static,
     {
-        let (client, events) = Client::new(session, context.client_capabilities(), agent);
+        let gone = CancellationToken::new();
+        let (client, events) = Client::new(id, context.client_capabilities(), agent, gone.clone());
         Self {
             task: tokio::spawn(work(Arc::new(client))),
+            gone,
             events,
             asked: BTreeMap::new(),
             questions: 0,
@@ -196,7 +202,7 @@ impl<T: Send + 'static> Work<T> {
 
 async fn next_event(
     early: &mut Option<Event>,
-    events: &mut mpsc::UnboundedReceiver<Event>,
+    events: &mut mpsc::Receiver<Event>,
 ) -> Option<Event> {
     match early.take() {
         Some(event) => Some(event),
@@ -206,6 +212,8 @@ async fn next_event(
 
 impl<T> Drop for Work<T> {
     fn drop(&mut self) {
+        // First: what is under way has to know why it is given up.
+        self.gone.cancel();
         self.task.abort();
     }
 }

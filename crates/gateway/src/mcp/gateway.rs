@@ -11,7 +11,7 @@ use narrows_engine::{
 use narrows_model::Principal;
 use narrows_sandbox::SandboxConfig;
 
-use super::{parked::Parked, passthrough::Passthrough};
+use super::{parked::Parked, passthrough::Passthrough, token_notice::TokenNotice};
 
 /// Which tools of our own a client sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -35,6 +35,7 @@ pub(crate) struct Gateway {
     principal: Arc<Principal>,
     pub(super) surface: Surface,
     pub(super) parked: Parked,
+    pub(super) token_notice: TokenNotice,
 }
 
 impl Gateway {
@@ -56,6 +57,7 @@ impl Gateway {
             principal: Arc::new(principal),
             surface,
             parked: Parked::default(),
+            token_notice: TokenNotice::default(),
         })
     }
 
@@ -90,6 +92,11 @@ impl Gateway {
     /// What lasts, as whoever asks may see it.
     pub(super) fn agent(&self, principal: Option<Arc<Principal>>) -> Agent {
         self.state.agent(principal.unwrap_or_else(|| Arc::clone(&self.principal)))
+    }
+
+    /// Waits for calls that may change something, for a while.
+    pub(crate) async fn finish_writes(&self) {
+        self.broker.finish_writes().await;
     }
 
     /// Ends all servers, and lets be written what is under way.

@@ -6,12 +6,12 @@ use narrows_engine::{
     skills::{ListedSkill, SkillDraft},
     state::{Agent, Encoding, FileContent, ReadRequest, StateError},
 };
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    answers::{failed, read, told},
+    answers::{failed, read, said, told},
     gateway::Gateway,
 };
 
@@ -73,24 +73,32 @@ pub(super) async fn save_skill(
         saved.signature,
         saved.name
     );
+    for (label, names) in [("tools", &saved.tools), ("tests", &saved.tests)] {
+        if !names.is_empty() {
+            text += &format!("\n{label}: {}", names.join(", "));
+        }
+    }
     for note in &saved.notes {
         text += &format!("\nnote: {note}");
     }
-    told(text, json!(saved))
+    let mut data = json!(saved);
+    data["import"] = format!("from skills import {}", saved.name).into();
+    told(text, data)
 }
 
 pub(super) async fn load_skill(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let LoadRequest { name, version, namespace } = or_failed!(read(arguments));
     let skill = or_failed!(agent.load_skill(&name, version, namespace.as_deref()).await);
-    let data = json!({
+    let about = json!({
         "name": skill.head.name,
         "version": skill.head.version,
         "signature": skill.head.signature,
         "description": skill.head.description,
         "tags": skill.head.tags,
-        "code": skill.code,
     });
-    told(skill.code, data)
+    let mut result = said(skill.code);
+    result.meta = meta("narrows/skill", about);
+    result
 }
 
 pub(super) async fn list_skills(
@@ -109,11 +117,14 @@ pub(super) async fn list_skills(
         (true, _) => "no skills are saved yet; save one with save_skill".to_owned(),
         _ => listed.iter().map(skill_line).collect::<Vec<_>>().join("\n"),
     };
-    told(text, json!({ "skills": listed }))
+    let note =
+        if listed.is_empty() { text.as_str() } else { "from skills import NAME imports one" };
+    let data = json!({ "notes": [note], "skills": listed });
+    told(text, data)
 }
 
 /// `from skills import double # double(n: int) -> int: doubles a number`
-pub(crate) fn skill_line(skill: &ListedSkill) -> String {
+fn skill_line(skill: &ListedSkill) -> String {
     let mut line = format!("from skills import {} # {}", skill.name, skill.signature);
     let description = skill.description.lines().next().unwrap_or_default();
     if !description.is_empty() {
@@ -161,26 +172,31 @@ pub(super) fn read_file(agent: &Agent, arguments: Map<String, Value>) -> CallToo
     let file = or_failed!(agent.read_file(&request, Some(&agent.shield())));
     let about = about(&file);
     let FileContent { content, encoding, media_type, .. } = file;
-    let is_whole = about.get("next_offset").is_none() && about["offset"] == 0;
+    let next = about.get("next_offset").cloned();
+    let is_whole = next.is_none() && about["offset"] == 0;
     let block = match (encoding, media_type.split('/').next()) {
         (Encoding::Text, _) => ContentBlock::text(content),
         (Encoding::Base64, Some("image")) if is_whole => ContentBlock::image(content, media_type),
         (Encoding::Base64, Some("audio")) if is_whole => ContentBlock::audio(content, media_type),
         (Encoding::Base64, _) => ContentBlock::text(content),
     };
-    let mut blocks = vec![block];
-    if let Some(next) = about.get("next_offset") {
-        blocks.push(ContentBlock::text(format!(
-            "[of {} bytes; the rest is from offset {next} on]",
-            about["bytes"]
-        )));
-    }
-    let mut result = CallToolResult::success(blocks);
-    result.structured_content = Some(about);
+    // First, for a client may cut the end.
+    let more = next.map(|next| {
+        let bytes = &about["bytes"];
+        ContentBlock::text(format!("[of {bytes} bytes; the rest is from offset {next} on]"))
+    });
+    let mut result = CallToolResult::success(more.into_iter().chain([block]).collect());
+    result.meta = meta("narrows/file", about);
     result
 }
 
-/// All but the content, which a model need not read twice.
+/// What a program may want to know beside a text or an image. Structure would be handed to the
+/// model of some clients in the place of it.
+fn meta(key: &str, about: Value) -> Option<MetaObject> {
+    Some(MetaObject(Map::from_iter([(key.to_owned(), about)])))
+}
+
+/// All but the content.
 fn about(file: &FileContent) -> Value {
     let mut about = json!(file);
     if let Some(about) = about.as_object_mut() {
@@ -202,10 +218,15 @@ pub(super) async fn list_files(agent: &Agent, arguments: Map<String, Value>) -> 
             format!("{}  {} bytes{place}", file.path, file.bytes)
         })
         .collect();
-    match (files.is_empty(), total - files.len()) {
-        (true, _) => lines.push("no files".to_owned()),
-        (false, 0) => {}
-        (false, more) => lines.push(format!("and {more} more; name a pattern")),
+    let note = match (files.is_empty(), total - files.len()) {
+        (true, _) => Some("no files".to_owned()),
+        (false, 0) => None,
+        (false, more) => Some(format!("and {more} more; name a pattern")),
+    };
+    let mut data = json!({ "files": files, "total": total });
+    if let Some(note) = note {
+        data["notes"] = json!([note]);
+        lines.push(note);
     }
-    told(lines.join("\n"), json!({ "files": files, "total": total }))
+    told(lines.join("\n"), data)
 }

@@ -11,18 +11,21 @@ mod client;
 mod code;
 mod conversation;
 mod gateway;
+mod instructions;
 mod keeping;
+mod outcome;
 mod own_tools;
 mod parked;
 mod passing;
 mod passthrough;
 mod privacy;
 mod session;
+mod token_notice;
 
 pub(crate) mod http;
 pub(crate) mod stdio;
 
 pub(crate) use gateway::{Gateway, Surface};
-pub(crate) use keeping::skill_line;
+pub(crate) use instructions::instructions;
 pub(crate) use own_tools::surface_text;
 pub(crate) use session::Session;

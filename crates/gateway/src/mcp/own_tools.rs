@@ -73,6 +73,17 @@ impl OwnTool {
         matches!(self, Self::ExecuteCode | Self::ExecutePython)
     }
 
+    /// As it is listed: its definition, and for those of the core a word to Claude Code, which gives its
+    /// model no more than the names of tools of MCP servers, so that each costs a further turn before it
+    /// can be called. Ours are few, and all work begins with them.
+    fn listing(self) -> Value {
+        let mut listing = self.definition();
+        if Self::ALL[..Self::CORE].contains(&self) {
+            listing["_meta"] = json!({"anthropic/alwaysLoad": true});
+        }
+        listing
+    }
+
     fn definition(self) -> Value {
         match self {
             Self::ExecuteCode => execute_code(),
@@ -99,12 +110,15 @@ pub(super) fn tools(surface: Surface) -> Vec<Tool> {
         Surface::Full => &OwnTool::ALL,
     };
     // They are constants of ours, and a test reads each of them.
-    shown.iter().filter_map(|tool| serde_json::from_value(tool.definition()).ok()).collect()
+    shown.iter().filter_map(|tool| serde_json::from_value(tool.listing()).ok()).collect()
 }
 
-/// What a surface says to a client that lists it, as JSON.
+/// Returns what a surface says to a client that lists it, as JSON; without `_meta`, which is for the
+/// client and not for its model.
 pub(crate) fn surface_text(surface: Surface) -> String {
-    let result = rmcp::model::ListToolsResult::with_all_items(tools(surface));
+    let mut tools = tools(surface);
+    tools.iter_mut().for_each(|tool| tool.meta = None);
+    let result = rmcp::model::ListToolsResult::with_all_items(tools);
     serde_json::to_string(&result).unwrap_or_default()
 }
 
@@ -128,18 +142,6 @@ fn execute_code() -> Value {
                 "isolation": {"type": "string", "description": "a stricter level, as hardened"},
             },
             "required": ["code"],
-        },
-        "outputSchema": {
-            "type": "object",
-            "properties": {
-                "success": {"type": "boolean"},
-                "result": {},
-                "stdout": {"type": "string"},
-                "stderr": {"type": "string"},
-                "error": {"type": ["object", "null"]},
-                "notes": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["success"],
         },
         "annotations": {"readOnlyHint": false, "destructiveHint": true, "openWorldHint": true},
     })
@@ -274,7 +276,7 @@ fn read_workspace_file() -> Value {
     json!({
         "name": "read_workspace_file",
         "title": "Read a file",
-        "description": "A file of the workspace, 65536 bytes unless limit says more. \
+        "description": "A file of the workspace, 32768 bytes unless limit says more. \
                         Example: {\"path\": \"notes.md\"}",
         "inputSchema": {
             "type": "object",
@@ -371,5 +373,15 @@ mod tests {
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
         assert_eq!(names, OwnTool::ALL.map(OwnTool::name));
         assert!(tools.iter().all(|tool| tool.annotations.is_some() && tool.title.is_some()));
+    }
+
+    #[test]
+    fn the_tools_of_the_core_are_in_every_prompt_of_claude_code() {
+        let loaded = |tool: &Tool| {
+            let listed = serde_json::to_value(tool).unwrap_or_default();
+            listed["_meta"]["anthropic/alwaysLoad"] == true
+        };
+        assert!(tools(Surface::Core).iter().all(loaded));
+        assert_eq!(tools(Surface::Full).iter().filter(|tool| loaded(tool)).count(), OwnTool::CORE);
     }
 }

@@ -2,23 +2,27 @@
 //!
 //! Clients of the newer protocol answer in a second request, which repeats the first one and names the
 //! work by a secret that cannot be guessed. Only whoever was asked can answer, and only for the request
-//! that the question belongs to; nothing is begun a second time for a secret that is not known.
+//! that the question belongs to; nothing is begun a second time for a secret that is not known. Nobody's
+//! questions make room for another's: whoever has too many gets no more.
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use rmcp::{ErrorData, model::ServerResult};
 use serde_json::Value;
 
-use super::conversation::Work;
+use super::{
+    conversation::Work,
+    http::{CallerId, LargeBody},
+};
 
 /// Whoever does not come back within this time has lost interest.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Work that waits holds memory: more than this and the oldest is given up.
-const MOST: usize = 256;
+/// Work of one client that waits. It holds memory, and whoever asks without end must not hold all of it.
+const MAX_PER_CLIENT: usize = 64;
 /// What our secrets begin with. Those of servers that ask by themselves go back to them.
 const PREFIX: &str = "narrows:";
 
@@ -26,11 +30,14 @@ const PREFIX: &str = "narrows:";
 pub(super) type ClientWork = Work<Result<ServerResult, ErrorData>>;
 
 /// What a client asked for, and who it is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Asked {
-    pub(super) principal: String,
+    /// Whose key it came with; none over standard input and output, where there is one client.
+    pub(super) caller: Option<CallerId>,
     /// The method with its own parameters.
     pub(super) request: Value,
+    /// The place that the request takes if it is large, as long as it waits.
+    pub(super) _large_body: Option<Arc<LargeBody>>,
 }
 
 struct Waiting<W> {
@@ -56,11 +63,9 @@ impl<W> Parked<W> {
         let secret = format!("{PREFIX}{secret}");
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parked.retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
-        if parked.len() >= MOST {
-            let oldest = parked.iter().min_by_key(|(_, waiting)| waiting.since);
-            if let Some(oldest) = oldest.map(|(secret, _)| secret.clone()) {
-                parked.remove(&oldest);
-            }
+        let own = parked.values().filter(|waiting| waiting.asked.caller == asked.caller);
+        if own.count() >= MAX_PER_CLIENT {
+            return Err(too_many());
         }
         parked.insert(secret.clone(), Waiting { since: Instant::now(), asked, work });
         Ok(secret)
@@ -74,7 +79,7 @@ impl<W> Parked<W> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Others' secrets are as unknown as any other, and stay where they are.
         let is_theirs = parked.get(secret).is_some_and(|waiting| {
-            waiting.since.elapsed() < PATIENCE && waiting.asked.principal == asked.principal
+            waiting.since.elapsed() < PATIENCE && waiting.asked.caller == asked.caller
         });
         if !is_theirs {
             return Err(unknown_state());
@@ -85,6 +90,16 @@ impl<W> Parked<W> {
         }
         Ok(parked.remove(secret).map(|waiting| waiting.work))
     }
+}
+
+/// A client is to answer what it was asked before it asks for more.
+fn too_many() -> ErrorData {
+    let message = format!(
+        "{MAX_PER_CLIENT} questions wait for your answers, the most at once, so that the call ended; \
+         answer one of them, or let them expire after {} minutes",
+        PATIENCE.as_secs() / 60
+    );
+    ErrorData::invalid_request(message, None)
 }
 
 /// Nothing waits for what a client came back with.
@@ -100,35 +115,44 @@ mod tests {
 
     use super::*;
 
-    fn asked(principal: &str, amount: u32) -> Asked {
+    const ADA: usize = 1;
+    const EVE: usize = 2;
+
+    fn asked(caller: usize, amount: u32) -> Asked {
         let request = json!({"tools/call": "pay", "arguments": {"amount": amount}});
-        Asked { principal: principal.to_owned(), request }
+        Asked { caller: Some(CallerId(caller)), request, _large_body: None }
     }
 
     #[test]
     fn only_who_was_asked_can_answer_and_only_once_for_the_same_request() {
         let parked = Parked::<u8>::default();
-        let secret = parked.park(7, asked("ada", 1)).unwrap();
+        let secret = parked.park(7, asked(ADA, 1)).unwrap();
         let refused = |secret: &str, asked: &Asked, why: &str| {
             let error = parked.resume(secret, asked).unwrap_err();
             assert!(error.message.contains(why), "{}", error.message);
         };
-        refused("narrows:0000", &asked("ada", 1), "nothing waits for this requestState");
-        refused(&secret, &asked("eve", 1), "nothing waits for this requestState");
-        refused(&secret, &asked("ada", 2), "belongs to another request");
+        refused("narrows:0000", &asked(ADA, 1), "nothing waits for this requestState");
+        refused(&secret, &asked(EVE, 1), "nothing waits for this requestState");
+        refused(&secret, &asked(ADA, 2), "belongs to another request");
         // None of that has used it up.
-        assert_eq!(parked.resume(&secret, &asked("ada", 1)).unwrap(), Some(7));
-        refused(&secret, &asked("ada", 1), "nothing waits for this requestState");
+        assert_eq!(parked.resume(&secret, &asked(ADA, 1)).unwrap(), Some(7));
+        refused(&secret, &asked(ADA, 1), "nothing waits for this requestState");
         // A server's own state is not ours to judge.
-        assert_eq!(parked.resume("of the server", &asked("ada", 1)).unwrap(), None);
+        assert_eq!(parked.resume("of the server", &asked(ADA, 1)).unwrap(), None);
     }
 
     #[test]
-    fn the_oldest_is_given_up_when_too_much_waits() {
+    fn nobodys_questions_make_room_for_anothers() {
         let parked = Parked::<usize>::default();
-        let secrets: Vec<String> =
-            (0..=MOST).map(|number| parked.park(number, asked("ada", 1)).unwrap()).collect();
-        assert!(parked.resume(&secrets[0], &asked("ada", 1)).is_err());
-        assert_eq!(parked.resume(&secrets[MOST], &asked("ada", 1)).unwrap(), Some(MOST));
+        let of_ada = parked.park(7, asked(ADA, 1)).unwrap();
+        let of_eve: Vec<String> =
+            (0..MAX_PER_CLIENT).map(|number| parked.park(number, asked(EVE, 1)).unwrap()).collect();
+        let error = parked.park(MAX_PER_CLIENT, asked(EVE, 1)).unwrap_err();
+        assert!(error.message.contains("64 questions wait"), "{}", error.message);
+        // Others have room, and nothing was given up.
+        parked.park(8, asked(ADA, 2)).unwrap();
+        assert_eq!(parked.resume(&of_ada, &asked(ADA, 1)).unwrap(), Some(7));
+        assert_eq!(parked.resume(&of_eve[0], &asked(EVE, 1)).unwrap(), Some(0));
+        parked.park(MAX_PER_CLIENT, asked(EVE, 1)).unwrap();
     }
 }

@@ -45,9 +45,9 @@ async fn send(
 
 /// Calls a tool that the client sees as it is, under the same rules as a program's calls.
 pub(super) async fn tool(
-    gateway: &Gateway,
-    watch: &Watch,
-    tool: &Tool,
+    gateway: &Arc<Gateway>,
+    watch: &Arc<Watch>,
+    tool: Arc<Tool>,
     params: CallToolRequestParams,
     asks_itself: bool,
     client: Arc<Client>,
@@ -121,7 +121,7 @@ async fn owners(
 /// Asks one server for something that it has beside tools.
 async fn ask(
     gateway: &Gateway,
-    watch: &Watch,
+    watch: &Arc<Watch>,
     (server, name): (&str, &str),
     request: ClientRequest,
     asks_itself: bool,
@@ -130,7 +130,8 @@ async fn ask(
     let target = Target::read(server, name);
     let mut whole = serde_json::to_value(&request).unwrap_or_default();
     let params = whole["params"].as_object().cloned().unwrap_or_default();
-    let mut admitted = watch.admit(target, params, client.as_ref()).await?;
+    let client: Arc<dyn Caller> = client;
+    let mut admitted = watch.admit(target, params, &client).await?;
     let given = Value::Object(std::mem::take(&mut admitted.arguments));
     let request = if whole["params"] == given {
         Ok(request)
@@ -151,13 +152,14 @@ async fn ask(
 
 async fn subscribe_at(
     gateway: &Gateway,
-    watch: &Watch,
+    watch: &Arc<Watch>,
     server: &str,
     uri: &str,
 ) -> Result<String, CallError> {
     let target = Target::read(server, RESOURCE);
     let params = Map::from_iter([("uri".to_owned(), uri.into())]);
-    let admitted = watch.admit(target, params, &Nobody).await?;
+    let nobody: Arc<dyn Caller> = Arc::new(Nobody);
+    let admitted = watch.admit(target, params, &nobody).await?;
     let uri = admitted.arguments.get("uri").and_then(Value::as_str).unwrap_or(uri).to_owned();
     let subscribed = gateway.broker.fleet().subscribe(server, &uri).await;
     let told = subscribed.map(|()| CallToolResult::success(Vec::new())).map_err(CallError::from);
@@ -181,15 +183,17 @@ pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
 }
 
 async fn call(
-    gateway: &Gateway,
-    watch: &Watch,
-    tool: &Tool,
+    gateway: &Arc<Gateway>,
+    watch: &Arc<Watch>,
+    tool: Arc<Tool>,
     mut params: CallToolRequestParams,
     asks_itself: bool,
     client: Arc<Client>,
 ) -> Result<ServerResult, CallError> {
+    let caller: Arc<dyn Caller> = client;
+    let target = Target::from(&*tool);
     let arguments = params.arguments.take().unwrap_or_default();
-    let mut admitted = watch.admit(tool.into(), arguments, client.as_ref()).await?;
+    let mut admitted = watch.admit(target, arguments, &caller).await?;
     params.arguments = Some(std::mem::take(&mut admitted.arguments));
     // Answers to what the server asked before; what was shown as a token goes back as it is.
     let mut answers = json!(params.input_responses);
@@ -197,22 +201,29 @@ async fn call(
     let may = |kind: &str| policy.may_have(&tool.id.server, &tool.id.tool, kind);
     if let Err(error) = watch.shield().reveal(watch.agent(), &mut answers, &may).await {
         let refused = Err(CallError::Refused(error.to_string()));
-        return watch.returned(admitted, tool.into(), refused).await.map(of_result);
+        return watch.returned(admitted, target, refused).await.map(of_result);
     }
     params.input_responses = serde_json::from_value(answers).unwrap_or_default();
     let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let sent = send(gateway, &tool.id.server, request, asks_itself, client).await;
-    match sent {
-        Ok(ServerResult::CallToolResult(result)) => {
-            watch.returned(admitted, tool.into(), Ok(result)).await.map(of_result)
+    let (gateway, watch) = (Arc::clone(gateway), Arc::clone(watch));
+    let (called, called_for) = (Arc::clone(&tool), Arc::clone(&caller));
+    let broker = gateway.broker.clone();
+    let call = async move {
+        let target = Target::from(&*called);
+        let sent = send(&gateway, &called.id.server, request, asks_itself, called_for).await;
+        match sent {
+            Ok(ServerResult::CallToolResult(result)) => {
+                watch.returned(admitted, target, Ok(result)).await.map(of_result)
+            }
+            // It asks something first, or gives something that nobody knows.
+            Ok(other) => {
+                watch.returned(admitted, target, Ok(as_text(&other))).await?;
+                Ok(other)
+            }
+            Err(error) => watch.returned(admitted, target, Err(error.into())).await.map(of_result),
         }
-        // It asks something first, or gives something that nobody knows.
-        Ok(other) => {
-            watch.returned(admitted, tool.into(), Ok(as_text(&other))).await?;
-            Ok(other)
-        }
-        Err(error) => watch.returned(admitted, tool.into(), Err(error.into())).await.map(of_result),
-    }
+    };
+    broker.complete(target, &caller, call).await
 }
 
 /// What a server says, as a client's model may read it.

@@ -2,7 +2,7 @@
 //! names.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -99,12 +99,19 @@ impl Passthrough {
         for tool in &passed {
             *times.entry(tool.id.tool.as_str()).or_default() += 1;
         }
-        let name_of = |tool: &Arc<Tool>| {
-            if times.get(tool.id.tool.as_str()) == Some(&1) {
-                tool.id.tool.clone()
-            } else {
-                format!("{}__{}", tool.id.server, tool.id.tool)
+        let is_single = |tool: &Arc<Tool>| times.get(tool.id.tool.as_str()) == Some(&1);
+        let mut taken: HashSet<String> = ours.iter().map(|tool| tool.name.to_string()).collect();
+        // What one server calls a tool by itself may be what another's gets with its server in front.
+        taken.extend(passed.iter().filter(|tool| is_single(tool)).map(|tool| tool.id.tool.clone()));
+        let mut name_of = |tool: &Arc<Tool>| {
+            if is_single(tool) {
+                return tool.id.tool.clone();
             }
+            let name = format!("{}__{}", tool.id.server, tool.id.tool);
+            let numbered = (2..).map(|number| format!("{name}_{number}"));
+            let mut names = std::iter::once(name.clone()).chain(numbered);
+            let free = names.find(|name| taken.insert(name.clone()));
+            free.unwrap_or(name)
         };
         passed.iter().map(|tool| (name_of(tool), Arc::clone(tool))).collect()
     }

@@ -1,5 +1,7 @@
 //! The tools for personal data: tokens in its place, and back.
 
+use std::sync::Arc;
+
 use narrows_engine::{state::Agent, upstream::Caller};
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
@@ -47,7 +49,7 @@ pub(super) fn sanitize(agent: &Agent, arguments: Map<String, Value>) -> CallTool
 pub(super) async fn restore(
     agent: &Agent,
     arguments: Map<String, Value>,
-    caller: &dyn Caller,
+    caller: Arc<dyn Caller>,
 ) -> CallToolResult {
     let value = match given(arguments.clone()) {
         Ok(value) => value,
@@ -58,7 +60,7 @@ pub(super) async fn restore(
             Ok(level) => level,
             Err(error) => return failed(error.to_string()),
         };
-        if let Err(refusal) = agent.watch(level).confirm_restore(&arguments, caller).await {
+        if let Err(refusal) = agent.watch(level).confirm_restore(&arguments, &caller).await {
             return failed(refusal.to_string());
         }
     }

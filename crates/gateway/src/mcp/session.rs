@@ -32,18 +32,16 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     answers,
     changes::Changes,
+    client::ClientId,
     conversation::{Turn, Work},
     gateway::Gateway,
     http,
+    instructions::instructions,
     own_tools::{self, OwnTool},
     parked::{self, Asked, ClientWork},
     passing,
     passthrough::Item,
 };
-
-const INSTRUCTIONS: &str = "Write Python with execute_code to use the tools of all connected \
-    servers: search_tools finds them, `from servers.NAME import tool` imports them, every tool call is \
-    awaited. Filter data in the code, and return only what is needed.";
 
 /// The server side of one client's session.
 #[derive(Clone)]
@@ -51,6 +49,8 @@ pub(crate) struct Session {
     gateway: Arc<Gateway>,
     /// Tells the clients of a gateway apart.
     number: u64,
+    /// The same among the clients of all gateways; none if there is no randomness.
+    name: Option<String>,
     /// Cancelled when the client can no longer ask, nor be told.
     left: CancellationToken,
     state: Arc<Mutex<State>>,
@@ -70,7 +70,14 @@ impl Session {
     pub(crate) fn new(gateway: Arc<Gateway>) -> Self {
         static SESSIONS: AtomicU64 = AtomicU64::new(1);
         let number = SESSIONS.fetch_add(1, Ordering::Relaxed);
-        Self { gateway, number, left: CancellationToken::new(), state: Arc::default() }
+        let name = crate::secret::random_hex().ok().map(|random| format!("mcp-{random}"));
+        Self { gateway, number, name, left: CancellationToken::new(), state: Arc::default() }
+    }
+
+    /// Which client a request is of. Requests of the newer protocol over HTTP have no session.
+    fn client(&self, context: &RequestContext<RoleServer>) -> ClientId {
+        let has_session = !(is_modern(context) && http::is_http(context));
+        ClientId { number: self.number, session: self.name.clone().filter(|_| has_session) }
     }
 
     pub(crate) fn left(&self) -> CancellationToken {
@@ -118,12 +125,13 @@ impl Session {
         let key = self.ledger_key(context);
         let agent = self.gateway.agent(http::principal(context));
         let arguments = params.arguments.unwrap_or_default();
-        let work = Work::start(context, self.number, agent.clone(), move |client| async move {
-            let gateway = &session.gateway;
-            let result = answers::answer(gateway, agent, own, arguments, client).await?;
-            gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
-            Ok(ServerResult::CallToolResult(result))
-        });
+        let work =
+            Work::start(context, self.client(context), agent.clone(), move |client| async move {
+                let gateway = &session.gateway;
+                let result = answers::answer(gateway, agent, own, arguments, client).await?;
+                gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
+                Ok(ServerResult::CallToolResult(result))
+            });
         Ok(if own.runs_code() { work.counting_progress() } else { work })
     }
 
@@ -141,8 +149,8 @@ impl Session {
         let watch = agent.watch(level);
         let gateway = Arc::clone(&self.gateway);
         let asks_itself = is_modern(context);
-        Ok(Work::start(context, self.number, agent, move |client| async move {
-            passing::tool(&gateway, &watch, &tool, params, asks_itself, client).await
+        Ok(Work::start(context, self.client(context), agent, move |client| async move {
+            passing::tool(&gateway, &watch, tool, params, asks_itself, client).await
         }))
     }
 
@@ -205,7 +213,7 @@ impl Session {
         let asks_itself = is_modern(context);
         let agent = gateway.agent(http::principal(context));
         let caller = agent.clone();
-        Work::start(context, self.number, caller, move |client| async move {
+        Work::start(context, self.client(context), caller, move |client| async move {
             passing::item(&gateway, &agent, &item, request, asks_itself, client).await
         })
     }
@@ -242,8 +250,8 @@ impl Session {
 
     /// What is asked for, and by whom.
     fn asked(&self, context: &RequestContext<RoleServer>, request: Value) -> Asked {
-        let agent = self.gateway.agent(http::principal(context));
-        Asked { principal: agent.principal().name.clone(), request }
+        let (caller, _large_body) = (http::caller_id(context), http::large_body(context));
+        Asked { caller, request, _large_body }
     }
 
     /// Tells a client of the older protocol what changes, as long as it is there.
@@ -292,7 +300,8 @@ impl ServerHandler for Session {
         capabilities.logging = Some(Map::new());
         let implementation = Implementation::new("narrows", env!("CARGO_PKG_VERSION"));
         let mut info = ServerConfig::new(capabilities).with_server_info(implementation);
-        info.instructions = Some(INSTRUCTIONS.to_owned());
+        let modules = self.gateway.broker.catalog().modules();
+        info.instructions = Some(instructions(modules.values().map(String::as_str)));
         info
     }
 
@@ -330,12 +339,15 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let state = request.request_state.clone();
+        // Whoever calls these knows what tokens are.
+        let own = OwnTool::called(&request.name);
+        let is_about_tokens = matches!(own, Some(OwnTool::SanitizePii | OwnTool::RestorePii));
         let asked = json!({"tools/call": request.name, "arguments": request.arguments});
         let asked = self.asked(&context, asked);
         let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
             Some(work) => work,
             // No other server can have asked for one of our own tools.
-            None if state.is_some() && OwnTool::called(&request.name).is_some() => {
+            None if state.is_some() && own.is_some() => {
                 return Err(parked::unknown_state());
             }
             None => self.begin(request, &context).await?,
@@ -344,6 +356,11 @@ impl ServerHandler for Session {
             ServerResult::CallToolResult(mut result) => {
                 // Servers of the older protocol do not say it; clients of the newer must be told.
                 result.result_type.get_or_insert(ResultType::COMPLETE);
+                if !is_about_tokens {
+                    let mode = self.gateway.agent(http::principal(&context)).safety().mode();
+                    let client = self.ledger_key(&context);
+                    self.gateway.token_notice.add(client, mode, &mut result);
+                }
                 Ok(result.into())
             }
             ServerResult::InputRequiredResult(result) => Ok(result.into()),

@@ -14,8 +14,10 @@ use rmcp::{
     service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
+#[cfg(unix)]
+use tokio::net::UnixStream;
 use tokio::{
-    io::{AsyncRead, ReadBuf},
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     sync::Notify,
 };
 use tokio_util::sync::CancellationToken;
@@ -30,7 +32,7 @@ const _: () = assert!(LEAVING_TIME.as_millis() < 2_000);
 /// Serves one client until it closes our standard input, or until we are told to stop.
 pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> anyhow::Result<()> {
     let session = Session::new(Arc::clone(&gateway));
-    let (reader, writer) = rmcp::transport::stdio();
+    let (reader, writer) = streams();
     let left = session.left();
     let reader = Watched { reader, left: left.clone() };
     let transport = Patient {
@@ -60,6 +62,47 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> any
         }
         Err(error) => Err(error.into()),
     }
+}
+
+type Reader = Box<dyn AsyncRead + Send + Unpin>;
+type Writer = Box<dyn AsyncWrite + Send + Unpin>;
+
+/// Opens standard input and output so that no message is handed to another thread and back, if the
+/// client gave us pipes or, as Node does, sockets.
+fn streams() -> (Reader, Writer) {
+    #[cfg(unix)]
+    if let Some((reader, writer)) = sockets() {
+        return (Box::new(reader), Box::new(writer));
+    }
+    let (reader, writer) = rmcp::transport::io::stdio_pipes();
+    (Box::new(reader), Box::new(writer))
+}
+
+/// Returns standard input and output if both are sockets of this process alone.
+#[cfg(unix)]
+fn sockets() -> Option<(UnixStream, UnixStream)> {
+    use std::os::{fd::AsFd, unix::fs::MetadataExt};
+
+    let number = |stream: &dyn AsFd| {
+        let file = std::fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
+        file.metadata().ok().map(|data| data.ino())
+    };
+    let (input, output) = (std::io::stdin(), std::io::stdout());
+    // Logs are written by those who expect that a write waits.
+    if number(&output)? == number(&std::io::stderr())? {
+        return None;
+    }
+    let socket = |stream: &dyn AsFd| {
+        let socket =
+            std::os::unix::net::UnixStream::from(stream.as_fd().try_clone_to_owned().ok()?);
+        // Fails for everything else than a Unix socket.
+        socket.local_addr().ok()?;
+        Some(socket)
+    };
+    let (reader, writer) = (socket(&input)?, socket(&output)?);
+    reader.set_nonblocking(true).ok()?;
+    writer.set_nonblocking(true).ok()?;
+    Some((UnixStream::from_std(reader).ok()?, UnixStream::from_std(writer).ok()?))
 }
 
 /// A transport that ignores what cannot be meant for us before the client has asked for anything,

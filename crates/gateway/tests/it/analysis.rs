@@ -426,6 +426,41 @@ fn mistakes_are_answered_with_the_field_and_what_there_is() {
 }
 
 #[test]
+fn what_pandas_calls_an_analysis_is_done_or_answered_with_the_call_that_works() {
+    let Some(site) = Site::new() else { return };
+    let client = Client::alone(&site);
+    fs::write(workspace(&site).join("stocks.json"), stocks().to_string()).unwrap();
+    // Parameters stand beside, as in a program.
+    let counted =
+        json!({"analysis_type": "value_counts", "source": "stocks.json", "column": "sector"});
+    let counted = analyse(&client, counted);
+    assert_eq!(counted["data"][0], json!({"sector": "Tech", "count": 3}));
+    let note = counted["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("value_counts is aggregate with {\"group_by\":"), "{note}");
+    let chosen = json!({"analysis_type": "groupby", "source": "stocks.json", "parameters":
+        {"by": "sector", "agg": {"roi": "max"}, "where": "roi < 15", "order_by": "roi_max desc"}});
+    let best =
+        json!([{"sector": "Tech", "roi_max": 12.3}, {"sector": "Healthcare", "roi_max": 8.2}]);
+    assert_eq!(analyse(&client, chosen)["data"], best);
+    let checked = json!({"analysis_type": "validate", "source": "stocks.json", "parameters":
+        {"required": ["symbol", "price"], "types": {"roi": "numeric"}, "min": {"roi": 5}}});
+    assert_eq!(analyse(&client, checked)["violation_count"], 5);
+    let refused = |request: Value, words: &[&str]| {
+        says(&client.refusal("execute_analysis", request), words);
+    };
+    refused(
+        json!({"analysis_type": "filter", "source": "stocks.json",
+            "parameters": {"by": "sector", "agg": {"roi": "mean"}}}),
+        &["aggregate has it: {\"analysis_type\": \"aggregate\", \"parameters\": \
+           {\"group_by\":\"sector\",\"aggregations\":{\"roi\":\"mean\"}}}"],
+    );
+    refused(
+        json!({"analysis_type": "regression", "source": "stocks.json", "x": "price", "y": "roi"}),
+        &["write {\"analysis_type\": \"sql\"", "regr_slope(\\\"roi\\\", \\\"price\\\")"],
+    );
+}
+
+#[test]
 fn what_does_not_fit_into_the_answer_is_in_a_file() {
     let Some(site) = Site::new() else { return };
     let client = Client::alone(&site);
@@ -535,7 +570,9 @@ result = "ok"
     let cut = client.run(&code);
     assert_eq!((&cut[0], &cut[1]), (&json!(1_000_000), &json!(1_000_001)));
     says(&cut[3][0], &["first 1000000 of 1000001 rows", cut[2].as_str().unwrap()]);
-    let output = office.site.says(&["run", "--timeout", "120", "-c", many]);
+    office.configure("code", "[isolation.levels.bare]\nworkspace = \"none\"\n");
+    let bare = ["run", "--timeout", "120", "--isolation", "bare", "-c", many];
+    let output = office.site.says(&bare);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
     says(&text(&output.stderr).into(), &["1000001 rows", "no workspace"]);
     says(&client.error("await sql('drop table t', t=[{'a': 1}])"), &["sql"]);

@@ -57,9 +57,10 @@ fn the_command_analyses_files_and_tools() {
         "-q",
         "select \"from\" as f from data",
     ];
-    assert!(!text(&ask(&mail, None).stdout).contains(SENDER));
-    let revealed = [&mail[..], &["--reveal"]].concat();
-    assert!(text(&ask(&revealed, None).stdout).contains(SENDER));
+    assert!(text(&ask(&mail, None).stdout).contains(SENDER));
+    let protected = [&mail[..], &["--protect"]].concat();
+    let shown = text(&ask(&protected, None).stdout);
+    assert!(shown.contains("[EMAIL_") && !shown.contains(SENDER), "{shown}");
     // All rows to a file, in both formats, and one is read again.
     for file in ["out.parquet", "out.csv"] {
         let output =
@@ -90,6 +91,7 @@ fn the_command_says_what_is_wrong_and_how_it_ended() {
         says(&said.into(), words);
     };
     fails(&["analyze", "descrbe", "stocks.json"], 2, &["describe"]);
+    fails(&["analyze", "top_n", "stocks.json"], 2, &["by: is missing; as in", "\"by\""]);
     fails(&["analyze", "describe"], 2, &["nothing to analyse"]);
     fails(&["analyze", "describe", "none.json"], 2, &["none.json"]);
     fails(&["analyze", "describe", "strange.txt"], 2, &["parquet"]);

@@ -249,7 +249,7 @@ const SENDS: &str = "from servers import crm, mail\nfound = await crm.get_custom
 fn contents_are_keyed_hashes() {
     let Some(office) = Office::new("") else { return };
     office.run(SENDS, &[]);
-    let told = office.run(SENDS, &[]);
+    let told = office.run(SENDS, &["--protect"]);
     office.run(&SENDS.replace("hello", "bye"), &[]);
     let hash = |entry: &Value, field: &str| {
         let content = entry["details"][field].as_object().unwrap().clone();
@@ -280,7 +280,7 @@ fn contents_are_texts_with_tokens_if_they_are_wanted() {
     let config = "[audit]\ncontents = \"protected\"\n\
                   [[pii.exceptions]]\ntools = [\"crm.public_directory\"]\n";
     let Some(office) = Office::new(config) else { return };
-    let told = office.run(SENDS, &[]);
+    let told = office.run(SENDS, &["--protect"]);
     let [sent] = &office.audit(&["--target", "mail.send"])[..] else { panic!() };
     let details = &sent["details"];
     assert_eq!(details["arguments"], json!({"to": told, "body": "hello"}));
@@ -289,7 +289,7 @@ fn contents_are_texts_with_tokens_if_they_are_wanted() {
     says(&got["details"]["result"], &[told.as_str().unwrap(), "[PHONE_", "[CREDIT_CARD_"]);
     // What a model may read as it is, is protected here.
     let public = "from servers import crm\nresult = (await crm.public_directory())['email']";
-    assert_eq!(office.run(public, &[]), CUSTOMER);
+    assert_eq!(office.run(public, &["--protect"]), CUSTOMER);
     let [got] = &office.audit(&["--target", "crm.public_directory"])[..] else { panic!() };
     says(&got["details"]["result"], &["[EMAIL_"]);
     assert!(!holds(&office.database(), CUSTOMER));

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::real::{self, Site, Wire, git};
+use crate::support::real::{self, Site, Wire, git, says};
 
 /// The text of one of our own tools' answers.
 #[track_caller]
@@ -225,6 +225,15 @@ fn records_in_text_are_values_that_keep_their_text() {
     let seen =
         site.run(&format!("{log}result = [[c['Message'] for c in log], log.raw.splitlines()[0]]"));
     assert_eq!(seen, json!([["second", "first"], "Commit history:"]));
+    // One is a list too, and whoever takes it for something else is told what it is.
+    let one = log.replace(")\n", ", max_count=1)\n");
+    assert_eq!(site.run(&format!("{one}result = [c['Message'] for c in log]")), json!(["second"]));
+    for wrong in ["log['Message']", "log.splitlines()", "[c['When'] for c in log]"] {
+        let error = site.outcome(&format!("{log}print(len(log))\n{wrong}"))["error"].take();
+        says(&error["traceback"], &["read from the tool's text; the text itself is log.raw"]);
+    }
+    let content = site.outcome("text = {'content': 'a'}\ntext.splitlines()")["error"].take();
+    says(&content["traceback"], &["the one key 'content'", "write text['content']"]);
     let server = site.server("git");
     site.configure(&format!("{server}recover = false\n"));
     assert_eq!(site.run(&format!("{log}type(log).__name__")), "str");
@@ -284,6 +293,11 @@ fn tokens_are_counted_both_ways() {
     assert!(!kept.contains("entities"), "{kept}");
     let shown = real::text(&site.says(&["stats"]).stdout);
     assert!(shown.contains("saved") && shown.contains("once per session"), "{shown}");
+    for part in ["sessions of clients, 1 programs run", "since 20", "tokens (estimates)"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let heads = shown.lines().find(|line| line.starts_with("TIME")).unwrap();
+    assert!(heads.contains("MS") && heads.contains("TOKENS DIRECTLY"), "{shown}");
     let mut wire = Wire::initialized(&site);
     let said = call(&mut wire, "get_execution_stats", json!({}));
     assert!(

@@ -56,10 +56,12 @@ fn a_level_sets_every_limit() {
         assert_eq!(usual["structuredContent"]["success"], true, "{code}: {usual:#}");
     }
     let printed = at(&client, "tight", "print('x' * 5000)");
-    assert_eq!(printed["stdout"].as_str().unwrap().len(), 2048, "{printed:#}");
+    // Its beginning and its end, with a line between them that says what is left out.
+    let shown = printed["stdout"].as_str().unwrap().matches('x').count();
+    assert!((1_000..=2_048).contains(&shown), "{printed:#}");
     let large = at(&client, "tight", "size = 3000\nresult = 'x' * size");
-    assert!(large["result"].as_str().unwrap().len() <= 1024, "{large:#}");
-    assert!(notes(&large).contains("it has 3002 bytes as JSON"), "{large:#}");
+    assert!(large["result"].as_str().unwrap().matches('x').count() <= 1_024, "{large:#}");
+    assert!(notes(&large).contains("all 3002 bytes of it are in /workspace/"), "{large:#}");
     assert_eq!(client.run("size = 3000\nresult = 'x' * size").as_str().unwrap().len(), 3000);
 }
 
@@ -234,15 +236,20 @@ fn nothing_is_kept_in_a_workspace_that_is_only_read() {
     let large = "size = 3000\nresult = 'x' * size";
     let image = "from servers import good\nimage = await good.image()\ndisplay(image)\n\
                  display('kept.txt')\nresult = 'path' in image";
+    // With the image in it, the answer has no structure.
+    let shows = |level: &str| {
+        let answer = client.answer("execute_code", json!({"code": image, "isolation": level}));
+        answer["content"][0]["text"].as_str().unwrap().to_owned()
+    };
     let printed = at(&client, "read", print);
-    assert!(notes(&printed).contains("1977 more were dropped"), "{printed:#}");
+    assert!(notes(&printed).contains("its 3001 bytes are not kept here"), "{printed:#}");
     assert_eq!(at(&client, "read", large)["error"]["limit"]["name"], "result");
-    assert_eq!(at(&client, "read", image)["result"], false);
+    assert_eq!(shows("read"), "result: false");
     assert_eq!(names(), ["kept.txt"]);
     // Where it may be written, all of it is there.
     at(&client, "write", print);
     assert_eq!(at(&client, "write", large)["success"], true);
-    assert_eq!(at(&client, "write", image)["result"], true);
+    assert_eq!(shows("write"), "result: true");
     assert_eq!(names(), ["image-1.png", "kept.txt", "result-1.json", "stdout-1.txt"]);
 }
 
@@ -288,8 +295,9 @@ fn a_level_sets_how_much_of_the_output_is_shown() {
     assert_eq!((length(&usual, "stdout"), usual.get("notes")), (5001, None));
     for level in ["quiet", "mute"] {
         let shown = at(&client, level, prints);
-        assert_eq!((length(&shown, "stdout"), length(&shown, "stderr")), (1024, 1024), "{level}");
-        assert!(notes(&shown).contains("first 1024 of 5001 bytes"), "{shown:#}");
+        let all = length(&shown, "stdout") + length(&shown, "stderr");
+        assert!((512..=1024).contains(&all), "{level}: {all}");
+        assert!(notes(&shown).contains("5001 bytes"), "{shown:#}");
         // Where there is no workspace, the rest is not put into it.
         assert_eq!(notes(&shown).contains("/workspace/"), level == "quiet", "{shown:#}");
     }

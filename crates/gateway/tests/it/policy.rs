@@ -174,7 +174,7 @@ const DELETES: &str = "from servers import crm\n\
                        result = await crm.delete_customer(id=7, email=found['email'])";
 
 #[track_caller]
-fn the_person_is_asked(era: &str, no: &str) {
+fn the_person_is_asked(era: &str, choices: &Value) {
     let Some(office) = Office::new("") else { return };
     let gateway = office.serve();
     let code = json!({"code": DELETES});
@@ -182,7 +182,9 @@ fn the_person_is_asked(era: &str, no: &str) {
     assert_eq!(accepted["result"]["structuredContent"]["result"], "deleted", "{accepted:#}");
     let [asked] = &accepted["asked"].as_array().unwrap()[..] else { panic!("{accepted:#}") };
     assert_eq!(asked["method"], "elicitation/create");
-    assert_eq!(asked["params"]["requestedSchema"]["required"], json!(["allow"]));
+    let schema = &asked["params"]["requestedSchema"];
+    assert_eq!(schema["required"], json!(["allow"]));
+    assert_eq!(schema["properties"]["allow"]["enum"], *choices);
     let message = &asked["params"]["message"];
     says(message, &["crm.delete_customer", "\"id\": 7", "it says that it destroys"]);
     let token = token(message.as_str().unwrap(), "EMAIL");
@@ -190,25 +192,36 @@ fn the_person_is_asked(era: &str, no: &str) {
     assert_eq!(office.said(&["pii", "restore", &token]).trim(), CUSTOMER);
     assert_eq!(office.received("crm.delete_customer"), [json!({"id": 7, "email": CUSTOMER})]);
 
-    let options = ["--era", era, "--action", no];
-    let declined = office.elicit(&gateway, &options, "execute_code", &code);
-    let error = &declined["result"]["structuredContent"]["error"]["message"];
-    says(error, &["crm.delete_customer was not called", "the person did not allow it"]);
+    let answered = |action: &str| {
+        let options = ["--era", era, "--action", action];
+        let mut report = office.elicit(&gateway, &options, "execute_code", &code);
+        report["result"]["structuredContent"]["error"]["message"].take()
+    };
+    let declined = answered("decline");
+    says(&declined, &["crm.delete_customer was not called", "the person did not allow it"]);
+    assert!(office.said(&["approvals", "list"]).starts_with("nothing waits"));
+    // A client that cancels by itself has asked nobody.
+    let id = approval(&answered("cancel"));
     assert_eq!(office.received("crm.delete_customer").len(), 1);
-    let outcomes = office.entries(2, &["--target", "crm.delete_customer"]);
+    let outcomes = office.entries(3, &["--target", "crm.delete_customer", "--action", "call"]);
     let decided: Vec<_> =
         outcomes.iter().map(|entry| entry["details"]["decision"].as_str().unwrap()).collect();
-    assert_eq!(decided, ["not confirmed", "confirmed"]);
+    assert_eq!(decided, ["not confirmed", "not confirmed", "confirmed"]);
+    office.said(&["approvals", "allow", &id]);
+    // The person's yes is found before anybody is asked.
+    assert_eq!(answered("decline"), Value::Null);
+    assert_eq!(office.received("crm.delete_customer").len(), 2);
 }
 
 #[test]
 fn a_person_is_asked_with_tokens_through_a_client_of_the_older_protocol() {
-    the_person_is_asked("legacy", "decline");
+    the_person_is_asked("legacy", &json!(["once", "run", "session", "always", "no"]));
 }
 
 #[test]
 fn a_person_is_asked_with_tokens_through_a_client_of_the_newer_protocol() {
-    the_person_is_asked("modern", "cancel");
+    // Over HTTP it has no session.
+    the_person_is_asked("modern", &json!(["once", "run", "always", "no"]));
 }
 
 /// Runs a command at a terminal, interrupts it when it asks, and prints its exit code.
@@ -219,7 +232,7 @@ process, terminal = pty.fork()
 if process == 0:
     os.execv(sys.argv[1], sys.argv[1:])
 said = b""
-while b"[y/N]" not in said:
+while b"[n]o" not in said:
     said += os.read(terminal, 4096)
 os.write(terminal, b"\x03")
 print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
@@ -234,6 +247,142 @@ fn a_person_who_is_asked_at_the_terminal_can_interrupt() {
     command.args(["run", "-c", DELETES]);
     assert_eq!(report(command), 130);
     assert_eq!(office.received("crm.delete_customer"), [Value::Null; 0]);
+}
+
+/// Runs a command at a terminal, answers what it asks with the word, and prints how often it asked.
+const ANSWERS: &str = r#"
+import os, pty, signal, sys
+signal.alarm(300)
+process, terminal = pty.fork()
+if process == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+said, asked = b"", 0
+while True:
+    try:
+        part = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    said += part
+    if said.count(b"[n]o: ") > asked:
+        asked += 1
+        os.write(terminal, sys.argv[1].encode() + b"\n")
+code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+import json
+print(json.dumps({"asked": asked, "code": code, "said": said.decode()}))
+"#;
+
+const DELETES_TWO: &str = "from servers import crm\n\
+                           for id in (1, 2): await crm.delete_customer(id=id, email='a')";
+
+#[test]
+fn the_same_can_be_chosen_at_the_terminal() {
+    let Some(office) = Office::new("# Mine.\n") else { return };
+    let narrows = office.site.narrows();
+    let answer = |word: &str| {
+        let mut command = office.site.command("python3");
+        command.args(["-c", ANSWERS, word]).arg(narrows.get_program()).args(narrows.get_args());
+        command.args(["run", "-c", DELETES_TWO]);
+        let told = report(command);
+        (told["asked"].as_u64().unwrap(), told["code"].as_i64().unwrap(), told["said"].clone())
+    };
+    let (asked, code, _) = answer("no");
+    assert_eq!((asked, code), (1, 1));
+    let (asked, code, _) = answer("o");
+    assert_eq!((asked, code), (2, 0));
+    let (asked, code, _) = answer("run");
+    assert_eq!((asked, code), (1, 0));
+    let (asked, code, said) = answer("a");
+    assert_eq!((asked, code), (1, 0));
+    let rule = RULE.replace("PRINCIPAL", "local");
+    says(&said.as_str().unwrap().replace("\r\n", "\n").into(), &[&rule]);
+    let written = std::fs::read_to_string(office.site.path("narrows.toml")).unwrap();
+    assert!(written.starts_with("# Mine.\n") && written.contains(&rule), "{written}");
+    assert_eq!(answer("no").0, 0, "nobody is asked any more");
+    assert_eq!(office.received("crm.delete_customer").len(), 8);
+}
+
+/// What `always` writes.
+const RULE: &str = r#"[[policy.rules]]
+name = "always-PRINCIPAL-crm.delete_customer"
+principals = ["PRINCIPAL"]
+tools = ["crm.delete_customer"]
+action = "allow"
+"#;
+
+#[test]
+fn an_approval_can_be_for_the_session_that_asked() {
+    let Some(office) = Office::new(AGENTS) else { return };
+    let gateway = office.serve();
+    let clients = Clients::start(&office.site);
+    let connect = |era: &str| {
+        clients.connect(&["--era", era, "http", &gateway.url(), ANALYST].map(str::to_owned))
+    };
+    let (one, other) = (connect("legacy"), connect("legacy"));
+    let delete = |id: u32| program(&format!("await crm.delete_customer(id={id}, email='a')"));
+    let id = approval(&one.error(&delete(1)));
+    office.said(&["approvals", "allow", &id, "--session"]);
+    for number in [1, 2, 1] {
+        assert_eq!(one.run(&delete(number)), "deleted");
+    }
+    assert_ne!(approval(&other.error(&delete(1))), id);
+    // One without a session is told what to say instead, and nothing is decided.
+    let modern = connect("modern");
+    let id = approval(&modern.error(&delete(9)));
+    says(&office.refusal(&["approvals", "allow", &id, "--session"]), &["no session", "--always"]);
+    says(
+        &office.refusal(&["approvals", "allow", &id, "--run", "--once"]),
+        &["cannot be used with"],
+    );
+    office.said(&["approvals", "allow", &id]);
+    assert_eq!(modern.run(&delete(9)), "deleted");
+    assert_eq!(office.received("crm.delete_customer").len(), 4);
+}
+
+#[test]
+fn an_approval_can_be_for_good_and_holds_at_once_in_a_gateway_that_runs() {
+    let Some(office) = Office::new(&format!("# Who may what.\n{AGENTS}")) else { return };
+    let gateway = office.serve();
+    let clients = Clients::start(&office.site);
+    let (analyst, intern) =
+        (clients.with_key(&gateway, ANALYST), clients.with_key(&gateway, INTERN));
+    let id = approval(&analyst.error(DELETES));
+    let file = || std::fs::read_to_string(office.site.path("narrows.toml")).unwrap();
+    let before = file();
+    // Nobody is there to look at the rule.
+    let refusal = office.refusal(&["approvals", "allow", &id, "--always"]);
+    let rule = RULE.replace("PRINCIPAL", "analyst");
+    says(&refusal, &["narrows.toml", rule.trim_end(), "--yes"]);
+    assert_eq!(file(), before);
+    approval(&analyst.error(DELETES));
+
+    office.said(&["approvals", "allow", &id, "--always", "--yes"]);
+    assert!(file().contains(&rule) && file().replace(&rule, "").contains(before.trim_end()));
+    let other = program("await crm.delete_customer(id=1, email='a')");
+    assert_eq!(analyst.run(&other), "deleted");
+    assert_eq!(analyst.run(&other), "deleted");
+    approval(&intern.error(&other));
+    assert_eq!(office.received("crm.delete_customer").len(), 2);
+}
+
+#[test]
+fn calls_of_a_program_at_the_same_time_are_one_question() {
+    let Some(office) = Office::new("") else { return };
+    let gateway = office.serve();
+    let code = "import asyncio\nfrom servers import crm\n\
+                calls = [crm.delete_customer(id=n, email='a') for n in (1, 2, 3)]\n\
+                result = await asyncio.gather(*calls)";
+    for era in ["legacy", "modern"] {
+        let asked =
+            office.elicit(&gateway, &["--era", era], "execute_code", &json!({"code": code}));
+        let result = &asked["result"]["structuredContent"]["result"];
+        assert_eq!(*result, json!(["deleted", "deleted", "deleted"]), "{asked:#}");
+        let [question] = &asked["asked"].as_array().unwrap()[..] else { panic!("{asked:#}") };
+        let message = &question["params"]["message"];
+        says(message, &["these 3 calls", "3 × crm.delete_customer", "\"id\": 1", "\"id\": 3"]);
+    }
+    assert_eq!(office.received("crm.delete_customer").len(), 6);
 }
 
 #[test]
@@ -251,6 +400,14 @@ fn an_approval_is_for_one_principal_and_one_call_with_these_arguments_once() {
     assert!(called().is_empty());
     let list = || office.said(&["approvals", "list"]);
     assert!(list().contains(&format!("{id}  pending  analyst  crm.delete_customer")), "{}", list());
+    says(&list().into(), &[" s ago", "reason: it says that it destroys", "\"id\": 7", "[EMAIL_"]);
+    assert!(!list().contains(CUSTOMER));
+    let listed = office.site.json(&["approvals", "list", "--json"])["approvals"][0].clone();
+    for field in ["id", "principal", "tool", "arguments_hash", "shown", "why", "run", "age_seconds"]
+    {
+        assert!(!listed[field].is_null(), "{field}: {listed:#}");
+    }
+    assert_eq!((&listed["reasons"], &listed["scope"]), (&json!(["destructive"]), &json!("once")));
     let shown = office.said(&["approvals", "show", &id]);
     says(&shown.clone().into(), &["\"id\": 7", "[EMAIL_", "it says that it destroys"]);
     assert!(!shown.contains(CUSTOMER), "{shown}");
@@ -530,7 +687,7 @@ fn a_program_is_not_run_again_for_a_state_that_is_not_its_own() {
 
     let mut answered = call(&reads, Some(&state));
     let questions = asks["result"]["inputRequests"].as_object().unwrap();
-    let answer = json!({"action": "accept", "content": {"allow": true}});
+    let answer = json!({"action": "accept", "content": {"allow": "once"}});
     let answers: serde_json::Map<_, _> =
         questions.keys().map(|key| (key.clone(), answer.clone())).collect();
     answered["inputResponses"] = Value::Object(answers);

@@ -161,6 +161,25 @@ fn who_is_not_named_may_restore_once_if_a_person_agrees() {
     assert_eq!(state::each(&said["entries"], "principal")[0], "analyst");
 }
 
+#[test]
+fn a_client_is_told_once_that_values_were_replaced_and_how_to_change_it() {
+    let Some(office) = Office::new("") else { return };
+    let client = Client::alone(&office.site);
+    assert_eq!(client.run("1 + 1"), 2);
+    let get = "from servers import crm\n(await crm.get_customer(id=7))['email']";
+    let first = client.call("execute_code", state::program(get));
+    for told in [&first["content"][1]["text"], &first["structuredContent"]["notes"][0]] {
+        says(told, &["pii: ", "narrows.toml", "[pii] off = [\"EMAIL\"]", "[pii] mode = \"off\""]);
+        assert!(!told.as_str().unwrap().contains('\n'), "{told}");
+    }
+    let second = client.call("execute_code", state::program(get));
+    assert_eq!(
+        (&second["content"][1], &second["structuredContent"]["notes"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert!(text_of(&second).contains("[EMAIL_"), "{second:#}");
+}
+
 /// A model writes what it was shown into its next program.
 #[test]
 fn a_token_in_a_program_its_context_or_a_query_stands_for_its_value() {
@@ -314,7 +333,7 @@ fn a_wrong_key_is_a_clear_error_and_reveals_nothing() {
         }
         // What leaves is protected all the same, and a note says what is wrong.
         let code = format!("result = '{CUSTOMER}'");
-        let outcome = printed(&mut with(&wrong, &["run", "--json", "-c", &code]));
+        let outcome = printed(&mut with(&wrong, &["run", "--json", "--protect", "-c", &code]));
         assert!(outcome["result"].as_str().unwrap().starts_with("[EMAIL_"), "{outcome:#}");
         assert_ne!(outcome["result"], hidden.as_str());
         says(&outcome["notes"][0], &[said]);
@@ -408,7 +427,7 @@ fn a_key_that_cannot_be_had_is_told_and_nothing_leaks() {
         site.configure(&format!("[pii]\n{config}\n"));
         let refusal = failing(site.narrows().args(["pii", "sanitize", CUSTOMER]));
         says(&refusal, said);
-        let outcome = site.outcome(&format!("print('{CUSTOMER}')"));
+        let outcome = site.outcome_with(&["--protect"], &format!("print('{CUSTOMER}')"));
         assert!(outcome["stdout"].as_str().unwrap().starts_with("[EMAIL_"), "{outcome:#}");
         says(&outcome["notes"][0], said);
         assert!(!outcome.to_string().contains(CUSTOMER), "{outcome:#}");
@@ -482,7 +501,7 @@ fn kinds_can_be_added_left_out_and_shown_in_part() {
     ) else {
         return;
     };
-    let told = office.run("from servers import crm\nawait crm.get_customer(id=7)", &[]);
+    let told = office.run("from servers import crm\nawait crm.get_customer(id=7)", &["--protect"]);
     assert_eq!(told["phone"], PHONE);
     says(&told["badge"], &["[EMPLOYEE_"]);
     says(&told["card"], &["[CREDIT_CARD_", ":1111]"]);
@@ -494,12 +513,12 @@ fn kinds_can_be_added_left_out_and_shown_in_part() {
     assert_eq!(restore(&office.site, &hidden), "EMP-407 and project falcon");
     // Nothing of the kind by default.
     office.configure("code", "");
-    let told = office.run("from servers import crm\nawait crm.get_customer(id=7)", &[]);
+    let told = office.run("from servers import crm\nawait crm.get_customer(id=7)", &["--protect"]);
     assert_eq!(told["badge"], BADGE);
     says(&told["phone"], &["[PHONE_"]);
     assert!(!told["card"].as_str().unwrap().contains("1111"), "{told}");
     office.configure("code", "[pii]\nmode = \"off\"\n");
-    let told = office.run("from servers import crm\nawait crm.get_customer(id=7)", &[]);
+    let told = office.run("from servers import crm\nawait crm.get_customer(id=7)", &["--protect"]);
     assert_eq!((&told["email"], &told["card"]), (&json!(CUSTOMER), &json!(CARD)));
 }
 

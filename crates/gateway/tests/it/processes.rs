@@ -265,6 +265,88 @@ fn place_to_run() -> Place {
     Place::new().server("stubborn", "ignores-eof", "").server("slow", "slow 600", "")
 }
 
+// Clients that leave in the middle of a write.
+
+/// Writes twice; each write takes longer than a client that left is waited for.
+fn writes_twice(place: &Place) -> String {
+    let file = place.file("written");
+    format!(
+        "from servers.slow import slow_write\n\
+         for _ in range(2): await slow_write(seconds=4, file={:?})",
+        file.to_str().unwrap()
+    )
+}
+
+/// The first write came to its end and is written down so, and the second was not begun.
+fn assert_written_once(place: &Place) {
+    let written = place.file("written");
+    until("the end of the write", || written.exists().then_some(()));
+    assert_eq!(std::fs::read_to_string(&written).unwrap(), "ended\n");
+    let search = ["audit", "search", "--json", "--target", "slow.slow_write"];
+    let entries = until("the entry of the write", || {
+        let output = place.run(&search);
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).ok()?;
+        Some(found["entries"].clone()).filter(|entries| entries[0].is_object())
+    });
+    assert_eq!(entries.as_array().unwrap().len(), 1, "{entries:#}");
+    assert_eq!(entries[0]["outcome"], "ok", "{entries:#}");
+    assert_eq!(place.begun("slow"), 1);
+}
+
+#[test]
+fn a_write_comes_to_its_end_when_its_client_closes_our_input() {
+    let place = Place::new().server("slow", "slow", "");
+    let mut gateway = place.legacy();
+    let code = json!({"code": writes_twice(&place), "timeout": 120});
+    gateway.request("tools/call", json!({"name": "execute_code", "arguments": code}));
+    until("the call at the server", || (place.begun("slow") == 1).then_some(()));
+    gateway.close_stdin();
+    let (status, errors) = gateway.wait_for_end();
+    assert!(status.success(), "{status}: {errors}");
+    assert_written_once(&place);
+}
+
+#[test]
+fn a_write_comes_to_its_end_when_its_client_cancels_and_when_the_gateway_ends() {
+    let place = Place::new().server("slow", "slow", "");
+    let mut gateway = place.legacy();
+    let code = json!({"code": writes_twice(&place), "timeout": 120});
+    let id = gateway.request("tools/call", json!({"name": "execute_code", "arguments": code}));
+    until("the call at the server", || (place.begun("slow") == 1).then_some(()));
+    let params = json!({ "requestId": id });
+    gateway
+        .send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }));
+    gateway.signal("TERM");
+    let (status, errors) = gateway.wait_for_end();
+    assert!(status.success(), "{status}: {errors}");
+    assert_written_once(&place);
+}
+
+#[test]
+fn a_direct_write_comes_to_its_end_when_its_client_leaves() {
+    let place = Place::new().server("slow", "slow", "expose = \"direct\"");
+    let mut gateway = place.legacy();
+    gateway.tool_names_with("slow_write");
+    let file = place.file("written");
+    let arguments = json!({"seconds": 4, "file": file});
+    gateway.request("tools/call", json!({"name": "slow_write", "arguments": arguments}));
+    until("the call at the server", || (place.begun("slow") == 1).then_some(()));
+    gateway.close_stdin();
+    gateway.wait_for_end();
+    assert_written_once(&place);
+}
+
+#[test]
+fn a_write_comes_to_its_end_when_its_program_is_interrupted() {
+    let place = Place::new().server("slow", "slow", "");
+    let code = writes_twice(&place);
+    let mut process = place.narrows(&["run", "--timeout", "120", "-c", &code]).spawn().unwrap();
+    until("the call at the server", || (place.begun("slow") == 1).then_some(()));
+    signal("INT", process.id());
+    assert_eq!(wait_for_end(&mut process).code(), Some(130));
+    assert_written_once(&place);
+}
+
 #[test]
 fn an_interrupted_program_leaves_no_process() {
     let place = place_to_run();

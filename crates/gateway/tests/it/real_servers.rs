@@ -111,7 +111,9 @@ result = {
     says(&embedded["text"], &["Resource 4"]);
     let blob = &result["blob"][1];
     assert_eq!(blob["uri"], "demo://resource/dynamic/blob/5");
-    let bytes = decoded(blob["data"].as_str().unwrap(), &site);
+    // It is a file of the workspace that every program has.
+    let path = blob["path"].as_str().unwrap().strip_prefix("/workspace/").unwrap();
+    let bytes = site.says(&["workspace", "show", path]).stdout;
     assert_eq!(blob["bytes"], bytes.len());
     says(&json!(text(&bytes)), &["Resource 5"]);
     assert_eq!(result["one"], "Operation completed successfully");
@@ -128,7 +130,9 @@ if "path" in image:
     image["first"] = open(image["path"], "rb").read(4)[1:].decode()
 result = image
 "#;
-    let without = site.run(code);
+    let level = "[isolation.levels.bare]\nworkspace = \"none\"\n";
+    site.configure(&format!("{level}{}", site.server("everything")));
+    let without = succeeded(site.outcome_with(&["--isolation", "bare"], code));
     assert_eq!(without["mime_type"], "image/png");
     let bytes = decoded(without["data"].as_str().unwrap(), &site);
     assert_eq!(without["bytes"], bytes.len());

@@ -337,8 +337,11 @@ fn an_image_that_a_program_shows_reaches_the_client() {
         "from servers.modern import test_image_content\nimage = await test_image_content()\n\
          display(image)\nresult = image['mime_type']",
     );
-    assert_eq!(result_of(&report), "image/png");
-    let image = &report["result"]["content"][1];
+    let content = &report["result"]["content"];
+    assert_eq!(content[0]["text"], "result: image/png", "{report:#}");
+    // In the place of which a client would hand over the structure.
+    assert!(report["result"].get("structuredContent").is_none_or(Value::is_null), "{report:#}");
+    let image = &content[1];
     assert_eq!((&image["type"], &image["mimeType"]), (&json!("image"), &json!("image/png")));
     assert!(image["data"].as_str().unwrap().starts_with("iVBORw0KGgo"), "{image}");
 }

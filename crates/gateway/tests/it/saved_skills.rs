@@ -46,7 +46,8 @@ fn a_saved_skill_is_loaded_listed_and_imported() {
 
     let loaded = client.call("load_skill", json!({"name": "double"}));
     assert_eq!(text_of(&loaded), DOUBLE);
-    assert_eq!(loaded["structuredContent"]["tags"], json!(["math"]));
+    assert_eq!(loaded["_meta"]["narrows/skill"]["tags"], json!(["math"]));
+    assert_eq!(loaded.get("structuredContent"), None, "the code is all that a model needs");
     let listed = client.call("list_skills", json!({}));
     let skills = &listed["structuredContent"]["skills"];
     assert_eq!(each(skills, "name"), ["double", "quadruple"]);

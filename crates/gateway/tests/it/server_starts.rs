@@ -184,7 +184,7 @@ except ModuleNotFoundError as error:
     result = str(error)
 "#,
     );
-    says(&result, &["servers.off"]);
+    says(&result, &["servers.off", "narrows servers enable off"]);
     assert_eq!(site.json(&["doctor", "--json"])["ok"], true);
     assert!(!Path::new(&mark).exists());
 }

@@ -27,9 +27,16 @@ fn workspace(site: &Site) -> PathBuf {
     directory
 }
 
+/// What is said of a file to programs, and its content, which is all that a model is given.
 fn read(client: &Client, arguments: Value) -> (Value, String) {
     let answer = client.call("read_workspace_file", arguments);
-    (answer["structuredContent"].clone(), text_of(&answer).to_owned())
+    assert_eq!(answer.get("structuredContent"), None, "it would be read in the place of the file");
+    let content = answer["content"].as_array().unwrap();
+    let about = answer["_meta"]["narrows/file"].clone();
+    if let Some(next) = about.get("next_offset") {
+        says(&content[0]["text"], &[&format!("the rest is from offset {next} on")]);
+    }
+    (about, content.last().unwrap()["text"].as_str().unwrap().to_owned())
 }
 
 fn paths(client: &Client, arguments: Value) -> Vec<String> {
@@ -120,9 +127,10 @@ fn an_image_comes_back_as_an_image() {
     let image = &answer["content"][0];
     assert_eq!((&image["type"], &image["mimeType"]), (&json!("image"), &json!("image/png")));
     assert_eq!(image["data"], PIXEL);
+    assert_eq!(answer.get("structuredContent"), None, "clients would take it for the image");
     // Half of an image is none.
-    let answer = client.call("read_workspace_file", json!({"path": "dot.png", "limit": 6}));
-    assert_eq!((text_of(&answer), &answer["content"][0]["type"]), ("iVBORw0K", &json!("text")));
+    let (about, half) = read(&client, json!({"path": "dot.png", "limit": 6}));
+    assert_eq!((half.as_str(), &about["encoding"]), ("iVBORw0K", &json!("base64")));
 }
 
 #[test]
@@ -369,13 +377,28 @@ fn what_is_too_long_for_an_answer_is_in_the_file_that_it_names() {
     let client = Client::alone(&site);
     let printed = execute(&client, "print('p' * 100_000)");
     let shown = printed["structuredContent"]["stdout"].as_str().unwrap().len();
-    assert!(shown < 70_000, "{shown}");
+    assert!(shown <= 32 << 10, "{shown}");
     let kept = client.run(&format!("read_file({:?}) == 'p' * 100_000 + '\\n'", named(&printed)));
     assert_eq!(kept, true);
-    // Of what is past the first megabyte, the rest alone is in the file.
-    let much = execute(&client, "print('0123456789' * 300_000)");
-    let bytes = fs::metadata(workspace(&site).join(named(&much))).unwrap().len();
-    assert!(bytes >= 3_000_000 - (1 << 20), "{bytes}");
+    // One note and one file, however much it is.
+    let code = "print('begin')\nfor n in range(500_000): print('0123456789')\nprint('end')";
+    let much = execute(&client, code);
+    let (text, structured) = (text_of(&much), &much["structuredContent"]);
+    assert_eq!(structured["notes"].as_array().unwrap().len(), 1, "{}", structured["notes"]);
+    assert!(text.starts_with("note: stdout is shown in part; all 5500010 bytes"), "{text:.200}");
+    assert!(text.contains("\nbegin\n") && text.ends_with("\nend"), "{text:.200}");
+    assert!(text.len() < 48_000 && structured.to_string().len() < 48_000);
+    let kept = fs::read_to_string(workspace(&site).join(named(&much))).unwrap();
+    assert_eq!(kept, format!("begin\n{}end\n", "0123456789\n".repeat(500_000)));
+    assert_eq!(paths(&client, json!({"pattern": "stdout-*"})).len(), 2);
+    // Result, output and error share one answer.
+    let all = "import sys\nprint('o' * 90_000)\nprint('e' * 90_000, file=sys.stderr)\n\
+               result = list(range(90_000))";
+    let all = execute(&client, all);
+    assert!(text_of(&all).len() < 48_000 && all["structuredContent"].to_string().len() < 48_000);
+    let note = &all["structuredContent"]["notes"];
+    assert_eq!(note.as_array().unwrap().len(), 1, "{note}");
+    says(&note[0], &["/workspace/stdout-", "/workspace/stderr-", "/workspace/result-"]);
     let large = execute(&client, "result = list(range(400_000))");
     let rows = format!(
         "import json\nresult = json.loads(read_file({:?})) == list(range(400_000))",

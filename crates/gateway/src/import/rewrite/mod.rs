@@ -46,12 +46,13 @@ impl Change {
         };
         let changed = changed.ok_or(Unsafe)?;
         let before = format.parse(body).map_err(|_| Unsafe)?.plain();
-        let after = format.parse(&changed).map_err(|_| Unsafe)?.plain();
-        if self.expected(before) == Some(after) {
-            Ok(format!("{mark}{changed}"))
-        } else {
-            Err(Unsafe)
+        let mut after = format.parse(&changed).map_err(|_| Unsafe)?.plain();
+        let mut expected = self.expected(before).ok_or(Unsafe)?;
+        for (_, above) in self.removals.iter().filter_map(|removal| removal.split_last()) {
+            prune(&mut after, above);
+            prune(&mut expected, above);
         }
+        if expected == after { Ok(format!("{mark}{changed}")) } else { Err(Unsafe) }
     }
 
     fn expected(&self, mut value: Value) -> Option<Value> {
@@ -62,11 +63,30 @@ impl Change {
         }
         if let Some(insertion) = &self.insertion {
             let table = insertion.container.iter().try_fold(&mut value, |value, key| {
+                // A table without entries, in YAML.
+                if value.is_null() {
+                    *value = Value::Object(Default::default());
+                }
                 let table = value.as_object_mut()?;
                 Some(table.entry(key.clone()).or_insert_with(|| Value::Object(Default::default())))
             })?;
+            if table.is_null() {
+                *table = Value::Object(Default::default());
+            }
             table.as_object_mut()?.insert(insertion.name.clone(), insertion.entry.clone());
         }
         Some(value)
+    }
+}
+
+/// Takes away tables that are empty, up from where the path leads: not every form can write them.
+fn prune(value: &mut Value, path: &[String]) {
+    let Some((key, rest)) = path.split_first() else { return };
+    let Some(table) = value.as_object_mut() else { return };
+    if let Some(inner) = table.get_mut(key) {
+        prune(inner, rest);
+        if inner.is_null() || inner.as_object().is_some_and(serde_json::Map::is_empty) {
+            table.shift_remove(key);
+        }
     }
 }

@@ -17,13 +17,13 @@ pub(super) fn change(change: &Change, text: &str) -> Option<String> {
     for removal in &change.removals {
         removed.extend(entry_lines(&root, &lines, removal)?);
     }
+    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut inserted = None;
     if let Some(insertion) = &change.insertion {
-        let container = root.at_path(&insertion.container)?;
-        let first = container.fields()?.first()?;
+        let first = root.at_path(&insertion.container).and_then(|inside| inside.fields()?.first());
+        let Some(first) = first else { return in_new_table(insertion, &root, &lines, ending) };
         // In the place of the first that goes, or before all others.
         let place = removed.first().copied().unwrap_or(first.at.line - 1);
-        let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
         inserted = Some((place, block(insertion, first.at.column - 1, ending)?));
     }
     let mut changed = String::with_capacity(text.len());
@@ -37,7 +37,54 @@ pub(super) fn change(change: &Change, text: &str) -> Option<String> {
             changed.push_str(line);
         }
     }
-    Some(changed)
+    if change.insertion.is_none() {
+        with_empty_tables(change, &changed, ending)
+    } else {
+        Some(changed)
+    }
+}
+
+/// A table whose last entry went is written as one that is empty, not as one that is missing.
+fn with_empty_tables(change: &Change, text: &str, ending: &str) -> Option<String> {
+    let root = yaml::parse(text).ok()?;
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    for (_, above) in change.removals.iter().filter_map(|removal| removal.split_last()) {
+        let ([key], Some(fields)) = (above, root.fields()) else { continue };
+        let emptied = fields.iter().find(|field| {
+            field.name == *key && field.node.fields().is_none_or(|fields| fields.is_empty())
+        });
+        if let Some(line) = emptied.and_then(|field| lines.get_mut(field.at.line - 1)) {
+            *line = format!("{key}: {{}}{ending}");
+        }
+    }
+    Some(lines.concat())
+}
+
+/// Puts an entry into a table of the document that has none, or is not there.
+fn in_new_table(
+    insertion: &Insertion,
+    root: &Node,
+    lines: &[&str],
+    ending: &str,
+) -> Option<String> {
+    let [key] = &insertion.container[..] else { return None };
+    let table = format!("{key}:{ending}{}", block(insertion, 2, ending)?);
+    let there = root.fields()?.iter().find(|field| field.name == *key);
+    Some(match there {
+        // Its line says that it is empty.
+        Some(field) => {
+            let place = field.at.line - 1;
+            let before = lines.get(..place)?.concat();
+            before + &table + &lines.get(place + 1..)?.concat()
+        }
+        None => {
+            let mut before = lines.concat();
+            if !before.is_empty() && !before.ends_with('\n') {
+                before.push_str(ending);
+            }
+            before + &table
+        }
+    })
 }
 
 /// The lines of an entry, counted from zero.

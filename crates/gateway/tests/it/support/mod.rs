@@ -7,6 +7,7 @@ pub(crate) mod fixture;
 pub(crate) mod oauth;
 pub(crate) mod office;
 pub(crate) mod real;
+pub(crate) mod scripted;
 pub(crate) mod state;
 
 /// How long a test waits for what has to happen. Whatever takes longer hangs: nothing takes nearly

@@ -52,11 +52,13 @@ impl Site {
         self.path(name).to_str().unwrap().to_owned()
     }
 
-    /// A program of the test tools: `node/NAME` or `python/NAME`.
+    /// A program of the test tools: `node/NAME`, `python/NAME`, or `python-mcp1/NAME` for those on the
+    /// older SDK.
     pub(crate) fn tool(&self, name: &str) -> String {
         let path = match name.split_once('/') {
             Some(("node", name)) => self.tools.join("node_modules/.bin").join(name),
             Some(("python", name)) => self.tools.join("venv/bin").join(name),
+            Some(("python-mcp1", name)) => self.tools.join("venv-mcp1/bin").join(name),
             _ => panic!("{name} is neither of Node nor of Python"),
         };
         path.to_str().unwrap().to_owned()
@@ -155,7 +157,11 @@ impl Site {
 
     /// A client's script with its runtime.
     pub(crate) fn client(&self, script: &str) -> Command {
-        let runtime = if script.ends_with(".py") { "python/python" } else { "node/node" };
+        let runtime = match script {
+            "langchain_agent.py" => "python-mcp1/python",
+            _ if script.ends_with(".py") => "python/python",
+            _ => "node/node",
+        };
         let mut command = self.command(&self.tool(runtime));
         command.arg(repository().join("tests/clients").join(script));
         command
@@ -299,6 +305,20 @@ impl HttpGateway {
         command.args(["serve", "--http", "127.0.0.1:0"]);
         let process = Running(command.spawn().unwrap());
         Self::wait(process, site.path("data"))
+    }
+
+    /// Starts one by a shell that sets its limits before.
+    pub(crate) fn start_after(site: &Site, limits: &str) -> Self {
+        let mut command = site.command("sh");
+        command.arg("-c").arg(format!("{limits}; exec \"$@\"")).arg("sh");
+        command.arg(env!("CARGO_BIN_EXE_narrows")).arg("--config").arg(site.path("narrows.toml"));
+        command.args(["serve", "--http", "127.0.0.1:0"]);
+        let process = Running(command.spawn().unwrap());
+        Self::wait(process, site.path("data"))
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.0.id()
     }
 
     /// One for all tests of this binary.

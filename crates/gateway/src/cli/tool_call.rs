@@ -1,0 +1,141 @@
+//! `narrows tools call`: one call of one tool, for a person.
+
+use std::sync::Arc;
+
+use clap::Args;
+use narrows_engine::{Background, ProgramHost, broker::Broker, media::Media, state::Agent};
+use serde_json::{Value, json};
+
+use super::{run::Person, tool_arguments, tools};
+use crate::{
+    app::{self, Exit, FLUSH_TIME, Setting},
+    printer::Printer,
+};
+
+pub(super) const AFTER_HELP: &str = "\
+Values of name=value have the types that the tool says (narrows tools show): numbers, true and false
+as they are, lists and objects as JSON; a name that is given twice is a list.
+
+Exit codes: 0 success, 1 the call failed, 2 wrong use, 130 interrupted.
+
+Examples:
+  narrows tools call github.list_issues owner=o repo=r state=open
+  narrows tools call mcp__github__list_issues '{\"owner\": \"o\", \"repo\": \"r\"}'
+  narrows tools call files.write_file @arguments.json
+  jq '{query: .title}' issue.json | narrows tools call docs.search -";
+
+#[derive(Debug, Args)]
+pub(super) struct CallArgs {
+    /// github.list_issues, mcp__github__list_issues or list_issues
+    name: String,
+    /// name=value for each argument, or all as one JSON object; `-` reads it from standard input,
+    /// @FILE from a file
+    #[arg(value_name = "JSON | NAME=VALUE")]
+    arguments: Vec<String>,
+    /// Call it as this agent: one of [agents] in narrows.toml
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Show tokens instead of personal data, as an agent is shown them
+    #[arg(long)]
+    protect: bool,
+    /// Allow a call that a person has to approve
+    #[arg(long)]
+    yes: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why there is no value.
+#[derive(Debug)]
+enum CallFailure {
+    /// What was written makes no sense.
+    WrongUse(String),
+    Failed(String),
+    Interrupted,
+}
+
+pub(super) async fn run(
+    args: CallArgs,
+    setting: Setting,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let agent = setting.agent(args.agent.as_deref())?;
+    let broker = setting.broker()?;
+    let called = call(&args, &setting, &agent, &broker, printer).await;
+    broker.fleet().shut_down().await;
+    agent.keep_tokens().await.unwrap_or_else(|error| printer.note(error));
+    agent.unwritten().await.iter().for_each(|why| printer.note(why));
+    agent.close().await;
+    Ok(show(called, args.json, printer))
+}
+
+async fn call(
+    args: &CallArgs,
+    setting: &Setting,
+    agent: &Agent,
+    broker: &Broker,
+    printer: Printer,
+) -> Result<Value, CallFailure> {
+    let interrupted = app::interruption();
+    let level = agent.level(None).map_err(|error| CallFailure::Failed(error.to_string()))?;
+    let watch = agent.watch(level);
+    let guide = setting.guide(broker.clone(), &Background::default());
+    let person = Arc::new(Person {
+        printer,
+        yes: args.yes,
+        session: None,
+        interrupted: interrupted.clone(),
+    });
+    let media = Arc::new(Media::new(None, false));
+    let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), person, media, |_, _| {});
+    let calling = async {
+        let tool = tools::find(broker, &args.name, None, printer).await;
+        let tool = tool.map_err(|error| CallFailure::Failed(error.to_string()))?;
+        let arguments = tool_arguments::parse(&args.arguments, tool.input_schema())
+            .map_err(|reason| CallFailure::WrongUse(format!("{}: {reason}", args.name)))?;
+        let called = host.call_for_client(&tool.id.to_string(), arguments).await;
+        called.map_err(|failure| CallFailure::Failed(failure.message))
+    };
+    let mut called = tokio::select! {
+        called = calling => called,
+        () = interrupted.cancelled() => Err(CallFailure::Interrupted),
+    };
+    if args.protect {
+        match &mut called {
+            Ok(value) => watch.shield().json(value),
+            Err(CallFailure::Failed(message) | CallFailure::WrongUse(message)) => {
+                watch.shield().replace(message);
+            }
+            Err(CallFailure::Interrupted) => {}
+        }
+    }
+    guide.flush(FLUSH_TIME);
+    called
+}
+
+fn show(called: Result<Value, CallFailure>, as_json: bool, printer: Printer) -> Exit {
+    let (message, exit) = match called {
+        Ok(value) if as_json => {
+            printer.json(&json!({ "success": true, "result": value }));
+            return Exit::Success;
+        }
+        Ok(value) => {
+            match value {
+                Value::Null => {}
+                Value::String(text) => printer.line(text),
+                value => printer.json(&value),
+            }
+            return Exit::Success;
+        }
+        Err(CallFailure::Interrupted) => return Exit::Interrupted,
+        Err(CallFailure::WrongUse(message)) => (message, Exit::WrongUse),
+        Err(CallFailure::Failed(message)) => (message, Exit::Failure),
+    };
+    if as_json {
+        printer.json(&json!({ "success": false, "error": message }));
+    } else {
+        printer.error(message);
+    }
+    exit
+}

@@ -1,0 +1,66 @@
+//! Whoever showed a key. What a caller makes (sessions, streams, questions that wait) belongs to the key:
+//! for all others it is not there, even if both keys are of nobody in particular.
+
+use std::sync::Arc;
+
+use narrows_model::Principal;
+use rmcp::{RoleServer, service::RequestContext};
+use tokio::sync::Semaphore;
+
+use super::body::{LargeBody, MAX_LARGE_BODIES_PER_KEY};
+
+/// Tells keys apart without being one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::mcp) struct CallerId(pub(in crate::mcp) usize);
+
+/// The holder of one key, or all who have none where none is needed.
+#[derive(Debug)]
+pub(super) struct Caller {
+    pub(super) id: CallerId,
+    /// Nobody in particular if the key is no agent's.
+    pub(super) principal: Option<Arc<Principal>>,
+    /// Places for sessions.
+    pub(super) sessions: Arc<Semaphore>,
+    /// Places for requests that take much memory.
+    pub(super) large_bodies: Arc<Semaphore>,
+}
+
+impl Caller {
+    pub(super) fn new(
+        id: usize,
+        principal: Option<Arc<Principal>>,
+        max_sessions: usize,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id: CallerId(id),
+            principal,
+            sessions: Arc::new(Semaphore::new(max_sessions)),
+            large_bodies: Arc::new(Semaphore::new(MAX_LARGE_BODIES_PER_KEY)),
+        })
+    }
+}
+
+/// Returns what the door has attached to the HTTP request that a message came in.
+fn attached<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&Arc<T>> {
+    context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>()
+}
+
+/// Returns which key a request came with; none over standard input and output.
+pub(in crate::mcp) fn caller_id(context: &RequestContext<RoleServer>) -> Option<CallerId> {
+    attached::<Caller>(context).map(|caller| caller.id)
+}
+
+/// Returns whose key a request came with, if it is somebody's own.
+pub(in crate::mcp) fn principal(context: &RequestContext<RoleServer>) -> Option<Arc<Principal>> {
+    attached::<Caller>(context)?.principal.clone()
+}
+
+/// Returns whether a request came over HTTP.
+pub(in crate::mcp) fn is_http(context: &RequestContext<RoleServer>) -> bool {
+    context.extensions.get::<axum::http::request::Parts>().is_some()
+}
+
+/// Returns the place that a large request takes, to be kept as long as its arguments are.
+pub(in crate::mcp) fn large_body(context: &RequestContext<RoleServer>) -> Option<Arc<LargeBody>> {
+    attached::<LargeBody>(context).cloned()
+}

@@ -1,0 +1,26 @@
+//! The gateway over HTTP: `/mcp` for clients, `/health` for those who watch.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `server` | puts the parts together, and serves until it is told to stop |
+//! | `connections`, `descriptors` | which connections are open, for how long, and how many there can be |
+//! | `door`, `names` | who may come in, by key; what requests may call us |
+//! | `caller` | whoever showed a key, and what belongs to that key alone |
+//! | `body`, `json_scan` | reads a request's body within limits, before anything parses it |
+//! | `sessions` | the sessions of the older protocol: whose they are, how many, for how long |
+
+mod body;
+mod caller;
+mod connections;
+mod descriptors;
+mod door;
+mod json_scan;
+mod names;
+mod server;
+mod sessions;
+
+pub(crate) use door::Door;
+pub(crate) use server::serve;
+
+pub(super) use body::LargeBody;
+pub(super) use caller::{CallerId, caller_id, is_http, large_body, principal};
