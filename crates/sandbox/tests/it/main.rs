@@ -10,6 +10,7 @@ mod results;
 mod security_host;
 mod security_isolation;
 mod security_limits;
+mod security_residue;
 mod security_shim;
 mod security_workspace;
 mod sessions;
