@@ -136,7 +136,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             Command::Analyze(args) => cli::analyze::run(args, Setting::load(&at)?, printer).await,
             Command::Bench(args) => while_read(bench::run(args, printer), printer).await,
             Command::Demo(args) => while_read(demo::run(args, printer), printer).await,
-            Command::DemoServer => demo::server::serve().await,
+            Command::DemoServer { fault } => demo::server::serve(fault).await,
             Command::Serve(args) => cli::serve::run(args, Setting::load(&at)?, printer).await,
             Command::Servers(args) => cli::servers::run(args, &at, printer).await,
             Command::Tools(args) => cli::tools::run(args, Setting::load(&at)?, printer).await,

@@ -82,7 +82,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    fn new() -> anyhow::Result<Self> {
+    pub(super) fn new() -> anyhow::Result<Self> {
         let program = std::env::current_exe().context("the path of this program is not known")?;
         Ok(Self { program, home: tempfile::tempdir()? })
     }
@@ -94,6 +94,19 @@ impl Bench {
         let mut command = self.command();
         command.arg("--config").arg(path).arg("serve");
         Ok(command)
+    }
+
+    /// Measures the gateway of another build.
+    pub(super) fn with_program(self, program: &Path) -> anyhow::Result<Self> {
+        let program = program
+            .canonicalize()
+            .with_context(|| format!("`{}` is not a program", program.display()))?;
+        Ok(Self { program, ..self })
+    }
+
+    /// Returns the path of this program as a configuration has it.
+    pub(super) fn quoted_program(&self) -> anyhow::Result<String> {
+        quoted(&self.program)
     }
 
     fn command(&self) -> Command {
@@ -115,7 +128,7 @@ impl Bench {
         alone.arg("demo-server");
         let config = format!(
             "[servers.company]\ncommand = {}\nargs = [\"demo-server\"]\nexpose = \"both\"\n",
-            quoted(&self.program)?
+            self.quoted_program()?
         );
         let (_server, direct) = connect(alone).await?;
         let (_gateway, through) = connect(self.serve("calls", &config)?).await?;
@@ -146,7 +159,7 @@ impl Bench {
 
     /// From the start of the process to its answer.
     async fn initialize(&self) -> anyhow::Result<Duration> {
-        let program = quoted(&self.program)?;
+        let program = self.quoted_program()?;
         let mut config = String::new();
         for number in 0..SERVERS {
             let (command, args) = match number < SILENT {
@@ -180,6 +193,7 @@ impl Bench {
 
 pub(super) type Client = RunningService<RoleClient, ()>;
 
+/// Returns a path as a text of a configuration, in which nothing is filled in.
 fn quoted(path: &Path) -> anyhow::Result<String> {
     let path = path.to_str().context("the path of this program is not UTF-8")?;
     Ok(Value::from(path.replace("${", "$${")).to_string())
@@ -198,7 +212,7 @@ pub(super) async fn connect(mut command: Command) -> anyhow::Result<(Child, Clie
     Ok((process, ().serve((stdout, stdin)).await?))
 }
 
-async fn call(
+pub(super) async fn call(
     client: &Peer<RoleClient>,
     tool: &str,
     arguments: Value,

@@ -6,6 +6,8 @@ mod calls;
 mod catalog;
 mod check;
 mod gateway;
+mod http_gateway;
+mod load;
 mod pii;
 mod python;
 mod round_trip;
@@ -19,6 +21,8 @@ use std::path::Path;
 
 use anyhow::Context;
 use serde::de::DeserializeOwned;
+
+pub(crate) use load::RequestKind;
 
 use crate::{
     app::Exit,
@@ -49,6 +53,7 @@ pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exi
             let report = gateway::measure(options.samples, python.as_deref()).await?;
             if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
         }
+        Benchmark::Load(args) => return load::run(args, printer).await,
         Benchmark::Search(args) => {
             let report = search::measure(&args.tools, args.queries.as_deref())?;
             if args.json { printer.json(&report) } else { printer.line(report.to_string()) }

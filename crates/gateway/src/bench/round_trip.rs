@@ -11,19 +11,13 @@ use std::{
 
 use anyhow::{Context, ensure};
 use futures::future::try_join_all;
-use narrows_engine::upstream::client_builder;
-use rmcp::{
-    Peer, RoleClient, ServiceExt,
-    transport::{
-        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
-    },
-};
+use rmcp::{Peer, RoleClient};
 use serde::Serialize;
 use serde_json::json;
-use tokio::io::AsyncBufReadExt as _;
 
 use super::{
     gateway::{Bench, Client, connect, timed},
+    http_gateway::HttpGateway,
     python,
     statistics::Summary,
 };
@@ -91,9 +85,9 @@ pub(super) async fn measure(
         loads.push(load("stdio", &peers, samples).await?);
     }
     stdio.cancel().await?;
-    let http = HttpGateway::start(bench).await?;
+    let http = HttpGateway::start(bench, "round-trip-http", "").await?;
     for clients in CLIENTS {
-        let connected = try_join_all((0..clients).map(|_| http.connect())).await?;
+        let connected = try_join_all((0..clients).map(|_| warm_client(&http))).await?;
         let peers: Vec<_> = connected.iter().map(|client| client.peer().clone()).collect();
         loads.push(load("http", &peers, samples).await?);
         for client in connected {
@@ -112,6 +106,12 @@ pub(super) async fn measure(
         fastmcp_to_execute: ratio(others),
         loads,
     })
+}
+
+async fn warm_client(gateway: &HttpGateway) -> anyhow::Result<Client> {
+    let client = gateway.connect().await?;
+    warm_up(&client).await?;
+    Ok(client)
 }
 
 async fn warm_up(client: &Client) -> anyhow::Result<()> {
@@ -142,46 +142,6 @@ async fn load(
     let times = try_join_all(callers).await?.concat();
     let per_second = times.len() as f64 / started.elapsed().as_secs_f64();
     Ok(Load { transport, clients: peers.len(), times: Summary::of(times), per_second })
-}
-
-/// A gateway that listens on a free port, until it is dropped.
-struct HttpGateway {
-    _process: tokio::process::Child,
-    url: String,
-    key: String,
-}
-
-impl HttpGateway {
-    async fn start(bench: &Bench) -> anyhow::Result<Self> {
-        let mut command = bench.serve("round-trip-http", "")?;
-        command.args(["--http", "127.0.0.1:0"]).stderr(Stdio::piped());
-        let mut process = command.spawn()?;
-        let stderr = process.stderr.take().context("the process has no standard error")?;
-        let mut lines = tokio::io::BufReader::new(stderr).lines();
-        let (mut url, mut key) = (None, None);
-        while url.is_none() || key.is_none() {
-            let line = lines.next_line().await?.context("the gateway ended before it listened")?;
-            if let Some((_, address)) = line.split_once("listening on ") {
-                url = Some(address.trim().to_owned());
-            }
-            if let Some((_, rest)) = line.split_once("key: ") {
-                key = rest.split_whitespace().next().map(str::to_owned);
-            }
-        }
-        // Nobody reads on, and a full pipe would stop it.
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Ok(Self { _process: process, url: url.unwrap_or_default(), key: key.unwrap_or_default() })
-    }
-
-    async fn connect(&self) -> anyhow::Result<Client> {
-        let config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
-            .auth_header(self.key.as_str());
-        let transport =
-            StreamableHttpClientTransport::with_client(client_builder().build()?, config);
-        let client = ().serve(transport).await?;
-        warm_up(&client).await?;
-        Ok(client)
-    }
 }
 
 /// FastMCP in a Python of its own; its process ends when its standard input closes.

@@ -28,7 +28,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::printer::ColorWhen;
+use crate::{bench::RequestKind, demo::server::Fault, printer::ColorWhen};
 
 /// One MCP server in front of many: agents write Python, a WebAssembly sandbox runs it.
 #[derive(Debug, Parser)]
@@ -103,7 +103,11 @@ pub(crate) enum Command {
     Guard,
     /// The upstream server of the demo
     #[command(hide = true)]
-    DemoServer,
+    DemoServer {
+        /// What goes wrong when a tool is called
+        #[arg(long, value_enum)]
+        fault: Option<Fault>,
+    },
 }
 
 /// Whose things a command is about, and how it answers.
@@ -139,6 +143,9 @@ pub(crate) enum Benchmark {
     /// The whole way of execute_code, what the gateway adds to a call of a real server, and how soon
     /// it answers a client, against python3 and FastMCP
     Gateway(GatewayBenchArgs),
+    /// Many users at once for some time: do memory, descriptors and threads stay flat, and is everybody
+    /// answered?
+    Load(LoadBenchArgs),
     /// How well and how fast tools are found, on labelled queries
     Search(SearchBenchArgs),
     /// What tool definitions and answers cost in tokens, on a catalog of real tools
@@ -170,6 +177,35 @@ pub(crate) struct GatewayBenchArgs {
     /// A Python with fastmcp[code-mode]; that of the test tools or python3 if none is named
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) python: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LoadBenchArgs {
+    /// How long it takes; over two minutes, it says whether memory is flat
+    #[arg(long, default_value_t = 5.0, value_parser = minutes)]
+    pub(crate) minutes: f64,
+    /// How many users ask at the same time
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub(crate) users: u32,
+    /// Ask only for these, to see which of them makes a figure grow
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
+    pub(crate) only: Vec<RequestKind>,
+    /// The narrows whose gateway is measured, to compare builds; without it, this one
+    #[arg(long, value_name = "PATH")]
+    pub(crate) program: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Parses how long something takes.
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text.parse().map_err(|_| "not a number of minutes, such as 5".to_owned())?;
+    if (0.01..=1440.0).contains(&minutes) {
+        Ok(minutes)
+    } else {
+        Err("not between 0.01 and 1440 minutes".to_owned())
+    }
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use clap::ValueEnum;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
@@ -21,8 +22,18 @@ use crate::app::Exit;
 /// How often a build is asked for before it is done.
 const POLLS: u64 = 4;
 
-pub(crate) async fn serve() -> anyhow::Result<Exit> {
-    let served = Company::default().serve(rmcp::transport::stdio()).await;
+/// What the server does wrong when a tool is called, for those who measure what others notice of it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Fault {
+    /// It never answers
+    Hang,
+    /// Its process ends
+    Crash,
+}
+
+pub(crate) async fn serve(fault: Option<Fault>) -> anyhow::Result<Exit> {
+    let company = Company { fault, ..Company::default() };
+    let served = company.serve(rmcp::transport::stdio()).await;
     match served {
         Ok(running) => {
             running.waiting().await?;
@@ -37,6 +48,7 @@ pub(crate) async fn serve() -> anyhow::Result<Exit> {
 #[derive(Clone, Default)]
 struct Company {
     polls: Arc<AtomicU64>,
+    fault: Option<Fault>,
 }
 
 fn definitions() -> Vec<Value> {
@@ -163,6 +175,11 @@ impl ServerHandler for Company {
         request: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        match self.fault {
+            Some(Fault::Hang) => std::future::pending().await,
+            Some(Fault::Crash) => std::process::exit(Exit::Failure as i32),
+            None => {}
+        }
         let arguments = request.arguments.unwrap_or_default();
         match self.answer(&request.name, &arguments) {
             Some(answer) => Ok(CallToolResult::structured(answer).into()),
