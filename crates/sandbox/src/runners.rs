@@ -19,8 +19,9 @@ type Job = Box<dyn FnOnce(&Runtime) + Send>;
 /// Work for when there is no job; tells whether there may be more of it.
 type Chore = Box<dyn Fn(&Runtime) -> bool + Send + Sync>;
 
-/// How long there was no new job before chores are done. To make an isolate beforehand takes longer than
-/// the run that it makes faster, and must not stand in the way of the next run.
+/// How long there was no new job before chores are done while other jobs run. A chore takes about as long
+/// as the run that it makes faster: when nothing runs, that is time which nobody needs; under load, it
+/// would only slow down the others.
 const QUIET: Duration = Duration::from_millis(10);
 
 /// A bounded number of threads, started when they are needed.
@@ -48,6 +49,9 @@ struct State {
 impl State {
     /// How long it takes until chores may be done, if no job comes.
     fn until_quiet(&self) -> Duration {
+        if self.busy == 0 {
+            return Duration::ZERO;
+        }
         let quiet = self.submitted.map(|last| last + QUIET);
         quiet.map_or(Duration::ZERO, |quiet| quiet.saturating_duration_since(Instant::now()))
     }

@@ -76,5 +76,9 @@ def forget() -> None:
     loop.forget()
     sys.modules.pop("__main__", None)
     linecache.cache.clear()
+
+
+def collect() -> None:
+    """After a rehearsal: what it left is garbage, and what stays is not looked at again."""
     gc.collect()
     gc.freeze()

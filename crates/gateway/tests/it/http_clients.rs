@@ -168,6 +168,15 @@ impl<'a> Caller<'a> {
 
     /// A call of the newer protocol, which has no sessions.
     fn call(self, tool: &str, extra: &Value) -> Value {
+        let mut text = String::new();
+        let _ = self.open_call(tool, extra).read_to_string(&mut text);
+        let answer = Answer::parse(text);
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.message()
+    }
+
+    /// Sends such a call, whose answer is still to be read.
+    fn open_call(self, tool: &str, extra: &Value) -> TcpStream {
         let mut params = json!({"name": tool, "arguments": {"text": "called"}, "_meta": {
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
@@ -179,9 +188,7 @@ impl<'a> Caller<'a> {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
         let headers =
             [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
-        let answer = self.send("POST", &headers, &body.to_string());
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.message()
+        self.open("POST", &headers, &body.to_string())
     }
 }
 
@@ -262,6 +269,44 @@ fn a_question_is_answered_by_the_key_that_was_asked_and_lost_to_no_other() {
         let done = caller.call("echo", &accept(asks));
         assert_eq!(done["result"]["content"][0]["text"], "called", "{done:#}");
     }
+}
+
+// Clients that leave.
+
+#[test]
+fn a_write_comes_to_its_end_when_its_client_closes_the_connection() {
+    let Some(site) = Site::new() else { return };
+    let script = repository().join("tests/servers/misbehave.py");
+    let server = stdio("slow", "python3", &[script.to_str().unwrap(), "slow"]);
+    let environment = format!("env = {{ NARROWS_TEST_BEGUN = {:?} }}\n", site.text("begun"));
+    site.configure(&format!("[http]\n{KEYS}\n{server}{environment}"));
+    let gateway = HttpGateway::start(&site);
+    let caller = Caller::new(&gateway, "the-first-key-of-two");
+    let code = format!(
+        "from servers.slow import slow_write\n\
+         for _ in range(2): await slow_write(seconds=2, file={:?})",
+        site.text("written")
+    );
+    let lines = |name: &str| {
+        let text = std::fs::read_to_string(site.path(name)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let arguments = json!({"arguments": {"code": code, "timeout": 60}});
+    let answer = caller.open_call("execute_code", &arguments);
+    wait_for("the call at the server", || (lines("begun").len() == 1).then_some(()));
+    drop(answer);
+
+    wait_for("the end of the write", || (lines("written") == ["ended"]).then_some(()));
+    let search = ["audit", "search", "--json", "--target", "slow.slow_write"];
+    let entries = wait_for("the entry of the write", || {
+        let entries = site.json(&search)["entries"].as_array().unwrap().clone();
+        (!entries.is_empty()).then_some(entries)
+    });
+    assert_eq!(entries.len(), 1, "{entries:#?}");
+    assert_eq!(entries[0]["outcome"], "ok", "{entries:#?}");
+    // The program ended with its client: nothing is left to be waited for, and no second write began.
+    gateway.end();
+    assert_eq!(lines("begun").len(), 1);
 }
 
 // Sessions.

@@ -44,7 +44,12 @@ struct OneIsolate {
 
 impl OneIsolate {
     fn new() -> Self {
-        let config = SandboxConfig { live_sessions: 0, ..SandboxConfig::single() };
+        Self::with_warm(0)
+    }
+
+    /// Keeps so many isolates ready beside the one that runs.
+    fn with_warm(warm_isolates: usize) -> Self {
+        let config = SandboxConfig { live_sessions: 0, warm_isolates, ..SandboxConfig::single() };
         Self { sandbox: Sandbox::new(config).unwrap(), host: TestHost::new() }
     }
 
@@ -109,6 +114,24 @@ async fn all_memory_that_a_program_can_read_has_nothing_of_other_runs() {
     let limits = Limits { cpu_time: Duration::from_secs(2), ..patient() };
     assert!(limit(&one.run_in(None, &busy, limits).await) == narrows_model::LimitKind::CpuTime);
     one.assert_no_markers(size, "a time limit").await;
+}
+
+#[tokio::test]
+async fn isolates_that_were_made_beforehand_have_nothing_of_other_runs() {
+    let one = OneIsolate::with_warm(1);
+    one.sandbox.warmed().await;
+    let size = one.memory_size().await;
+    one.sandbox.warmed().await;
+    let own = one.run(&format!("{SECRETS}\n{}", search(size))).await;
+    assert!(value(&own).as_u64().unwrap() >= 100_000, "{own:?}");
+    // More often than there are places for isolates, so that each is used again.
+    for _ in 0..4 {
+        one.sandbox.warmed().await;
+        let outcome = one.run(&search(size)).await;
+        assert_eq!(*value(&outcome), json!(0), "markers in a warm isolate");
+        assert_eq!(outcome.peak_memory_bytes, size, "this is all memory");
+        one.run(SECRETS).await;
+    }
 }
 
 #[tokio::test]
