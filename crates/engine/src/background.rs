@@ -63,8 +63,20 @@ fn start() -> Option<Sender<Order>> {
     }
 }
 
+/// Lets every other thread go first: whoever orders something is about to answer a client, and must not
+/// lose the processor to it.
+fn yield_to_others() {
+    // Elsewhere it would be the priority of the whole process.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, LOWEST_PRIORITY);
+}
+
+#[cfg(target_os = "linux")]
+const LOWEST_PRIORITY: i32 = 19;
+
 /// Does what is ordered until nobody can order any more, and then what is left.
 fn work(orders: &Receiver<Order>) {
+    yield_to_others();
     let mut delayed: Vec<(Instant, Job)> = Vec::new();
     // Those who wait for all jobs, also for those that a job orders.
     let mut flushes: Vec<Sender<()>> = Vec::new();

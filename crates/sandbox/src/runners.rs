@@ -8,8 +8,8 @@ use std::{
     collections::VecDeque,
     io,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::{self, Thread},
     time::{Duration, Instant},
 };
 
@@ -32,7 +32,6 @@ pub(crate) struct Runners {
 
 struct Shared {
     state: Mutex<State>,
-    wake: Condvar,
     chore: Chore,
 }
 
@@ -41,6 +40,9 @@ struct State {
     jobs: VecDeque<Job>,
     threads: usize,
     busy: usize,
+    /// Threads that sleep. The last one to fall asleep is woken first: what it needs is still in the
+    /// caches of its processor.
+    asleep: Vec<Thread>,
     closed: bool,
     /// When the last job came.
     submitted: Option<Instant>,
@@ -59,7 +61,7 @@ impl State {
 
 impl Runners {
     pub(crate) fn new(most: usize, chore: Chore) -> Self {
-        let shared = Shared { state: Mutex::default(), wake: Condvar::new(), chore };
+        let shared = Shared { state: Mutex::default(), chore };
         Self { shared: Arc::new(shared), most }
     }
 
@@ -79,7 +81,9 @@ impl Runners {
         }
         state.jobs.push_back(Box::new(job));
         state.submitted = Some(Instant::now());
-        self.shared.wake.notify_one();
+        if let Some(thread) = state.asleep.pop() {
+            thread.unpark();
+        }
         Ok(())
     }
 }
@@ -112,23 +116,43 @@ impl Shared {
             }
             let wait = state.until_quiet();
             if chores && !wait.is_zero() {
-                let waited = self.wake.wait_timeout(state, wait);
-                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                state = self.sleep(state, Some(wait));
             } else if chores {
                 drop(state);
                 chores = catch_unwind(AssertUnwindSafe(|| (self.chore)(runtime))).unwrap_or(false);
                 state = self.state();
             } else {
-                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.sleep(state, None);
             }
         }
+    }
+
+    /// Sleeps until there is a job for this thread, or for so long.
+    fn sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        max_time: Option<Duration>,
+    ) -> MutexGuard<'a, State> {
+        let thread = thread::current();
+        let id = thread.id();
+        state.asleep.push(thread);
+        drop(state);
+        match max_time {
+            Some(time) => thread::park_timeout(time),
+            None => thread::park(),
+        }
+        let mut state = self.state();
+        // Whoever woke it took it from the list.
+        state.asleep.retain(|thread| thread.id() != id);
+        state
     }
 }
 
 impl Drop for Runners {
     fn drop(&mut self) {
-        self.shared.state().closed = true;
-        self.shared.wake.notify_all();
+        let mut state = self.shared.state();
+        state.closed = true;
+        state.asleep.drain(..).for_each(|thread| thread.unpark());
     }
 }
 
