@@ -100,7 +100,10 @@ impl Matcher {
         if values.is_empty() {
             return self.fits_absent();
         }
-        let mut judged = values.iter().map(|value| self.judge(value, action));
+        let mut judged = values.iter().map(|found| match found {
+            Found::Value(value) => self.judge(value, action),
+            Found::Unreadable => None,
+        });
         // What cannot be compared is not allowed.
         match action {
             Action::Allow => judged.all(|fits| fits == Some(true)),
@@ -165,7 +168,7 @@ impl Matcher {
             Self::Any(choices) => any(choices.iter().map(|choice| choice.judge(value, action))),
             Self::All(parts) => all(parts.iter().map(|part| part.judge(value, action))),
             _ if value.is_null() => Some(self.fits_absent()),
-            Self::Equals(wanted) => Some(equal(wanted, value)),
+            Self::Equals(wanted) => equal(wanted, value),
             Self::Like(pattern) => Some(match value {
                 Value::String(text) => pattern.fits(text),
                 Value::Number(_) | Value::Bool(_) => pattern.fits(&value.to_string()),
@@ -189,32 +192,45 @@ fn all(judged: impl Iterator<Item = Option<bool>>) -> Option<bool> {
     any(judged.map(|fits| fits.map(|fits| !fits))).map(|fits| !fits)
 }
 
+/// What is at a path.
+#[derive(Clone, Copy)]
+enum Found<'a> {
+    Value(&'a Value),
+    /// A text where the path goes on: servers read objects out of texts, and a rule cannot know how.
+    Unreadable,
+}
+
 /// The values at a path. `*` is every member or element; the elements of a list are looked at
 /// whether the path says so or not; a name may have dots in it.
-fn select<'a>(value: &'a Value, path: &str, found: &mut Vec<&'a Value>) {
+fn select<'a>(value: &'a Value, path: &str, found: &mut Vec<Found<'a>>) {
     match value {
         Value::Object(members) => select_members(members, path, found),
         Value::Array(elements) => {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
             for element in elements {
                 match (first, rest) {
-                    ("*", "") => found.push(element),
+                    ("*", "") => found.push(Found::Value(element)),
                     ("*", rest) => select(element, rest, found),
                     _ => select(element, path, found),
                 }
             }
         }
+        Value::String(_) => found.push(Found::Unreadable),
         _ => {}
     }
 }
 
-fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut Vec<&'a Value>) {
+fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut Vec<Found<'a>>) {
     match path.strip_prefix("*.") {
-        _ if path == "*" => return found.extend(members.values()),
-        Some(rest) => members.values().for_each(|member| select(member, rest, found)),
+        _ if path == "*" => return found.extend(members.values().map(Found::Value)),
+        // Every member is meant, and most are plain texts.
+        Some(rest) => members
+            .values()
+            .filter(|member| !is_plain_text(member))
+            .for_each(|member| select(member, rest, found)),
         None => {}
     }
-    found.extend(members.get(path));
+    found.extend(members.get(path).map(Found::Value));
     for (dot, _) in path.match_indices('.') {
         if let Some(member) = members.get(&path[..dot]) {
             select(member, &path[dot + 1..], found);
@@ -222,11 +238,27 @@ fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut V
     }
 }
 
-/// 5 and 5.0 are the same.
-fn equal(wanted: &Value, value: &Value) -> bool {
+/// Whether a value is a text, or a list of nothing else.
+fn is_plain_text(value: &Value) -> bool {
+    match value {
+        Value::Array(elements) => elements.iter().all(is_plain_text),
+        value => value.is_string(),
+    }
+}
+
+/// Tells whether two values are equal; 5 and 5.0 are. None if one is a number or a truth value and
+/// the other only written like one, or not to be compared with it: servers take `"5"` for 5 and
+/// `"yes"` for true.
+fn equal(wanted: &Value, value: &Value) -> Option<bool> {
     match (wanted, value) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
-        _ => wanted == value,
+        (Value::Number(a), Value::Number(b)) => Some(a == b || a.as_f64() == b.as_f64()),
+        (Value::Number(wanted), value) => match number(value) {
+            Some(other) if wanted.as_f64() != Some(other) => Some(false),
+            _ => None,
+        },
+        (Value::Bool(wanted), Value::Bool(value)) => Some(wanted == value),
+        (Value::Bool(_), _) => None,
+        _ => Some(wanted == value),
     }
 }
 
@@ -283,6 +315,55 @@ mod tests {
             assert!(fits(json!({"below": 100}), value.clone(), Action::Allow), "{value}");
         }
         assert!(fits(json!({"above": 100}), json!("5000"), Action::Deny));
+    }
+
+    #[test]
+    fn a_number_or_truth_value_is_not_passed_by_one_that_is_written_otherwise() {
+        for (wanted, odd) in [
+            (json!(5), json!("5")),
+            (json!(5), json!("5_0")),
+            (json!(5), json!("five")),
+            (json!(5), json!({"value": 5})),
+            (json!(true), json!("true")),
+            (json!(true), json!(1)),
+            (json!(true), json!("yes")),
+        ] {
+            assert!(fits(wanted.clone(), odd.clone(), Action::Deny), "{wanted} {odd}");
+            assert!(!fits(wanted.clone(), odd.clone(), Action::Allow), "{wanted} {odd}");
+            assert!(!fits(json!({"not": wanted}), odd, Action::Allow));
+        }
+        // The positive control: what is surely another value is none of it.
+        for (wanted, other) in
+            [(json!(5), json!(6)), (json!(5), json!("6")), (json!(true), json!(false))]
+        {
+            assert!(!fits(wanted.clone(), other.clone(), Action::Deny), "{wanted} {other}");
+            assert!(fits(json!({"not": wanted}), other, Action::Allow));
+        }
+    }
+
+    #[test]
+    fn a_rule_is_not_passed_by_an_object_that_is_written_as_text() {
+        let fits = |path: &str, arguments: Value, action| {
+            let matcher = Matcher::read(&json!({"above": 100})).unwrap();
+            matcher.fits(arguments.as_object().unwrap(), path, action)
+        };
+        for arguments in
+            [json!({"payment": "{\"amount\": 5000}"}), json!({"payment": ["{\"amount\": 5000}"]})]
+        {
+            assert!(fits("payment.amount", arguments.clone(), Action::Deny), "{arguments}");
+            assert!(!fits("payment.amount", arguments, Action::Allow));
+        }
+        // The positive control: what can be looked into is, and a rule on all members takes plain
+        // texts for what they are.
+        for (path, arguments, denied) in [
+            ("payment.amount", json!({"payment": {"amount": 5}}), false),
+            ("payment.amount", json!({"payment": {"amount": 5000}}), true),
+            ("payment.amount", json!({"note": "x"}), false),
+            ("*.amount", json!({"note": ["x"], "payment": {"amount": 5}}), false),
+            ("*.amount", json!({"note": "x", "payment": {"amount": 5000}}), true),
+        ] {
+            assert_eq!(fits(path, arguments.clone(), Action::Deny), denied, "{path} {arguments}");
+        }
     }
 
     #[test]

@@ -35,7 +35,8 @@ fn arguments_are_matched_as_they_are_written() {
         ("to", json!("a"), json!({"to": "ab"}), NONE),
         ("to", json!("a"), json!({}), NONE),
         ("n", json!(5), json!({"n": 5.0}), BOTH),
-        ("n", json!(5), json!({"n": "5"}), NONE),
+        // Servers take a number out of a text.
+        ("n", json!(5), json!({"n": "5"}), (true, false)),
         ("to", json!("*@example.com"), json!({"to": "a@example.com"}), BOTH),
         ("to", json!("*@example.com"), json!({"to": "a@example.com.evil"}), NONE),
         ("to", json!("*@example.com"), json!({"to": "x\n@example.com"}), BOTH),
