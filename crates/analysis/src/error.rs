@@ -3,7 +3,7 @@
 use std::{fmt::Display, time::Duration};
 
 use datafusion::error::DataFusionError;
-use narrows_model::nearest;
+use narrows_model::{cut, nearest};
 use thiserror::Error;
 
 use crate::engine::explain;
@@ -76,7 +76,7 @@ impl AnalysisError {
         if let (Some((start, _)), Some((end, _))) = ends
             && start < end
         {
-            text.replace_range(start..end, " … ");
+            *text = format!("{} … {}", cut::head(text, start), cut::tail(text, text.len() - end));
         }
         self
     }

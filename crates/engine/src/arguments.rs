@@ -4,7 +4,7 @@
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 
-use narrows_model::nearest;
+use narrows_model::{cut, nearest};
 
 /// How many mistakes one message tells.
 const MOST_MISTAKES: usize = 4;
@@ -182,7 +182,7 @@ fn shown(value: &Value) -> String {
 
 fn shorten(text: &str) -> String {
     match text.char_indices().nth(SHOWN_CHARS * 3) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}…", cut::head(text, end)),
         None => text.to_owned(),
     }
 }
@@ -242,6 +242,17 @@ mod tests {
             let (checked, _) = check(wrong.clone());
             let message = checked.expect_err("it should be refused");
             assert!(message.contains(expected), "{wrong}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_long_value_is_shown_without_half_of_an_address() {
+        for letters in SHOWN_CHARS * 3 - 20..SHOWN_CHARS * 3 {
+            let title = json!([format!("{} ada@example.com", "x".repeat(letters))]);
+            let (checked, _) = check(json!({"title": title}));
+            let message = checked.expect_err("it should be refused");
+            let has_half = message.contains("ada") && !message.contains("ada@example.com");
+            assert!(message.contains("xxx") && !has_half, "{message}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use narrows_model::cut;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
@@ -176,9 +177,8 @@ fn message(result: &CallToolResult) -> String {
     if text.is_empty() {
         text = "the tool failed without saying why".into();
     }
-    let end = text.floor_char_boundary(LONGEST_MESSAGE);
-    if end < text.len() {
-        format!("{}… ({} bytes in all)", &text[..end], text.len())
+    if text.len() > LONGEST_MESSAGE {
+        format!("{}… ({} bytes in all)", cut::head(&text, LONGEST_MESSAGE), text.len())
     } else {
         text.into_owned()
     }
@@ -301,6 +301,11 @@ mod tests {
         let long = format!("x{}", "ö".repeat(5_000));
         let told = failed(json!({"content": [text_block(&long)], "isError": true}));
         assert_eq!(told, format!("x{}… (10001 bytes in all)", "ö".repeat(1_999)));
+        // It would leave half of an address, which nobody finds any more.
+        let start = "x".repeat(LONGEST_MESSAGE - 8);
+        let long = format!("{start} ada@example.com");
+        let told = failed(json!({"content": [text_block(&long)], "isError": true}));
+        assert_eq!(told, format!("{start} … ({} bytes in all)", long.len()));
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@
 //! This crate does no IO of any kind.
 
 mod address;
+pub mod cut;
 mod fair;
 mod grouped;
 mod limits;

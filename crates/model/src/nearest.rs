@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::cut;
+
 /// How alike two names must be, from 0 to 1.
 const LIKENESS: f64 = 0.6;
 const MOST: usize = 3;
@@ -59,7 +61,7 @@ pub fn clipped_name(name: &str) -> String {
     if name.len() <= MAX_NAME_BYTES {
         return name.to_owned();
     }
-    format!("{}…", &name[..name.floor_char_boundary(MAX_NAME_BYTES)])
+    format!("{}…", cut::head(name, MAX_NAME_BYTES))
 }
 
 fn likeness(a: &str, b: &str) -> f64 {

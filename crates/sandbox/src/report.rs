@@ -1,6 +1,6 @@
 //! From what an isolate reported to what the caller is told.
 
-use narrows_model::{DroppedBytes, Ending, Failure, LimitHit, LimitKind, Limits, Outcome};
+use narrows_model::{DroppedBytes, Ending, Failure, LimitHit, LimitKind, Limits, Outcome, cut};
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
@@ -212,7 +212,26 @@ fn shortened(text: String, most_bytes: usize) -> String {
         return text;
     }
     let half = most_bytes / 2;
-    let head = &text[..text.floor_char_boundary(half)];
-    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
+    let (head, tail) = (cut::head(&text, half), cut::tail(&text, half));
     format!("{head}\n[{} bytes left out]\n{tail}", text.len() - head.len() - tail.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shortened_has_no_half_of_an_address_at_its_cut() {
+        let address = "ada@example.com ";
+        for shift in 0..address.len() {
+            let text = format!("{}{}", "x".repeat(shift) + " ", address.repeat(100));
+            let shown = shortened(text, 200);
+            let (head, tail) = shown.split_once("\n[").unwrap();
+            let (_, tail) = tail.split_once("]\n").unwrap();
+            assert!(head.len() <= 100 && tail.len() <= 100);
+            for part in [head, tail] {
+                assert_eq!(part.replace(address.trim(), "").matches(['@', '.']).count(), 0, "{part}");
+            }
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Reads parameters that may be written in several ways, and says where a mistake is.
 
+use narrows_model::cut;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -200,7 +201,7 @@ pub(crate) fn short(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();
     match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}…", cut::head(&text, end)),
         None => text,
     }
 }

@@ -171,7 +171,9 @@ pub(super) fn docstring(body: &[Stmt]) -> Option<String> {
         return None;
     }
     match paragraph.char_indices().nth(LONGEST_PARAGRAPH) {
-        Some((end, _)) => Some(format!("{}…", paragraph[..end].trim_end())),
+        Some((end, _)) => {
+            Some(format!("{}…", narrows_model::cut::head(&paragraph, end).trim_end()))
+        }
         None => Some(paragraph),
     }
 }

@@ -91,7 +91,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 fn cut(arguments: &Value) -> String {
     let text = arguments.to_string();
     match text.char_indices().nth(LONGEST_SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}…", narrows_model::cut::head(&text, end)),
         None => text,
     }
 }

@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use narrows_model::cut;
+
 use super::{
     redact::Redactor,
     server_log::{LogSource, ServerLog},
@@ -100,7 +102,10 @@ impl Diary {
     pub(super) fn clean(&self, text: &str) -> String {
         let text: String = text.chars().filter(|c| !c.is_control() || *c == '\n').collect();
         let text = self.0.redactor.hide(text.trim());
-        let end = text.floor_char_boundary(LONGEST_LINE);
-        if end < text.len() { format!("{}…", &text[..end]) } else { text }
+        if text.len() > LONGEST_LINE {
+            format!("{}…", cut::head(&text, LONGEST_LINE))
+        } else {
+            text
+        }
     }
 }

@@ -6,6 +6,7 @@ use datafusion::arrow::{
     array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray},
     error::ArrowError,
 };
+use narrows_model::cut;
 use serde_json::json;
 
 use super::profile::Profile;
@@ -58,7 +59,21 @@ fn null_share(profile: &Profile) -> Option<f64> {
 pub(super) fn shortened(text: &str) -> String {
     const MOST: usize = 100;
     match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
+        Some((end, _)) => format!("{}…", cut::head(text, end)),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_shown_without_half_of_an_address() {
+        for letters in 80..100 {
+            let shown = shortened(&format!("{} ada@example.com, and others", "x".repeat(letters)));
+            let has_half = shown.contains("ada") && !shown.contains("ada@example.com");
+            assert!(shown.contains("xxx") && !has_half, "{shown}");
+        }
     }
 }
