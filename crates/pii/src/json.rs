@@ -86,20 +86,21 @@ impl Walk<'_> {
         replace(text, &found, self.tokens).into_owned_if_changed()
     }
 
-    /// Only whole numbers are looked at: they come back exactly, and no other is personal. Nor is
-    /// a short one under a key that says nothing.
+    /// Only whole numbers are looked at, also those that are written with a point: they come back
+    /// exactly, and no other is personal. Nor is a short one under a key that says nothing.
     fn number(&mut self, value: &Value, place: Place) -> Option<String> {
         const TWELVE_DIGITS: u64 = 100_000_000_000;
-        let number = value.as_u64()?;
+        let number = value.as_u64().or_else(|| whole(value.as_f64()?))?;
         let telling = place.key.is_some_and(|key| key.says(Cues::OF_NUMBERS));
         if number < TWELVE_DIGITS && !telling && !self.view.has_own_kinds() {
             return None;
         }
-        let text = value.to_string();
-        let found = self.view.find_at(&text, place);
+        let digits = number.to_string();
+        let found = self.view.find_at(&digits, place);
         match found.as_slice() {
-            [found] if found.range == (0..text.len()) => {
-                Some(self.tokens.token(found.kind.as_str(), &text, Form::Number))
+            [found] if found.range == (0..digits.len()) => {
+                // As it was written, to come back as it was.
+                Some(self.tokens.token(found.kind.as_str(), &value.to_string(), Form::Number))
             }
             _ => None,
         }
@@ -145,6 +146,13 @@ impl Walk<'_> {
         }
         key
     }
+}
+
+/// The whole number that a float is, if it is one and has all its digits.
+fn whole(number: f64) -> Option<u64> {
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_whole = number.fract() == 0.0 && (0.0..=MAX_EXACT).contains(&number);
+    is_whole.then_some(number as u64)
 }
 
 /// Keys that say nothing without what they belong to: `{"name": {"first": …}}` is `name first`.

@@ -40,6 +40,7 @@ fn a_name_is_that_of_a_person_among_personal_data() {
 #[test]
 fn numbers_become_tokens_and_come_back_as_numbers() {
     assert_eq!(kinds(json!({"card": 4111111111111111_u64})), ["CREDIT_CARD"]);
+    assert_eq!(kinds(json!({"card": 4111111111111111.0})), ["CREDIT_CARD"]);
     assert_eq!(kinds(json!({"phone": 12125550147_u64})), ["PHONE"]);
     assert_eq!(kinds(json!({"ssn": 78051120})), Vec::<String>::new());
     assert_eq!(kinds(json!({"ssn": 123456789})), ["US_SSN"]);
