@@ -41,6 +41,17 @@ pub enum CallError {
     Upstream(#[from] UpstreamError),
 }
 
+impl CallError {
+    /// Whether the message has words of a server in it: its own, or those of its definitions.
+    pub(crate) fn quotes_server(&self) -> bool {
+        match self {
+            Self::Arguments { .. } => true,
+            Self::Upstream(error) => error.quotes().is_some(),
+            Self::Unresolved(_) | Self::Refused(_) => false,
+        }
+    }
+}
+
 /// Finds tools, checks what they are given, and calls them.
 #[derive(Clone, Debug)]
 pub struct Broker {

@@ -13,6 +13,7 @@ use crate::{
     check::{self, Checked, Given},
     codegen::{self, Observation, ToolCode},
     observed::Observed,
+    policy::Policy,
     search::{Ability, Answer, DefinitionRequest, Finder, Habits, SearchRequest},
     skills::ListedSkill,
     state::{Agent, StateError},
@@ -108,10 +109,7 @@ impl Guide {
         request: &DefinitionRequest,
         agent: &Agent,
     ) -> Result<Value, CallError> {
-        let of_category = request.category.as_deref();
-        let of_category =
-            of_category.filter(|name| self.broker.catalog().server_of(name).is_some());
-        let server = request.server.as_deref().or(of_category);
+        let server = self.named_server(request);
         let error = match self.broker.find(&request.name, server).await {
             Ok(tool) if request.raw => return Ok(tool.raw.clone()),
             Ok(tool) => return Ok(Value::String(self.definition(&tool))),
@@ -123,6 +121,19 @@ impl Guide {
         }
         let ability = Ability::named(&request.name).filter(|_| server.is_none()).ok_or(error)?;
         Ok(Value::String(ability.definition()))
+    }
+
+    /// The tool whose definition [`Self::define`] tells, if it is one.
+    pub(crate) fn defined_tool(&self, request: &DefinitionRequest) -> Option<Arc<Tool>> {
+        let server = self.named_server(request);
+        self.broker.catalog().resolve(&request.name, server).ok()
+    }
+
+    fn named_server<'r>(&self, request: &'r DefinitionRequest) -> Option<&'r str> {
+        let of_category = request.category.as_deref();
+        let of_category =
+            of_category.filter(|name| self.broker.catalog().server_of(name).is_some());
+        request.server.as_deref().or(of_category)
     }
 
     /// The import line, the signature with its types, what the parameters mean, and a call.
@@ -141,11 +152,13 @@ impl Guide {
         self.observing(tool, |seen| codegen::signature(&tool.name, &tool.raw, seen))
     }
 
-    /// The Python of a tool.
-    pub(crate) fn wrapper(&self, tool: &Tool) -> ToolCode {
-        self.observing(tool, |seen| {
-            ToolCode::new(&tool.id.to_string(), &tool.name, &tool.raw, seen)
-        })
+    /// The Python of a tool. Where a flow rule counts what its server says as read, it is without that.
+    pub(crate) fn wrapper(&self, tool: &Tool, policy: &Policy) -> ToolCode {
+        let write = match policy.is_flow_source(&tool.id.server, &tool.id.tool) {
+            true => ToolCode::without_description,
+            false => ToolCode::new,
+        };
+        self.observing(tool, |seen| write(&tool.id.to_string(), &tool.name, &tool.raw, seen))
     }
 
     fn observing<T>(&self, tool: &Tool, write: impl FnOnce(Option<Observation<'_>>) -> T) -> T {

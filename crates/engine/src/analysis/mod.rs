@@ -10,11 +10,15 @@ use std::{
 };
 
 use narrows_analysis::{Analysis, Answer, Settings};
+use narrows_model::Principal;
 
 pub(crate) use request::rows_of;
 pub use request::{AnalysisRequest, Origin};
+pub(crate) use results::EarlierResult;
 use results::Results;
 pub(crate) use tokens::restored;
+
+use crate::policy::Flow;
 
 /// What analyses are done with: one engine for all, made when it is first needed.
 #[derive(Debug)]
@@ -47,15 +51,16 @@ impl Analyst {
     }
 
     /// Keeps the table of an answer for later requests, and gives its name. `written` says when
-    /// its file was, if there is one.
+    /// its file was, if there is one, and `flow` what was read for it.
     pub(crate) fn keep(
         &self,
-        namespace: &str,
+        principal: &Principal,
         answer: &Answer,
         written: Option<SystemTime>,
+        flow: Flow,
     ) -> Option<String> {
-        let table = answer.table.as_ref()?;
-        Some(self.results().keep(namespace, table, written))
+        let table = answer.table.clone()?;
+        Some(self.results().keep(principal, EarlierResult { table, written, flow }))
     }
 
     pub(crate) fn results(&self) -> std::sync::MutexGuard<'_, Results> {

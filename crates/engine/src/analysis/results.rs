@@ -3,6 +3,9 @@
 use std::{collections::VecDeque, time::SystemTime};
 
 use narrows_analysis::Table;
+use narrows_model::Principal;
+
+use crate::policy::Flow;
 
 /// How many are kept, and how much memory they may take together.
 const MOST: usize = 64;
@@ -16,26 +19,31 @@ pub(crate) struct Results {
 
 #[derive(Debug)]
 struct Kept {
-    namespace: String,
+    /// The principal that it belongs to; for others it does not exist.
+    owner: String,
     name: String,
-    table: Table,
-    /// When the file with all its rows was written, if there is one.
-    written: Option<SystemTime>,
+    result: EarlierResult,
     bytes: usize,
 }
 
+/// The table of an answer.
+#[derive(Clone, Debug)]
+pub(crate) struct EarlierResult {
+    pub(crate) table: Table,
+    /// When the file with all its rows was written, if there is one.
+    pub(crate) written: Option<SystemTime>,
+    /// What was read for it: whoever reads the result has read that too.
+    pub(crate) flow: Flow,
+}
+
 impl Results {
-    pub(super) fn keep(
-        &mut self,
-        namespace: &str,
-        table: &Table,
-        written: Option<SystemTime>,
-    ) -> String {
+    pub(super) fn keep(&mut self, principal: &Principal, result: EarlierResult) -> String {
         self.count += 1;
         let name = format!("r{}", self.count);
-        let bytes = table.batches.iter().map(|batch| batch.get_array_memory_size()).sum();
-        let (namespace, table) = (namespace.to_owned(), table.clone());
-        self.kept.push_back(Kept { namespace, name: name.clone(), table, written, bytes });
+        let batches = result.table.batches.iter();
+        let bytes = batches.map(|batch| batch.get_array_memory_size()).sum();
+        let owner = owner(principal);
+        self.kept.push_back(Kept { owner, name: name.clone(), result, bytes });
         let mut all: usize = self.kept.iter().map(|kept| kept.bytes).sum();
         while self.kept.len() > MOST || all > MOST_BYTES && self.kept.len() > 1 {
             all -= self.kept.pop_front().map_or(0, |oldest| oldest.bytes);
@@ -43,15 +51,12 @@ impl Results {
         name
     }
 
-    /// A table, and when its file was written.
-    pub(crate) fn get(
-        &self,
-        namespace: &str,
-        name: &str,
-    ) -> Result<(Table, Option<SystemTime>), String> {
-        let mine = || self.kept.iter().filter(|kept| kept.namespace == namespace);
+    /// Returns a result of this principal.
+    pub(crate) fn get(&self, principal: &Principal, name: &str) -> Result<EarlierResult, String> {
+        let owner = owner(principal);
+        let mine = || self.kept.iter().filter(|kept| kept.owner == owner);
         if let Some(found) = mine().find(|kept| kept.name == name) {
-            return Ok((found.table.clone(), found.written));
+            return Ok(found.result.clone());
         }
         let mut names: Vec<&str> = mine().rev().map(|kept| kept.name.as_str()).take(5).collect();
         names.reverse();
@@ -64,4 +69,9 @@ impl Results {
             ),
         })
     }
+}
+
+/// One principal may be at home in several namespaces.
+fn owner(principal: &Principal) -> String {
+    format!("{}\0{}", principal.home, principal.name)
 }

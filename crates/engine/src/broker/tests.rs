@@ -601,6 +601,29 @@ async fn what_was_read_from_one_server_may_not_go_to_another_that_a_flow_rule_na
     assert_eq!(web.calls().len(), 1);
 }
 
+/// What a server says when it refuses, or in the schema of its tools, is data of it too.
+#[tokio::test]
+async fn what_a_server_says_in_an_error_was_read_from_it() {
+    let read = json!({"name": "read", "inputSchema": {"type": "object",
+        "properties": {"box": {"enum": ["a secret"]}}, "required": ["box"]}});
+    let mail = FakeServer::new("mail", vec![read], |_| FakeReply::Error("a secret"));
+    let web = FakeServer::new("web", named(&["post"]), |_| FakeReply::text("done"));
+    let flows = vec![FlowRule::read("mail.* -> web.*").unwrap()];
+    let policy = PolicySettings { flows, ..PolicySettings::default() };
+    let settings = SafetySettings { policy, ..SafetySettings::default() };
+    let mut run = TestRun::new(&[&mail, &web], settings).await;
+    for arguments in [json!({"box": "a secret"}), json!({"box": 1})] {
+        run.next_run();
+        // The positive control: nothing was read yet.
+        run.call("web.post", json!({})).await.unwrap();
+        let told = run.call("mail.read", arguments.clone()).await.unwrap_err();
+        assert!(told.to_string().contains("a secret"), "{told}");
+        let told = run.refusal("web.post").await;
+        assert!(told.contains("mail.* -> web.*"), "{arguments}: {told}");
+    }
+    assert_eq!((mail.calls().len(), web.calls().len()), (1, 2));
+}
+
 #[tokio::test]
 async fn a_level_for_reading_calls_only_tools_that_say_they_read() {
     let server = issues();

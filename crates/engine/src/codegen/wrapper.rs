@@ -32,6 +32,28 @@ impl ToolCode {
         observation: Option<Observation<'_>>,
     ) -> Self {
         let definition = Definition::new(raw, &name.class_prefix, observation);
+        Self::with_docstring(full_name, name, &definition, &docstring(&definition))
+    }
+
+    /// As [`Self::new`], without what the server says of the tool: a flow rule counts that as read,
+    /// and a program that only names a tool has not read it.
+    pub(crate) fn without_description(
+        full_name: &str,
+        name: &ToolName,
+        raw: &Value,
+        observation: Option<Observation<'_>>,
+    ) -> Self {
+        let definition = Definition::new(raw, &name.class_prefix, observation);
+        let docstring = literal::docstring("get_tool_definition tells what it does.");
+        Self::with_docstring(full_name, name, &definition, &docstring)
+    }
+
+    fn with_docstring(
+        full_name: &str,
+        name: &ToolName,
+        definition: &Definition<'_>,
+        docstring: &str,
+    ) -> Self {
         let mut source = String::new();
         let mut defined = Defined::Only(HashSet::new());
         for id in definition.classes_in_use() {
@@ -44,9 +66,9 @@ impl ToolCode {
         source += &format!(
             "async def {}({}) -> {}:\n{}\n",
             name.python,
-            parameters(&definition, &defined),
+            parameters(definition, &defined),
             definition.classes.expression(&definition.returns, &defined),
-            docstring(&definition),
+            docstring,
         );
         Self { python_name: name.python.clone(), source }
     }

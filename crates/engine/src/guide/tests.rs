@@ -6,6 +6,7 @@ use super::*;
 use crate::{
     broker::tests::{agent, deny, rules},
     catalog::tests::{listing, named, spec},
+    policy::PolicySettings,
     safety::SafetySettings,
     search::{Detail, Found},
     upstream::tests::{FakeReply, FakeServer, broker},
@@ -162,7 +163,8 @@ async fn what_a_tool_returns_is_learnt_from_its_results() {
     guide.used(&tool, &json!({"number": 7, "url": "u"}));
     let learnt = guide.signature(&tool);
     assert!(learnt.contains("number: int") && learnt.contains("observed in 1 call"), "{learnt}");
-    assert!(guide.wrapper(&tool).source.contains("number"));
+    let policy = Policy::new(PolicySettings::default()).unwrap();
+    assert!(guide.wrapper(&tool, &policy).source.contains("number"));
     // Other tools, and the same one with another definition, are not known by that.
     let other = guide.broker().catalog().resolve("delete_issue", None).unwrap();
     assert_eq!(guide.observed(&other), None);

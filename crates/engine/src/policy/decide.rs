@@ -215,6 +215,12 @@ impl Policy {
         self.exempt.iter().any(|rule| rule.tools.fit_tool(&tool))
     }
 
+    /// Whether a flow rule keeps what comes from a tool from going somewhere.
+    pub fn is_flow_source(&self, server: &str, tool: &str) -> bool {
+        let tool = Spelled::new(server, tool);
+        self.barriers.iter().any(|barrier| barrier.holds_for(&tool))
+    }
+
     /// Whether a flow rule goes by kinds of personal data. If none does, nobody need look for them.
     pub fn looks_at_kinds(&self) -> bool {
         self.barriers.iter().any(Barrier::looks_at_kinds)

@@ -194,6 +194,12 @@ impl Barrier {
         self.from.iter().any(|(source, _)| *source == Source::Pii)
     }
 
+    /// Whether it is about what comes from a tool.
+    pub(super) fn holds_for(&self, tool: &Spelled) -> bool {
+        let mut from = self.from.iter().filter(|(source, _)| *source != Source::Pii);
+        from.any(|(_, patterns)| patterns.fit_tool(tool))
+    }
+
     /// What of the things read may not go to a tool.
     pub(super) fn stops(
         &self,

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{ProgramHost, parse};
 use crate::{
-    analysis::{AnalysisRequest, Origin, restored, rows_of},
+    analysis::{AnalysisRequest, EarlierResult, Origin, restored, rows_of},
     overflow,
     policy::WorkspaceUse,
     safety::Deed,
@@ -141,7 +141,8 @@ impl ProgramHost {
         let mut text = shown.text(format);
         let path = answer.table.as_ref().and_then(|table| Some(table.kept.as_ref()?.path.as_str()));
         let written = path.and_then(|path| self.written(path));
-        let name = self.agent().analyst().keep(&self.agent().principal().home, answer, written);
+        let flow = self.watch().flow();
+        let name = self.agent().analyst().keep(self.agent().principal(), answer, written, flow);
         if let Some(name) = &name {
             text.push_str(&format!("\nresult: {name}"));
         }
@@ -229,8 +230,10 @@ impl ProgramHost {
                 Ok(Input::Json(rows_of(given.value, path.as_deref())?))
             }
             Origin::Result(name) => {
-                let home = &self.agent().principal().home;
-                let (table, written) = self.agent().analyst().results().get(home, &name)?;
+                let principal = self.agent().principal();
+                let earlier = self.agent().analyst().results().get(principal, &name)?;
+                self.watch().has_read(&earlier.flow);
+                let EarlierResult { table, written, .. } = earlier;
                 match &table.kept {
                     // Some of its rows are in memory, all of them in the file.
                     Some(kept) if table.shown_rows() < table.total_rows => {

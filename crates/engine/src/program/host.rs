@@ -16,7 +16,7 @@ use crate::{
     ledger::Tab,
     media::Media,
     safety::Watch,
-    search::{Answer, DefinitionRequest, SearchRequest},
+    search::{Answer, DefinitionRequest, Found, SearchRequest},
     state::{Agent, StateError},
     upstream::Caller,
     value::{self, Given},
@@ -28,6 +28,9 @@ const MOST_NOTES: usize = 20;
 /// What is answered with definitions of tools, which are public, and never changed.
 const DEFINITIONS: [&str; 5] =
     ["wrapper", "tool_names", "search_tools", "get_tool_definition", "list_servers"];
+
+/// What a server says of its own state, as flow rules name it beside its tools.
+const STATUS: &str = "status";
 
 /// Where a program's output goes.
 type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
@@ -122,7 +125,7 @@ impl ProgramHost {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<Given, ToolFailure> {
-        let tool = self.broker().find(name, None).await.map_err(|error| failure(&error, None))?;
+        let tool = self.broker().find(name, None).await.map_err(|error| self.not_found(&error))?;
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
         let written = self.tab.as_ref().map(|_| Value::Object(arguments.clone()).to_string());
         let called = self.broker().call(&self.watch, &tool, arguments, self.caller.clone()).await;
@@ -145,7 +148,8 @@ impl ProgramHost {
             "wrapper" => {
                 let wanted: WrapperRequest = parse(arguments)?;
                 let tool = self.broker().find(&wanted.name, Some(&wanted.server)).await;
-                let code = self.guide.wrapper(&*tool.map_err(|error| failure(&error, None))?);
+                let tool = tool.map_err(|error| self.not_found(&error))?;
+                let code = self.guide.wrapper(&tool, &self.agent().safety().policy());
                 Ok(json!({ "name": code.python_name, "source": code.source }))
             }
             "tool_names" => {
@@ -155,14 +159,21 @@ impl ProgramHost {
             "search_tools" => {
                 let request: SearchRequest = parse_named(name, arguments)?;
                 Ok(match self.guide.search(&request, self.agent()).await {
-                    Answer::Tools(found) => json!(found.tools),
+                    Answer::Tools(found) => {
+                        self.has_read_definitions(&found.tools);
+                        json!(found.tools)
+                    }
                     Answer::Overview(servers) => json!(servers),
                 })
             }
             "get_tool_definition" => {
                 let wanted: DefinitionRequest = parse_named(name, arguments)?;
                 let defined = self.guide.define(&wanted, self.agent()).await;
-                defined.map_err(|error| failure(&error, None))
+                let defined = defined.map_err(|error| self.not_found(&error))?;
+                if let Some(tool) = self.guide.defined_tool(&wanted) {
+                    self.watch.has_read_words(&tool.id.server, &tool.id.tool);
+                }
+                Ok(defined)
             }
             "list_servers" => Ok(json!(self.servers())),
             "display" => {
@@ -189,11 +200,30 @@ impl ProgramHost {
         failure
     }
 
+    /// Definitions that a program was given count as read from their servers.
+    fn has_read_definitions(&self, found: &[Found]) {
+        for found in found.iter().filter(|found| found.is_tool()) {
+            if let Ok(tool) = self.broker().catalog().resolve(&found.name, Some(&found.server)) {
+                self.watch.has_read_words(&tool.id.server, &tool.id.tool);
+            }
+        }
+    }
+
+    /// A tool that could not be had. If its server says why, that was read from it.
+    fn not_found(&self, error: &CallError) -> ToolFailure {
+        if let CallError::Upstream(error) = error
+            && let Some(server) = error.quotes()
+        {
+            self.watch.has_read_words(server, STATUS);
+        }
+        failure(error, None)
+    }
+
     async fn tool_names(&self, server: &str) -> Result<Vec<String>, ToolFailure> {
         let catalog = self.broker().catalog();
         if catalog.listing(server).is_none() {
             let started = self.broker().fleet().start(server).await;
-            started.map_err(|error| failure(&CallError::from(error), None))?;
+            started.map_err(|error| self.not_found(&CallError::from(error)))?;
         }
         let listing = catalog.listing(server);
         let tools = listing.iter().flat_map(|listing| &listing.tools);
@@ -205,6 +235,9 @@ impl ProgramHost {
         let statuses = self.broker().fleet().statuses().into_iter();
         statuses
             .map(|status| {
+                if status.last_error.is_some() {
+                    self.watch.has_read_words(&status.server, STATUS);
+                }
                 json!({
                     "module": modules.get(&status.server),
                     "tools": status.tools,

@@ -283,25 +283,37 @@ impl Watch {
             Err(error) => error.to_string(),
         };
         let policy = self.safety.policy();
-        if let Ok(result) = &mut result {
-            let looks = policy.looks_at_kinds();
-            let Target { server, name, .. } = target;
-            let exempt = self.safety.mode != Mode::Off && policy.has_exemption(server, name);
-            if looks || exempt {
-                let value = serde_json::to_value(&*result).unwrap_or_default();
-                let kinds = if looks { self.shield.kinds(&value) } else { BTreeSet::new() };
-                self.read(target, &kinds);
-                if exempt {
-                    let is_exempt = |kind: &str| policy.exempts(server, name, kind);
-                    self.shield.exempt(&value, &is_exempt);
+        let looks = policy.looks_at_kinds();
+        let Target { server, name, .. } = target;
+        match &result {
+            Ok(result) => {
+                let exempt = self.safety.mode != Mode::Off && policy.has_exemption(server, name);
+                let mut kinds = BTreeSet::new();
+                if looks || exempt {
+                    let value = serde_json::to_value(result).unwrap_or_default();
+                    if looks {
+                        kinds = self.shield.kinds(&value);
+                    }
+                    if exempt {
+                        let is_exempt = |kind: &str| policy.exempts(server, name, kind);
+                        self.shield.exempt(&value, &is_exempt);
+                    }
                 }
-            } else {
-                self.read(target, &BTreeSet::new());
+                self.read(target, &kinds);
+            }
+            // What a server says in an error was read from it too.
+            Err(error) if error.quotes_server() => {
+                let kinds = match looks {
+                    true => self.shield.kinds(&Value::String(text.clone())),
+                    false => BTreeSet::new(),
+                };
+                self.read(target, &kinds);
             }
         }
         self.safety.meter.bytes(&policy, self.agent.name(), text.len() as u64, Instant::now());
         let outcome = match &result {
             Ok(result) if result.is_error != Some(true) => "ok",
+            Err(_) => {}
             _ => "error",
         };
         deed.note("got_bytes", text.len());
@@ -321,6 +333,13 @@ impl Watch {
         let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
         flow.read(target.server, target.name, kinds);
     }
+    /// A program was given what a server says beside the results of its tools: a definition, or why
+    /// it is not available. Definitions are public, so that kinds of personal data in them, such as
+    /// examples, count for nothing; where they come from counts.
+    pub(crate) fn has_read_words(&self, server: &str, name: &str) {
+        self.read(Target::read(server, name), &BTreeSet::new());
+    }
+
 
     /// A value with what its tokens stand for, for the program: real values are what it sees
     /// anyway, except in strict mode.

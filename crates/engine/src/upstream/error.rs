@@ -46,6 +46,22 @@ pub enum UpstreamError {
 }
 
 impl UpstreamError {
+    /// The server whose own words are part of the message, if there are any.
+    pub(crate) fn quotes(&self) -> Option<&str> {
+        match self {
+            Self::Unavailable { server, .. }
+            | Self::ScopeNeeded { server, .. }
+            | Self::Lost { server, .. }
+            | Self::NotSent { server, .. }
+            | Self::Refused { server, .. } => Some(server),
+            Self::Unknown { .. }
+            | Self::Disabled(_)
+            | Self::LoginNeeded { .. }
+            | Self::Timeout { .. }
+            | Self::Unexpected { .. } => None,
+        }
+    }
+
     /// From an error of the protocol layer, when the connection still stands. The diary hides
     /// secrets: an error of HTTP says the whole address.
     pub(super) fn from_service(

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     catalog::tests::named,
-    program::host::tests::RunningProgram,
+    program::host::tests::{RunningProgram, mail_not_to_web},
     safety::SafetySettings,
     upstream::tests::{FakeReply, FakeServer},
 };
@@ -54,4 +54,23 @@ async fn tests_of_skills_reach_neither_files_nor_tools() {
         assert!(failure.message.starts_with("files and tools are not available"), "{failure:?}");
     }
     assert!(server.calls().is_empty());
+}
+
+#[tokio::test]
+async fn an_earlier_result_was_read_from_where_its_rows_came_from() {
+    let mail = FakeServer::new("mail", named(&["read"]), |_| FakeReply::text("[{\"a\": 1}]"));
+    let web = FakeServer::new("web", named(&["post"]), |_| FakeReply::text("done"));
+    let mut program = RunningProgram::new(&[&mail, &web], mail_not_to_web()).await;
+    let analysis = |source: Value| {
+        json!({"analysis_type": "sql", "parameters": {"query": "SELECT * FROM data"},
+            "rendered": true, "tables": [{"name": "data", "source": source}]})
+    };
+    let first = program.call(ANALYZE, analysis(json!({"tool": "mail.read"}))).await.unwrap();
+    let earlier = json!({"result": first["structured"]["result_id"]});
+    program.next_run();
+    // The positive control: this program has read nothing yet.
+    program.call("web.post", json!({})).await.unwrap();
+    program.call(ANALYZE, analysis(earlier)).await.unwrap();
+    let refused = program.call("web.post", json!({})).await.unwrap_err();
+    assert!(refused.message.contains("mail.read was read before"), "{refused:?}");
 }

@@ -9,6 +9,7 @@ use crate::{
     broker::tests::{agent, deny, rules},
     catalog::tests::{named, spec},
     guide::GuideSettings,
+    policy::{FlowRule, PolicySettings},
     safety::{Mode, SafetySettings},
     upstream::{
         Nobody,
@@ -41,6 +42,12 @@ impl RunningProgram {
             output.lock().unwrap().push_str(&format!("{stream}<{text}>"));
         });
         Self { host, workspace, printed, _home: home }
+    }
+
+    /// The next program of the same agent.
+    pub(in crate::program) fn next_run(&mut self) {
+        let agent = self.host.agent().clone();
+        self.host.watch = agent.watch(agent.level(None).unwrap());
     }
 
     /// As `await call(tool, arguments)`.
@@ -281,4 +288,51 @@ async fn notes_are_told_once_and_are_no_flood() {
     program.host.note(&notes);
     assert_eq!(program.host.take_notes(), notes[..MOST_NOTES]);
     assert_eq!(program.host.take_notes(), [""; 0]);
+}
+
+/// A rule that keeps what comes from the server `mail` from the server `web`.
+pub(in crate::program) fn mail_not_to_web() -> SafetySettings {
+    let flows = vec![FlowRule::read("mail.*, asleep.* -> web.*").unwrap()];
+    let policy = PolicySettings { flows, ..PolicySettings::default() };
+    SafetySettings { policy, ..SafetySettings::default() }
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_itself_was_read_from_it() {
+    let web = FakeServer::new("web", named(&["post"]), |_| FakeReply::text("done"));
+    let mut program = RunningProgram::new(&[&mail(), &web], mail_not_to_web()).await;
+    // So that there is an error to be told.
+    program.call("asleep.go", json!({})).await.unwrap_err();
+    for (name, arguments, stopped) in [
+        ("get_tool_definition", json!({"name": "mail.help"}), true),
+        ("get_tool_definition", json!({"name": "mail.help", "raw": true}), true),
+        ("search_tools", json!({"query": "help"}), true),
+        ("list_servers", json!({}), true),
+        ("tool_names", json!({"server": "asleep"}), true),
+        // The positive control: who names a tool has not read what is said of it.
+        ("get_tool_definition", json!({"name": "web.post"}), false),
+        ("tool_names", json!({"server": "mail"}), false),
+        ("wrapper", json!({"server": "mail", "name": "help"}), false),
+    ] {
+        program.next_run();
+        program.call("web.post", json!({})).await.unwrap();
+        let answer = program.query(name, arguments.clone()).await;
+        let posted = program.call("web.post", json!({})).await;
+        let is_stopped = posted
+            .as_ref()
+            .is_err_and(|failure| failure.message.contains("mail.*, asleep.* -> web.*"));
+        assert_eq!(is_stopped, stopped, "{name} {arguments}: {answer:?} {posted:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_function_has_no_description_where_a_flow_rule_would_count_it_as_read() {
+    let wanted = json!({"server": "mail", "name": "help"});
+    for (settings, is_told) in [(SafetySettings::default(), true), (mail_not_to_web(), false)] {
+        let program = RunningProgram::new(&[&mail()], settings).await;
+        let wrapper = program.query("wrapper", wanted.clone()).await.unwrap();
+        let source = wrapper["source"].as_str().unwrap();
+        assert!(source.contains("async def help("), "{source}");
+        assert_eq!(source.contains("Asks ada@example.com"), is_told, "{source}");
+    }
 }
