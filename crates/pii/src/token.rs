@@ -22,7 +22,7 @@ const LONGEST_SHOWN: usize = 16;
 pub enum Form {
     /// Text, or a part of it.
     Text,
-    /// A whole number. It comes back as a number, not as text.
+    /// A number. It comes back as a number, not as text.
     Number,
 }
 
@@ -56,6 +56,12 @@ impl TokenMaker {
         }
         token.push(']');
         token
+    }
+
+    /// Whether a token is one that this key makes for a value, however much of it stays readable.
+    pub fn made(&self, token: &Token<'_>, value: &str, form: Form) -> bool {
+        let fingerprint = self.fingerprint(token.kind, value, form);
+        (0..ID_LENGTH).map(|place| base32_digit(&fingerprint, place)).eq(token.id.bytes())
     }
 
     /// What identifies a value under this key, without saying anything about it. The characters
@@ -199,6 +205,18 @@ mod tests {
         }
         let id = |token: &str| only(token).id.to_owned();
         assert_ne!(id(&base), id(&maker().token("IP", "5550100", Form::Text, 0)));
+    }
+
+    #[test]
+    fn a_key_knows_the_tokens_that_it_made() {
+        for keep_last in [0, 4] {
+            let token = maker().token("PHONE", "5550100", Form::Text, keep_last);
+            let token = only(&token);
+            assert!(maker().made(&token, "5550100", Form::Text));
+            assert!(!maker().made(&token, "5550101", Form::Text));
+            assert!(!maker().made(&token, "5550100", Form::Number));
+            assert!(!TokenMaker::new(&[8; 32]).made(&token, "5550100", Form::Text));
+        }
     }
 
     #[test]

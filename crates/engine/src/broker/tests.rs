@@ -625,6 +625,21 @@ async fn what_a_server_says_in_an_error_was_read_from_it() {
 }
 
 #[tokio::test]
+async fn a_tool_is_not_given_what_the_token_of_another_agent_stands_for() {
+    let server = issues();
+    let safety = Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap();
+    let mut run = TestRun::under(&[&server], Arc::clone(&safety), Principal::local()).await;
+    let token = run.watch.shield().sanitized("ada@example.com").into_owned();
+    // The positive control: its own agent's.
+    run.call("issues.create_issue", json!({"title": token})).await.unwrap();
+    let principal = Principal::new("other", Principal::DEFAULT_HOME);
+    let other = state_with(run.home.path(), safety).agent(Arc::new(principal));
+    run.watch = other.watch(other.level(None).unwrap());
+    run.call("issues.create_issue", json!({"title": token})).await.unwrap();
+    assert_eq!(server.calls(), [json!({"title": "ada@example.com"}), json!({"title": token})]);
+}
+
+#[tokio::test]
 async fn a_level_for_reading_calls_only_tools_that_say_they_read() {
     let server = issues();
     let mut run = TestRun::new(&[&server], SafetySettings::default()).await;

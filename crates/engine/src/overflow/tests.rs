@@ -1,6 +1,6 @@
 //! What is too large for an answer, and what is said of it.
 
-use narrows_model::{DroppedBytes, Failure, LimitHit};
+use narrows_model::{DroppedBytes, Failure, LimitHit, Principal};
 use tempfile::TempDir;
 
 use super::*;
@@ -214,7 +214,7 @@ fn the_preview_of_a_result_has_no_half_of_a_value() {
     let (_home, workspace) = workspace(&Limits::default());
     let host = Host::default();
     let safety = Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap();
-    let shield = Some(Shield::new(safety, "home"));
+    let shield = Some(Shield::new(safety, &Principal::new("ada", "home")));
     let limits = Limits::default();
     let overflow =
         Overflow::new(&host, &limits, OutputUse::Kept, Some(Arc::clone(&workspace)), shield);

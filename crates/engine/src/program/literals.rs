@@ -60,8 +60,8 @@ async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, S
     let left: Vec<String> = left.into_iter().collect();
     restored.note = (!left.is_empty()).then(|| {
         format!(
-            "{} in the program stayed as it is: it is not known here, a rule keeps it from a tool, or \
-             its value cannot be written at that place",
+            "{} in the program stayed as it is: it is not known here or another agent's, a rule keeps \
+             it from a tool, or its value cannot be written at that place",
             left.join(", ")
         )
     });

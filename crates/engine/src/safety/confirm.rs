@@ -101,7 +101,13 @@ impl Watch {
         let mut why = Why::default();
         why.add(Reason::Restore, "the model would read what these tokens stand for".to_owned());
         let target = Target::read(ASKER, "restore_pii");
-        self.confirm(target, arguments, why, caller).await.map(|_| ())
+        let confirmed = self.confirm(target, arguments, why, caller).await;
+        if let Err(refusal) = &confirmed {
+            let why = self.shield().for_record().sanitized(&refusal.to_string()).into_owned();
+            let details = json!({ "run": self.run(), "why": why });
+            self.agent().write_down(self.trail(), "pii.restore", "", "refused", details);
+        }
+        confirmed.map(|_| ())
     }
 
     fn asked_call(

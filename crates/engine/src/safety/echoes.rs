@@ -23,10 +23,9 @@ const MOST_VALUES: usize = 500;
 #[derive(Debug, Default)]
 pub(super) struct Echoes(Mutex<HashMap<String, Lately>>);
 
-/// A value that a tool was given, and the token that it was given for.
+/// A value that a tool was given for a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Echo {
-    pub(super) token: String,
     pub(super) kind: String,
     pub(super) value: String,
     pub(super) form: Form,
@@ -39,6 +38,9 @@ struct Lately {
     /// Made when it is needed.
     finder: Option<Arc<Finder>>,
 }
+
+/// Gives the token that a reader is shown in the place of a value: its own, whoever sent the value.
+pub(super) type TokenOf<'a> = dyn Fn(&Echo) -> String + 'a;
 
 /// Finds them all at once.
 #[derive(Debug)]
@@ -95,14 +97,14 @@ impl Finder {
         Some(Self { plain: Words::new(plain, false)?, forms: Words::new(forms, true)? })
     }
 
-    /// The text with tokens in the place of these values; `met` is told of each.
-    pub(super) fn replace<'t>(&self, text: &'t str, met: &dyn Fn(&Echo)) -> Cow<'t, str> {
-        self.plain.replace(text, met)
+    /// The text with tokens in the place of these values; `token` gives that of each.
+    pub(super) fn replace<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
+        self.plain.replace(text, token)
     }
 
     /// The same for what a server says, in whatever form it says it.
-    pub(super) fn replace_forms<'t>(&self, text: &'t str, met: &dyn Fn(&Echo)) -> Cow<'t, str> {
-        self.forms.replace(text, met)
+    pub(super) fn replace_forms<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
+        self.forms.replace(text, token)
     }
 }
 
@@ -121,14 +123,13 @@ impl Words {
         Some(Self { automaton, echoes })
     }
 
-    fn replace<'t>(&self, text: &'t str, met: &dyn Fn(&Echo)) -> Cow<'t, str> {
+    fn replace<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
         let mut told = String::new();
         let mut at = 0;
         for found in self.automaton.find_iter(text) {
             let echo = &self.echoes[found.pattern().as_usize()];
-            met(echo);
             told.push_str(&text[at..found.start()]);
-            told.push_str(&echo.token);
+            told.push_str(&token(echo));
             at = found.end();
         }
         if at == 0 {
@@ -172,17 +173,20 @@ mod tests {
 
     fn ada() -> Echo {
         Echo {
-            token: "[EMAIL_a]".to_owned(),
             kind: "EMAIL".to_owned(),
             value: "ada@example.com".to_owned(),
             form: Form::Text,
         }
     }
 
+    fn token(_: &Echo) -> String {
+        "[EMAIL_a]".to_owned()
+    }
+
     fn replaced(text: &str) -> String {
         let echoes = Echoes::default();
         echoes.add("team", ada());
-        echoes.finder("team").unwrap().replace_forms(text, &|_| ()).into_owned()
+        echoes.finder("team").unwrap().replace_forms(text, &token).into_owned()
     }
 
     #[test]
@@ -193,8 +197,8 @@ mod tests {
         let echoes = Echoes::default();
         echoes.add("team", ada());
         let finder = echoes.finder("team").unwrap();
-        assert_eq!(finder.replace("7ada@example.com7", &|_| ()), "7[EMAIL_a]7");
-        assert_eq!(finder.replace("Ada@example.com", &|_| ()), "Ada@example.com");
+        assert_eq!(finder.replace("7ada@example.com7", &token), "7[EMAIL_a]7");
+        assert_eq!(finder.replace("Ada@example.com", &token), "Ada@example.com");
     }
 
     #[test]

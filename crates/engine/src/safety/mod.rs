@@ -46,7 +46,7 @@ pub use confirm::ASKER;
 pub(crate) use deed::Deed;
 pub use question::{choices_of, chosen};
 pub use rule_source::RuleSource;
-pub use shield::{MARGIN, Shield, Streams, Withheld};
+pub use shield::{MARGIN, RevealOutcome, Shield, Streams, Withheld};
 pub use shown::visible;
 pub use vault::{KeySource, Vault, VaultError};
 pub use watch::{Admitted, Target, Watch};

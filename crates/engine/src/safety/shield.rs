@@ -7,14 +7,14 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use narrows_model::{Ending, Failure, Outcome, OutputStream};
+use narrows_model::{Ending, Failure, Outcome, OutputStream, Principal};
 use narrows_pii::{Form, Found, Stream, TokenMaker, Tokens};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock, MetaObject, ResourceContents},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use super::{Mode, Safety, VaultError, echoes::Echo};
@@ -35,18 +35,57 @@ impl From<Withheld> for ErrorData {
     }
 }
 
+/// What came of turning tokens back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RevealOutcome {
+    /// The kinds of the values that were put in.
+    pub kinds: BTreeSet<String>,
+    /// How many tokens stayed because they are another agent's.
+    pub withheld: usize,
+}
+
+impl RevealOutcome {
+    /// The outcome and the details of its entry in the audit, if a token was turned back or should
+    /// have been.
+    pub(crate) fn entry(&self) -> Option<(&'static str, Value)> {
+        let Self { kinds, withheld } = self;
+        if kinds.is_empty() && *withheld == 0 {
+            return None;
+        }
+        let outcome = if kinds.is_empty() { "refused" } else { "ok" };
+        Some((outcome, json!({ "kinds": kinds, "withheld": withheld })))
+    }
+}
+
+/// By what right tokens are turned back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Right {
+    /// The agent's own: what it was given itself, or all if the configuration says so.
+    Own,
+    /// Whoever may know has agreed.
+    Granted,
+}
+
 /// Protects what leaves for a model.
 #[derive(Clone)]
 pub struct Shield {
     safety: Arc<Safety>,
     namespace: Arc<str>,
+    /// Whose tokens they are.
+    principal: Arc<str>,
     /// Values that came from tools which are trusted with them.
     exempt: Arc<Mutex<HashSet<(String, String)>>>,
 }
 
 impl Shield {
-    pub(crate) fn new(safety: Arc<Safety>, namespace: &str) -> Self {
-        Self { safety, namespace: namespace.into(), exempt: Arc::default() }
+    pub(crate) fn new(safety: Arc<Safety>, principal: &Principal) -> Self {
+        let (namespace, principal) = (&*principal.home, &*principal.name);
+        Self {
+            safety,
+            namespace: namespace.into(),
+            principal: principal.into(),
+            exempt: Arc::default(),
+        }
     }
 
     /// The same for whom there are no exceptions: the record.
@@ -90,15 +129,19 @@ impl Shield {
     /// The text with tokens in the place of what tools were given lately.
     fn without_echoes<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.safety.echoes.finder(&self.namespace) {
-            Some(finder) => finder.replace(text, &|echo| self.met(echo)),
+            Some(finder) => finder.replace(text, &|echo| self.token_of(echo)),
             None => Cow::Borrowed(text),
         }
     }
 
-    /// A value that is known has come again; its token must last.
-    fn met(&self, echo: &Echo) {
-        let Echo { token, kind, value, form } = echo;
-        self.safety.vault.made(&self.namespace, token, kind, value, *form);
+    /// The token of a value that has come again, which must last.
+    fn token_of(&self, echo: &Echo) -> String {
+        let Echo { kind, value, form } = echo;
+        self.tokens().make(kind, value, *form)
+    }
+
+    fn maker(&self) -> Arc<TokenMaker> {
+        self.safety.vault.maker(&self.namespace, &self.principal)
     }
 
     /// Changes a text in place.
@@ -135,7 +178,7 @@ impl Shield {
             return;
         }
         if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
-            each_text(value, &|text| finder.replace(text, &|echo| self.met(echo)).into_owned());
+            each_text(value, &|text| finder.replace(text, &|echo| self.token_of(echo)).into_owned());
         }
         self.sanitize_json(value);
     }
@@ -209,8 +252,8 @@ impl Shield {
         }
         self.result(result);
         if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
-            let met = |echo: &Echo| self.met(echo);
-            let change = |text: &str| finder.replace_forms(text, &met).into_owned();
+            let token = |echo: &Echo| self.token_of(echo);
+            let change = |text: &str| finder.replace_forms(text, &token).into_owned();
             *result =
                 as_json(result, |value| each_text(value, &change)).unwrap_or_else(|withheld| {
                     CallToolResult::error(vec![ContentBlock::text(withheld.to_string())])
@@ -347,39 +390,66 @@ impl Shield {
         Streams { shield: self.clone(), open: Mutex::default() }
     }
 
-    /// Puts values in the place of tokens, for those kinds that `may` allows. Gives the kinds of
-    /// what was put in.
+    /// Puts values in the place of tokens, for those kinds that `may` allows. There is one rule for
+    /// every way to a value, be it a tool, a program or an analysis: an agent may use the tokens that
+    /// it was given itself, which stand for what its programs have seen. Those of others stay as they
+    /// are, unless the configuration lets it restore them.
     pub async fn reveal(
         &self,
         agent: &Agent,
         value: &mut Value,
         may: &(dyn Fn(&str) -> bool + Sync),
-    ) -> Result<BTreeSet<String>, VaultError> {
+    ) -> Result<RevealOutcome, VaultError> {
+        let may_restore = self.safety.may_restore(&agent.principal().name);
+        let right = if may_restore { Right::Granted } else { Right::Own };
+        self.turn_back(agent, value, right, may).await
+    }
+
+    /// Puts values in the place of all tokens of the namespace, for whoever may know.
+    pub(crate) async fn reveal_all(
+        &self,
+        agent: &Agent,
+        value: &mut Value,
+    ) -> Result<RevealOutcome, VaultError> {
+        self.turn_back(agent, value, Right::Granted, &|_| true).await
+    }
+
+    async fn turn_back(
+        &self,
+        agent: &Agent,
+        value: &mut Value,
+        right: Right,
+        may: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<RevealOutcome, VaultError> {
         let mut tokens = BTreeSet::new();
         collect(value, &mut tokens);
         let tokens: Vec<String> =
             tokens.into_iter().filter(|(kind, _)| may(kind)).map(|(_, token)| token).collect();
         if tokens.is_empty() {
-            return Ok(BTreeSet::new());
+            return Ok(RevealOutcome::default());
         }
         let store = agent.store().await.map_err(|error| VaultError::Store(error.to_string()))?;
-        let known = self.safety.vault.open(store, &self.namespace, &tokens).await?;
+        let mut known = self.safety.vault.open(store, &self.namespace, &tokens).await?;
+        let found = known.len();
+        if right == Right::Own {
+            let maker = self.maker();
+            known.retain(|token, value| {
+                let token = narrows_pii::tokens_in(token).next();
+                token.is_some_and(|token| maker.made(&token, &value.value, value.form))
+            });
+        }
+        let withheld = found - known.len();
         let mut kinds = BTreeSet::new();
         narrows_pii::reveal_json(value, &mut |token| {
             let found = known.get(token.text)?;
             self.safety.echoes.add(
                 &self.namespace,
-                Echo {
-                    token: token.text.to_owned(),
-                    kind: token.kind.to_owned(),
-                    value: found.value.clone(),
-                    form: found.form,
-                },
+                Echo { kind: token.kind.to_owned(), value: found.value.clone(), form: found.form },
             );
             kinds.insert(token.kind.to_owned());
             Some(found.clone())
         });
-        Ok(kinds)
+        Ok(RevealOutcome { kinds, withheld })
     }
 }
 
@@ -438,19 +508,26 @@ struct Making<'a> {
     maker: Option<Arc<TokenMaker>>,
 }
 
+impl Making<'_> {
+    fn make(&mut self, kind: &str, value: &str, form: Form) -> String {
+        let Shield { safety, namespace, .. } = self.shield;
+        let maker = self.maker.get_or_insert_with(|| self.shield.maker());
+        let token = maker.token(kind, value, form, safety.pii.keep_last(kind));
+        safety.vault.made(namespace, maker, &token, kind, value, form);
+        token
+    }
+}
+
 impl Tokens for Making<'_> {
     fn token(&mut self, kind: &str, value: &str, form: Form) -> String {
-        let Shield { safety, namespace, exempt } = self.shield;
         {
+            let exempt = &self.shield.exempt;
             let exempt = exempt.lock().unwrap_or_else(PoisonError::into_inner);
             if !exempt.is_empty() && exempt.contains(&(kind.to_owned(), value.to_owned())) {
                 return value.to_owned();
             }
         }
-        let maker = self.maker.get_or_insert_with(|| safety.vault.maker(namespace));
-        let token = maker.token(kind, value, form, safety.pii.keep_last(kind));
-        safety.vault.made(namespace, &token, kind, value, form);
-        token
+        self.make(kind, value, form)
     }
 }
 

@@ -1,7 +1,9 @@
 //! The vault: what tokens stand for, encrypted in the store.
 //!
-//! Tokens are keyed hashes, so that one value has one token wherever it is met, without asking
-//! anyone. What is met for the first time is written down before an answer is complete.
+//! Tokens are keyed hashes, so that one value has one token wherever an agent meets it, without
+//! asking anyone. Each agent has a key of its own: what one was given says nothing to another, and
+//! whose token it is can be told from the value that it stands for. What is met for the first time
+//! is written down before an answer is complete.
 
 use std::{
     collections::HashMap,
@@ -76,11 +78,14 @@ struct Keys {
     check: String,
     /// Why the key is one of now only.
     problem: Option<String>,
-    makers: Mutex<HashMap<String, Arc<TokenMaker>>>,
+    /// By namespace and principal.
+    makers: Mutex<HashMap<(String, String), Arc<TokenMaker>>>,
 }
 
 #[derive(Clone)]
 struct Secret {
+    /// What made its token.
+    maker: Arc<TokenMaker>,
     kind: String,
     value: String,
     form: Form,
@@ -131,19 +136,19 @@ impl Vault {
         })
     }
 
-    /// Makes the tokens of a namespace.
-    pub(super) fn maker(&self, namespace: &str) -> Arc<TokenMaker> {
+    /// Makes the tokens of a principal in a namespace.
+    pub(super) fn maker(&self, namespace: &str, principal: &str) -> Arc<TokenMaker> {
         let keys = self.keys();
         let mut makers = lock(&keys.makers);
-        if let Some(maker) = makers.get(namespace) {
-            return Arc::clone(maker);
-        }
-        let mut key = [0; 32];
-        let purpose = format!("narrows tokens {namespace}");
-        key.copy_from_slice(hmac::sign(&keys.master, purpose.as_bytes()).as_ref());
-        let maker = Arc::new(TokenMaker::new(&key));
-        makers.insert(namespace.to_owned(), Arc::clone(&maker));
-        maker
+        let owner = (namespace.to_owned(), principal.to_owned());
+        let maker = makers.entry(owner).or_insert_with(|| {
+            let mut key = [0; 32];
+            // Neither name has a zero in it.
+            let purpose = format!("narrows tokens {namespace}\0{principal}");
+            key.copy_from_slice(hmac::sign(&keys.master, purpose.as_bytes()).as_ref());
+            Arc::new(TokenMaker::new(&key))
+        });
+        Arc::clone(maker)
     }
 
     /// A hash that says nothing to those who have not the key.
@@ -152,7 +157,15 @@ impl Vault {
     }
 
     /// A token was made for a value.
-    pub(super) fn made(&self, namespace: &str, token: &str, kind: &str, value: &str, form: Form) {
+    pub(super) fn made(
+        &self,
+        namespace: &str,
+        maker: &Arc<TokenMaker>,
+        token: &str,
+        kind: &str,
+        value: &str,
+        form: Form,
+    ) {
         if value.len() > MOST_VALUE_BYTES {
             tracing::warn!("{token} stands for {} bytes, too many to be kept", value.len());
             return;
@@ -164,6 +177,7 @@ impl Vault {
             of_namespace.clear();
         }
         of_namespace.entry(token.to_owned()).or_insert_with(|| Secret {
+            maker: Arc::clone(maker),
             kind: kind.to_owned(),
             value: value.to_owned(),
             form,
@@ -186,13 +200,13 @@ impl Vault {
         let all = lock(&self.waiting).clone();
         let mut written = Ok(());
         for (namespace, secrets) in all {
-            let maker = self.maker(&namespace);
             let sealed: Vec<Sealed> = secrets
                 .iter()
                 .map(|(token, secret)| Sealed {
                     token: token.clone(),
                     kind: secret.kind.clone(),
-                    fingerprint: maker
+                    fingerprint: secret
+                        .maker
                         .fingerprint(&secret.kind, &secret.value, secret.form)
                         .to_vec(),
                     sealed: self.seal(&namespace, token, secret),
@@ -317,7 +331,8 @@ mod tests {
     }
 
     fn meet(vault: &Vault, namespace: &str, token: &str, value: &str) {
-        vault.made(namespace, token, "EMAIL", value, Form::Text);
+        let maker = vault.maker(namespace, "ada");
+        vault.made(namespace, &maker, token, "EMAIL", value, Form::Text);
     }
 
     async fn opened(vault: &Vault, store: &Store, token: &str) -> Option<String> {

@@ -218,6 +218,10 @@ impl Watch {
             .reveal(&self.agent, &mut value, &may_have)
             .await
             .map_err(|error| refused(format!("a token cannot be turned back: {error}")))?;
+        if revealed.withheld > 0 {
+            deed.note("withheld", revealed.withheld);
+        }
+        let revealed = revealed.kinds;
         deed.note("revealed", json!(revealed));
         let sent_kinds = match policy.looks_at_kinds() {
             true => &self.shield.kinds(&value) | &revealed,
@@ -309,11 +313,11 @@ impl Watch {
                 };
                 self.read(target, &kinds);
             }
+            Err(_) => {}
         }
         self.safety.meter.bytes(&policy, self.agent.name(), text.len() as u64, Instant::now());
         let outcome = match &result {
             Ok(result) if result.is_error != Some(true) => "ok",
-            Err(_) => {}
             _ => "error",
         };
         deed.note("got_bytes", text.len());
@@ -329,10 +333,6 @@ impl Watch {
         result
     }
 
-    fn read(&self, target: Target<'_>, kinds: &BTreeSet<String>) {
-        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
-        flow.read(target.server, target.name, kinds);
-    }
     /// A program was given what a server says beside the results of its tools: a definition, or why
     /// it is not available. Definitions are public, so that kinds of personal data in them, such as
     /// examples, count for nothing; where they come from counts.
@@ -340,6 +340,10 @@ impl Watch {
         self.read(Target::read(server, name), &BTreeSet::new());
     }
 
+    fn read(&self, target: Target<'_>, kinds: &BTreeSet<String>) {
+        let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+        flow.read(target.server, target.name, kinds);
+    }
 
     /// A value with what its tokens stand for, for the program: real values are what it sees
     /// anyway, except in strict mode.
@@ -347,23 +351,32 @@ impl Watch {
         if self.is_strict() {
             return Err(StateError::StrictRestore);
         }
-        self.reveal(&mut value, &|_| true).await?;
+        self.reveal("restore_pii", &mut value, &|_| true).await?;
         Ok(value)
     }
 
     /// Puts values in the place of tokens, for those kinds that `may` allows. What is revealed counts as
-    /// read; a value without tokens is nothing that was.
+    /// read (a value without tokens is nothing that was), and is in the audit; `way` says there what
+    /// it was revealed for.
     async fn reveal(
         &self,
+        way: &str,
         value: &mut Value,
         may: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<BTreeSet<String>, StateError> {
-        let kinds = self.shield.reveal(&self.agent, value, may).await?;
-        if !kinds.is_empty() {
-            let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
-            flow.read("narrows", "restore_pii", &kinds);
+        let revealed = self.shield.reveal(&self.agent, value, may).await?;
+        if let Some((outcome, mut details)) = revealed.entry() {
+            details["run"] = json!(self.run);
+            self.agent.write_down(&self.trail, "pii.restore", way, outcome, details);
+            if self.level.audit_must_hold {
+                self.agent.written(&self.trail).await.map_err(StateError::AuditDown)?;
+            }
         }
-        Ok(kinds)
+        if !revealed.kinds.is_empty() {
+            let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
+            flow.read("narrows", "restore_pii", &revealed.kinds);
+        }
+        Ok(revealed.kinds)
     }
 
     /// A value for a program, with what its tokens stand for, and of which kinds those are. A program
@@ -374,14 +387,17 @@ impl Watch {
     ) -> Result<(Value, BTreeSet<String>), StateError> {
         let policy = self.safety.policy();
         let may = |kind: &str| policy.all_may_have(kind);
-        let kinds = self.reveal(&mut value, &may).await?;
+        let kinds = self.reveal("program", &mut value, &may).await?;
         Ok((value, kinds))
     }
 
-    /// A value of a client that was shown tokens, with what they stand for. In strict mode there is
-    /// nothing but tokens.
-    pub async fn known(&self, value: Value) -> Result<Value, StateError> {
-        if self.is_strict() { Ok(value) } else { self.restore(value).await }
+    /// What a client that was shown tokens asks of an analysis, with what they stand for. In strict
+    /// mode there is nothing but tokens.
+    pub async fn known(&self, mut value: Value) -> Result<Value, StateError> {
+        if !self.is_strict() {
+            self.reveal("analysis", &mut value, &|_| true).await?;
+        }
+        Ok(value)
     }
 
     /// Contents as the audit has them.
@@ -442,3 +458,6 @@ fn word(action: Action) -> &'static str {
         Action::Confirm => "confirm",
     }
 }
+
+#[cfg(test)]
+mod tests;

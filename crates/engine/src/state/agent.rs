@@ -92,7 +92,7 @@ impl Agent {
 
     /// Protects what leaves for this principal's model.
     pub fn shield(&self) -> Shield {
-        Shield::new(Arc::clone(self.safety()), &self.principal.home)
+        Shield::new(Arc::clone(self.safety()), &self.principal)
     }
 
     /// Hands something over to the audit; it is written beside the work.
@@ -138,10 +138,28 @@ impl Agent {
     /// The value with what its tokens stand for, for those who may know.
     pub async fn restore(&self, mut value: Value) -> Result<Value, StateError> {
         let shield = self.shield();
-        let kinds = shield.reveal(self, &mut value, &|_| true).await?;
-        let details = json!({ "kinds": kinds });
+        let revealed = shield.reveal_all(self, &mut value).await?;
+        let details = json!({ "kinds": revealed.kinds });
         self.audit(&self.principal.home, "pii.restore", "", "ok", details).await;
         Ok(value)
+    }
+
+    /// Puts values in the place of tokens in what a client answers to a server that asks: what was
+    /// shown as a token goes back as it is. `name` is what the server was asked for, as rules name it.
+    pub async fn reveal_answer(
+        &self,
+        server: &str,
+        name: &str,
+        answer: &mut Value,
+    ) -> Result<(), StateError> {
+        let policy = self.safety().policy();
+        let may = |kind: &str| policy.may_have(server, name, kind);
+        let revealed = self.shield().reveal(self, answer, &may).await?;
+        if let Some((outcome, details)) = revealed.entry() {
+            let target = format!("{server}.{name}");
+            self.audit(&self.principal.home, "pii.answer", &target, outcome, details).await;
+        }
+        Ok(())
     }
 
     /// Says in the audit what this principal did. A failure is told in the log: what was done is

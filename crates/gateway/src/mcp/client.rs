@@ -147,9 +147,7 @@ impl Caller for Client {
             let mut answer = self.ask(|answer| Event::Elicit(question, answer)).await?;
             // A default that was shown as a token goes back as what it is.
             if let Some(content) = &mut answer.content {
-                let policy = self.agent.safety().policy();
-                let may = |kind: &str| policy.may_have(&server, "elicitation", kind);
-                let revealed = self.shield.reveal(&self.agent, content, &may).await;
+                let revealed = self.agent.reveal_answer(&server, "elicitation", content).await;
                 revealed.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
             }
             Ok(answer)

@@ -195,11 +195,10 @@ async fn call(
     let arguments = params.arguments.take().unwrap_or_default();
     let mut admitted = watch.admit(target, arguments, &caller).await?;
     params.arguments = Some(std::mem::take(&mut admitted.arguments));
-    // Answers to what the server asked before; what was shown as a token goes back as it is.
+    // Answers to what the server asked before.
     let mut answers = json!(params.input_responses);
-    let policy = watch.agent().safety().policy();
-    let may = |kind: &str| policy.may_have(&tool.id.server, &tool.id.tool, kind);
-    if let Err(error) = watch.shield().reveal(watch.agent(), &mut answers, &may).await {
+    let (server, name) = (&tool.id.server, &tool.id.tool);
+    if let Err(error) = watch.agent().reveal_answer(server, name, &mut answers).await {
         let refused = Err(CallError::Refused(error.to_string()));
         return watch.returned(admitted, target, refused).await.map(of_result);
     }

@@ -158,7 +158,53 @@ fn who_is_not_named_may_restore_once_if_a_person_agrees() {
     assert!(!answer.to_string().contains(CUSTOMER), "{answer:#}");
 
     let said = site.json(&["audit", "search", "--action", "pii.restore", "--json"]);
-    assert_eq!(state::each(&said["entries"], "principal")[0], "analyst");
+    for (principal, target, outcome) in [
+        ("analyst", "", "ok"),
+        ("intern", "", "ok"),
+        ("intern", "", "refused"),
+        ("intern", "program", "ok"),
+    ] {
+        let is_it = |entry: &Value| {
+            entry["principal"] == principal
+                && entry["target"] == target
+                && entry["outcome"] == outcome
+        };
+        let entries = said["entries"].as_array().unwrap();
+        assert!(entries.iter().any(is_it), "{principal} {target} {outcome}: {said:#}");
+    }
+}
+
+#[test]
+fn the_token_of_one_agent_says_nothing_to_another_of_its_namespace() {
+    let Some(site) = Site::new() else { return };
+    site.configure(&AGENTS.replace("key =", "home = \"team\"\nkey ="));
+    let gateway = real::HttpGateway::start(&site);
+    let clients = Clients::start(&site);
+    let (analyst, intern) =
+        (clients.with_key(&gateway, ANALYST), clients.with_key(&gateway, INTERN));
+    let token = analyst.call("sanitize_pii", json!({"text": CUSTOMER}));
+    let token = text_of(&token).to_owned();
+    let half = token.len() / 2;
+    let (start, end) = token.split_at(half);
+    for (client, length) in [(&analyst, CUSTOMER.len()), (&intern, token.len())] {
+        let code = format!("result = [len('{token}'), len(restore_pii('{start}' + '{end}'))]");
+        let answer = client.call("execute_code", json!({"code": code}));
+        assert_eq!(answer["structuredContent"]["result"], json!([length, length]), "{answer:#}");
+        let query = format!("SELECT length('{token}') AS n");
+        let asked = json!({"analysis_type": "sql", "parameters": {"query": query}});
+        let answer = client.call("execute_analysis", asked);
+        assert!(text_of(&answer).contains(&length.to_string()), "{answer:#}");
+    }
+    let said = site.json(&["audit", "search", "--action", "pii.restore", "--json"]);
+    for (principal, outcome) in [("analyst", "ok"), ("intern", "refused")] {
+        let entries = said["entries"].as_array().unwrap().iter();
+        let mut ways: Vec<_> = entries
+            .filter(|entry| entry["principal"] == principal && entry["outcome"] == outcome)
+            .map(|entry| entry["target"].as_str().unwrap().to_owned())
+            .collect();
+        ways.sort();
+        assert_eq!(ways, ["analysis", "program", "restore_pii"], "{said:#}");
+    }
 }
 
 #[test]

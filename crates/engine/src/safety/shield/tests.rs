@@ -6,7 +6,7 @@ use crate::safety::SafetySettings;
 
 fn shield() -> Shield {
     let safety = Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap();
-    Shield::new(safety, "home")
+    Shield::new(safety, &Principal::new("ada", "home"))
 }
 
 fn question(property: &Value) -> ElicitRequestParams {
@@ -32,7 +32,6 @@ fn what_has_no_place_for_a_token_is_withheld() {
 fn an_answer_with_no_place_for_a_token_is_withheld() {
     let shield = shield();
     let echo = |value: &str| Echo {
-        token: "[NAME_abcdefghijkl]".to_owned(),
         kind: "NAME".to_owned(),
         value: value.to_owned(),
         form: Form::Text,
@@ -48,4 +47,15 @@ fn an_answer_with_no_place_for_a_token_is_withheld() {
     shield.answer(&mut answer);
     let told = serde_json::to_string(&answer).unwrap();
     assert!(told.contains("withheld") && !told.contains("LOVELACE"), "{told}");
+}
+
+#[test]
+fn a_value_that_one_agent_sent_is_hidden_from_another_by_a_token_of_its_own() {
+    let ada = shield();
+    let bob = Shield::new(Arc::clone(&ada.safety), &Principal::new("bob", "home"));
+    let sent = Echo { kind: "NAME".to_owned(), value: "Lovelace".to_owned(), form: Form::Text };
+    ada.safety.echoes.add("home", sent);
+    let told = [&ada, &bob].map(|shield| shield.text("7Lovelace7").into_owned());
+    assert!(told.iter().all(|text| text.starts_with("7[NAME_")), "{told:?}");
+    assert_ne!(told[0], told[1]);
 }

@@ -1,0 +1,96 @@
+//! Which ways lead from a token to what it stands for, for whom, and what the audit says of it.
+
+use narrows_model::{Principal, Program};
+
+use super::*;
+use crate::{program::restore_literals, safety::SafetySettings, state::tests::state_under};
+
+const VALUE: &str = "ada@example.com";
+
+/// What a run gets of a token, by each way that programs and analyses have.
+async fn by_each_way(watch: &Watch, token: &str) -> Vec<(&'static str, String)> {
+    let mut program = Program::new(format!("x = '{token}'"));
+    let note = restore_literals(watch, &mut program).await.note;
+    assert_eq!(note.is_some(), program.source.contains(token), "{note:?}");
+    let mut context = Program::new("x");
+    context.context.insert("who".into(), token.into());
+    restore_literals(watch, &mut context).await;
+    vec![
+        ("restore_pii", watch.restore(json!(token)).await.unwrap().to_string()),
+        ("analysis", watch.known(json!([token])).await.unwrap().to_string()),
+        ("program", program.source),
+        ("program", json!(context.context).to_string()),
+    ]
+}
+
+/// The entries of a run about values: for what, and how it ended.
+async fn entries(watch: &Watch) -> Vec<(String, String, Value)> {
+    watch.agent().written(watch.trail()).await.unwrap();
+    let audit = watch.agent().store().await.unwrap().audit();
+    let mut found = Vec::new();
+    for seq in 1.. {
+        let Some(entry) = audit.get(seq).await.unwrap() else { break };
+        if entry.action == "pii.restore" && entry.details["run"] == watch.run() {
+            assert!(!json!(entry.details).to_string().contains(VALUE));
+            found.push((entry.target, entry.outcome, entry.details));
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_token_is_turned_back_for_its_own_agent_and_for_those_with_the_right() {
+    for has_right in [false, true] {
+        let home = tempfile::tempdir().unwrap();
+        let restorers = has_right.then(|| "bob".to_owned()).into_iter().collect();
+        let settings = SafetySettings { restorers, ..SafetySettings::default() };
+        let state = state_under(home.path(), settings);
+        let [ada, bob] =
+            ["ada", "bob"].map(|name| state.agent(Arc::new(Principal::new(name, "team"))));
+        let token = ada.shield().sanitized(VALUE).into_owned();
+        assert_ne!(bob.shield().sanitized(VALUE), token);
+
+        for (agent, may) in [(&ada, true), (&bob, has_right)] {
+            let watch = agent.watch(agent.level(None).unwrap());
+            let name = agent.name();
+            for (way, got) in by_each_way(&watch, &token).await {
+                assert_eq!(got.contains(VALUE), may, "{name} by {way}: {got}");
+                assert_eq!(got.contains(&token), !may, "{name} by {way}: {got}");
+            }
+            let (outcome, kinds) =
+                if may { ("ok", json!(["EMAIL"])) } else { ("refused", json!([])) };
+            let entries = entries(&watch).await;
+            let ways: Vec<&str> = entries.iter().map(|(way, ..)| way.as_str()).collect();
+            assert_eq!(ways, ["program", "program", "restore_pii", "analysis"], "{name}");
+            for (way, ended, details) in entries {
+                assert_eq!((ended.as_str(), &details["kinds"]), (outcome, &kinds), "{way}");
+                assert_eq!(details["withheld"], u8::from(!may), "{way}");
+            }
+            // What nobody was told, nobody has read.
+            assert_eq!(watch.flow().is_empty(), !may);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_value_without_tokens_leaves_no_entry() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = state_under(home.path(), SafetySettings::default())
+        .agent(Arc::new(Principal::new("ada", "team")));
+    let watch = agent.watch(agent.level(None).unwrap());
+    watch.restore(json!("nothing, [EMAIL_aaaaaaaaaaaa]")).await.unwrap();
+    assert_eq!(entries(&watch).await, []);
+}
+
+#[tokio::test]
+async fn a_level_that_needs_the_audit_turns_nothing_back_without_it() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = state_under(home.path(), SafetySettings::default())
+        .agent(Arc::new(Principal::new("ada", "team")));
+    let token = agent.shield().sanitized(VALUE).into_owned();
+    let watch = agent.watch(agent.level(Some("hardened")).unwrap());
+    assert_eq!(watch.restore(json!(token)).await.unwrap(), VALUE);
+    std::fs::remove_file(home.path().join("narrows.db")).unwrap();
+    let lost = watch.restore(json!(token)).await.unwrap_err();
+    assert!(matches!(lost, StateError::AuditDown(_)), "{lost:?}");
+}
