@@ -4,27 +4,35 @@
 
 use std::{
     borrow::Cow,
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
+    ops::Range,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD},
+};
 use narrows_pii::Form;
 
 use crate::hex::hex;
 
 /// Shorter values are met by chance.
 const LEAST_BYTES: usize = 5;
-/// So many are remembered of each namespace.
-const MOST_VALUES: usize = 500;
+/// So many values are looked for at once. What finds them is made anew when one is added, so that
+/// those of before are left as they are.
+const GROUP_VALUES: usize = 512;
+/// So many groups are remembered of each namespace: whoever sends more values than that through
+/// tools, to have earlier ones forgotten, must send 8,192. They take some megabytes.
+const MAX_GROUPS: usize = 16;
 
 /// The values of all namespaces.
 #[derive(Debug, Default)]
 pub(super) struct Echoes(Mutex<HashMap<String, Lately>>);
 
 /// A value that a tool was given for a token.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Echo {
     pub(super) kind: String,
     pub(super) value: String,
@@ -33,22 +41,37 @@ pub(super) struct Echo {
 
 #[derive(Debug, Default)]
 struct Lately {
-    /// The oldest first.
-    values: VecDeque<Arc<Echo>>,
+    /// All of them.
+    known: HashSet<Arc<Echo>>,
+    /// The oldest first; the last is the one that grows.
+    groups: VecDeque<Group>,
     /// Made when it is needed.
     finder: Option<Arc<Finder>>,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    values: Vec<Arc<Echo>>,
+    /// Made when it is needed.
+    words: Option<Arc<GroupWords>>,
 }
 
 /// Gives the token that a reader is shown in the place of a value: its own, whoever sent the value.
 pub(super) type TokenOf<'a> = dyn Fn(&Echo) -> String + 'a;
 
-/// Finds them all at once.
+/// Finds all of them.
 #[derive(Debug)]
-pub(super) struct Finder {
+pub(super) struct Finder(Vec<Arc<GroupWords>>);
+
+/// What finds the values of a group.
+#[derive(Debug)]
+struct GroupWords {
     /// As they are.
     plain: Words,
     /// In all their forms.
     forms: Words,
+    /// In those that are broken into lines: base64 and hexadecimal.
+    encoded: Words,
 }
 
 #[derive(Debug)]
@@ -65,46 +88,109 @@ impl Echoes {
             return;
         }
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lately = all.entry(namespace.to_owned()).or_default();
-        if lately.values.iter().any(|known| **known == echo) {
-            return;
-        }
-        if lately.values.len() == MOST_VALUES {
-            lately.values.pop_front();
-        }
-        lately.values.push_back(Arc::new(echo));
-        lately.finder = None;
+        all.entry(namespace.to_owned()).or_default().add(Arc::new(echo));
     }
 
     /// What finds the values of a namespace, if there are any.
     pub(super) fn finder(&self, namespace: &str) -> Option<Arc<Finder>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let lately = all.get_mut(namespace)?;
-        if lately.finder.is_none() {
-            lately.finder = Finder::new(&lately.values).map(Arc::new);
-        }
-        lately.finder.clone()
+        Some(all.get_mut(namespace)?.finder())
     }
 }
 
-impl Finder {
-    fn new(values: &VecDeque<Arc<Echo>>) -> Option<Self> {
-        let plain = values.iter().map(|echo| (echo.value.clone(), echo));
-        let forms = values.iter().flat_map(|echo| {
-            let forms = forms(&echo.value).into_iter();
-            forms.map(move |form| (form, echo))
-        });
-        Some(Self { plain: Words::new(plain, false)?, forms: Words::new(forms, true)? })
+impl Lately {
+    fn add(&mut self, echo: Arc<Echo>) {
+        if !self.known.insert(Arc::clone(&echo)) {
+            return;
+        }
+        if self.groups.back().is_none_or(|group| group.values.len() == GROUP_VALUES) {
+            self.groups.push_back(Group::default());
+        }
+        if self.groups.len() > MAX_GROUPS
+            && let Some(oldest) = self.groups.pop_front()
+        {
+            oldest.values.iter().for_each(|echo| _ = self.known.remove(echo));
+        }
+        if let Some(group) = self.groups.back_mut() {
+            group.values.push(echo);
+            group.words = None;
+        }
+        self.finder = None;
     }
 
+    fn finder(&mut self) -> Arc<Finder> {
+        let groups = &mut self.groups;
+        let finder = self.finder.get_or_insert_with(|| {
+            Arc::new(Finder(groups.iter_mut().filter_map(Group::words).collect()))
+        });
+        Arc::clone(finder)
+    }
+}
+
+impl Group {
+    fn words(&mut self) -> Option<Arc<GroupWords>> {
+        if self.words.is_none() {
+            self.words = GroupWords::new(&self.values).map(Arc::new);
+        }
+        self.words.clone()
+    }
+}
+
+impl GroupWords {
+    fn new(values: &[Arc<Echo>]) -> Option<Self> {
+        let plain = values.iter().map(|echo| (echo.value.clone(), echo));
+        let all = |forms: fn(&str) -> Vec<String>| {
+            values.iter().flat_map(move |echo| forms_of(echo, forms))
+        };
+        Some(Self {
+            plain: Words::new(plain, false)?,
+            forms: Words::new(all(forms), true)?,
+            encoded: Words::new(all(encoded), true)?,
+        })
+    }
+}
+
+/// Forms of a value, each with the value that it is a form of.
+fn forms_of(
+    echo: &Arc<Echo>,
+    forms: fn(&str) -> Vec<String>,
+) -> impl Iterator<Item = (String, &Arc<Echo>)> {
+    forms(&echo.value).into_iter().map(move |form| (form, echo))
+}
+
+impl Finder {
     /// The text with tokens in the place of these values; `token` gives that of each.
     pub(super) fn replace<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
-        self.plain.replace(text, token)
+        self.each(text, |words, text| words.plain.replace(text, token))
     }
 
     /// The same for what a server says, in whatever form it says it.
     pub(super) fn replace_forms<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
-        self.forms.replace(text, token)
+        let replaced = self.each(text, |words, text| words.forms.replace(text, token));
+        if !replaced.contains('\n') {
+            return replaced;
+        }
+        let unbroken =
+            self.each(&replaced, |words, text| words.encoded.replace_broken(text, token));
+        match unbroken {
+            Cow::Owned(unbroken) => Cow::Owned(unbroken),
+            Cow::Borrowed(_) => replaced,
+        }
+    }
+
+    /// The text after all groups have replaced what they find.
+    fn each<'t>(
+        &self,
+        text: &'t str,
+        replace: impl for<'a> Fn(&GroupWords, &'a str) -> Cow<'a, str>,
+    ) -> Cow<'t, str> {
+        self.0.iter().fold(Cow::Borrowed(text), |text, words| match text {
+            Cow::Borrowed(text) => replace(words, text),
+            Cow::Owned(text) => match replace(words, &text) {
+                Cow::Owned(replaced) => Cow::Owned(replaced),
+                Cow::Borrowed(_) => Cow::Owned(text),
+            },
+        })
     }
 }
 
@@ -124,13 +210,38 @@ impl Words {
     }
 
     fn replace<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
+        let found = self.automaton.find_iter(text);
+        let found = found.map(|found| (found.range(), found.pattern().as_usize()));
+        self.put(text, found, token)
+    }
+
+    /// The same for what is broken into lines, as base64 in mails is.
+    fn replace_broken<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
+        let (mut unbroken, mut places) = (String::with_capacity(text.len()), Vec::new());
+        for (place, letter) in text.char_indices().filter(|(_, c)| !c.is_ascii_whitespace()) {
+            unbroken.push(letter);
+            places.resize(unbroken.len(), place);
+        }
+        let found = self.automaton.find_iter(&unbroken).map(|found| {
+            // What is found begins and ends with letters of ASCII.
+            let range = places[found.start()]..places[found.end() - 1] + 1;
+            (range, found.pattern().as_usize())
+        });
+        self.put(text, found, token)
+    }
+
+    fn put<'t>(
+        &self,
+        text: &'t str,
+        found: impl Iterator<Item = (Range<usize>, usize)>,
+        token: &TokenOf<'_>,
+    ) -> Cow<'t, str> {
         let mut told = String::new();
         let mut at = 0;
-        for found in self.automaton.find_iter(text) {
-            let echo = &self.echoes[found.pattern().as_usize()];
-            told.push_str(&text[at..found.start()]);
-            told.push_str(&token(echo));
-            at = found.end();
+        for (range, pattern) in found {
+            told.push_str(&text[at..range.start]);
+            told.push_str(&token(&self.echoes[pattern]));
+            at = range.end;
         }
         if at == 0 {
             return Cow::Borrowed(text);
@@ -143,7 +254,6 @@ impl Words {
 /// A value as it may come back: as it is (in any case), reversed, in hexadecimal, in an address, in
 /// base64 wherever it begins.
 fn forms(value: &str) -> Vec<String> {
-    let bytes = value.as_bytes();
     let percent: String = value
         .chars()
         .map(|letter| match letter {
@@ -151,17 +261,29 @@ fn forms(value: &str) -> Vec<String> {
             other => other.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect(),
         })
         .collect();
-    let mut forms = vec![value.to_owned(), value.chars().rev().collect(), hex(bytes), percent];
+    let mut forms = vec![value.to_owned(), value.chars().rev().collect(), percent];
+    forms.extend(encoded(value));
+    forms.dedup();
+    forms
+}
+
+/// A value in hexadecimal and in base64 of both alphabets, wherever it begins.
+fn encoded(value: &str) -> Vec<String> {
+    let bytes = value.as_bytes();
+    let mut forms = vec![hex(bytes)];
     for before in 0..3 {
         // What stands before and after changes the letters at the edges; those between are sure.
         let padded = [&vec![0; before], bytes].concat();
-        let text = BASE64_STANDARD_NO_PAD.encode(&padded);
         let (start, end) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
         if end > start + 6 {
-            forms.push(text[start..end].to_owned());
+            let (standard, url) =
+                (BASE64_STANDARD_NO_PAD.encode(&padded), BASE64_URL_SAFE_NO_PAD.encode(&padded));
+            forms.push(standard[start..end].to_owned());
+            if url != standard {
+                forms.push(url[start..end].to_owned());
+            }
         }
     }
-    forms.dedup();
     forms
 }
 
@@ -172,11 +294,7 @@ mod tests {
     use super::*;
 
     fn ada() -> Echo {
-        Echo {
-            kind: "EMAIL".to_owned(),
-            value: "ada@example.com".to_owned(),
-            form: Form::Text,
-        }
+        Echo { kind: "EMAIL".to_owned(), value: "ada@example.com".to_owned(), form: Form::Text }
     }
 
     fn token(_: &Echo) -> String {
@@ -211,6 +329,42 @@ mod tests {
         assert_eq!(replaced("6164614065786d"), "6164614065786d");
         assert_eq!(replaced("q=ada%40example.com&"), "q=[EMAIL_a]&");
         assert_eq!(replaced("moc.elpmaxe@ada"), "[EMAIL_a]");
+    }
+
+    #[test]
+    fn a_value_is_found_in_base64_with_line_breaks_and_of_urls() {
+        let whole = format!("{} ada@example.com {}", "x".repeat(50), "y".repeat(50));
+        let mut lines = BASE64_STANDARD.encode(&whole);
+        for line in (1..lines.len() / 76 + 1).rev() {
+            lines.insert_str(line * 76, "\r\n");
+        }
+        let told = replaced(&lines);
+        assert!(lines.contains('\n') && told.contains("[EMAIL_a]"), "{told}");
+        // The positive control: lines of other things stay as they are.
+        assert_eq!(replaced("one\ntwo\nada"), "one\ntwo\nada");
+
+        let echoes = Echoes::default();
+        let echo = Echo { value: "key???>>>~~~value".to_owned(), ..ada() };
+        echoes.add("team", echo.clone());
+        let url = BASE64_URL_SAFE_NO_PAD.encode(&echo.value);
+        assert!(url.contains(['-', '_']), "{url}");
+        let told = echoes.finder("team").unwrap().replace_forms(&url, &token).into_owned();
+        assert!(told.contains("[EMAIL_a]"), "{told}");
+    }
+
+    #[test]
+    fn a_value_is_found_after_many_others_and_they_have_an_end() {
+        let echoes = Echoes::default();
+        let echo = |number: usize| Echo { value: format!("value {number:06}"), ..ada() };
+        (0..2 * GROUP_VALUES).for_each(|number| echoes.add("team", echo(number)));
+        let finder = echoes.finder("team").unwrap();
+        for number in [0, 1, GROUP_VALUES - 1, GROUP_VALUES, 2 * GROUP_VALUES - 1] {
+            assert_eq!(finder.replace(&format!("x{}x", echo(number).value), &token), "x[EMAIL_a]x");
+        }
+        let mut lately = Lately::default();
+        (0..MAX_GROUPS * GROUP_VALUES + 1).for_each(|number| lately.add(Arc::new(echo(number))));
+        assert_eq!(lately.groups.len(), MAX_GROUPS);
+        assert_eq!(lately.known.len(), (MAX_GROUPS - 1) * GROUP_VALUES + 1);
     }
 
     #[test]

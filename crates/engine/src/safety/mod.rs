@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `vault` | what tokens stand for, encrypted |
 //! | `shield` | tokens in the place of personal data, in all that leaves |
+//! | `message` | the walk over all that the protocol carries to a client |
 //! | `watch` | one run, or one call: what it may do, what it has read, what is written down of it |
 //! | `echoes` | values that tools were given, recognised when they come back |
 //! | `confirm` | asking a person |
@@ -19,6 +20,7 @@ mod confirm;
 mod deed;
 mod echoes;
 mod level;
+mod message;
 mod question;
 mod questions;
 mod rule_source;

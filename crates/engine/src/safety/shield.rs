@@ -6,18 +6,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use narrows_model::{Ending, Failure, Outcome, OutputStream, Principal};
 use narrows_pii::{Form, Found, Stream, TokenMaker, Tokens};
-use rmcp::{
-    ErrorData,
-    model::{CallToolResult, ContentBlock, MetaObject, ResourceContents},
-};
-use serde::{Serialize, de::DeserializeOwned};
+use rmcp::ErrorData;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::{Mode, Safety, VaultError, echoes::Echo};
+use super::{
+    Mode, Safety, VaultError,
+    echoes::{Echo, Finder},
+    message::each_text,
+};
 use crate::state::Agent;
 
 /// What is looked at beside a part of a text, on either side: a value that a cut went through
@@ -102,7 +101,7 @@ impl Shield {
         self.mode() == Mode::Boundary
     }
 
-    fn is_off(&self) -> bool {
+    pub(super) fn is_off(&self) -> bool {
         self.safety.mode == Mode::Off
     }
 
@@ -128,14 +127,19 @@ impl Shield {
 
     /// The text with tokens in the place of what tools were given lately.
     fn without_echoes<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.safety.echoes.finder(&self.namespace) {
+        match self.finder() {
             Some(finder) => finder.replace(text, &|echo| self.token_of(echo)),
             None => Cow::Borrowed(text),
         }
     }
 
+    /// What finds the values that tools were given lately.
+    pub(super) fn finder(&self) -> Option<Arc<Finder>> {
+        self.safety.echoes.finder(&self.namespace)
+    }
+
     /// The token of a value that has come again, which must last.
-    fn token_of(&self, echo: &Echo) -> String {
+    pub(super) fn token_of(&self, echo: &Echo) -> String {
         let Echo { kind, value, form } = echo;
         self.tokens().make(kind, value, *form)
     }
@@ -177,8 +181,10 @@ impl Shield {
         if self.is_off() {
             return;
         }
-        if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
-            each_text(value, &|text| finder.replace(text, &|echo| self.token_of(echo)).into_owned());
+        if let Some(finder) = self.finder() {
+            each_text(value, &|text| {
+                finder.replace(text, &|echo| self.token_of(echo)).into_owned()
+            });
         }
         self.sanitize_json(value);
     }
@@ -193,17 +199,10 @@ impl Shield {
         self.for_record().json(value);
     }
 
-    /// Anything that is JSON on the wire, as the model may see it.
-    pub fn whole<T: Clone + Serialize + DeserializeOwned>(&self, it: &T) -> Result<T, Withheld> {
-        if self.is_off() {
-            return Ok(it.clone());
-        }
-        as_json(it, |value| self.json(value))
-    }
-
-    /// What is said beside something; it can be done without.
-    fn meta(&self, meta: &mut Option<MetaObject>) {
-        *meta = self.whole(meta).unwrap_or_default();
+    /// Whether a text is nothing but one value.
+    pub(super) fn is_one_value(&self, text: &str) -> bool {
+        let found = self.safety.scanner.find(text, None);
+        found.iter().any(|found| found.range == (0..text.len()))
     }
 
     /// Which kinds of personal data are in a value.
@@ -244,128 +243,6 @@ impl Shield {
         }
     }
 
-    /// What a server answered, as the model, or in strict mode the program, may see it: what the
-    /// server was given is recognised in other forms too.
-    pub fn answer(&self, result: &mut CallToolResult) {
-        if self.is_off() {
-            return;
-        }
-        self.result(result);
-        if let Some(finder) = self.safety.echoes.finder(&self.namespace) {
-            let token = |echo: &Echo| self.token_of(echo);
-            let change = |text: &str| finder.replace_forms(text, &token).into_owned();
-            *result =
-                as_json(result, |value| each_text(value, &change)).unwrap_or_else(|withheld| {
-                    CallToolResult::error(vec![ContentBlock::text(withheld.to_string())])
-                });
-        }
-    }
-
-    /// A result as the model may see it.
-    pub fn result(&self, result: &mut CallToolResult) {
-        if self.is_off() {
-            return;
-        }
-        for block in &mut result.content {
-            self.block(block);
-        }
-        if let Some(structured) = &mut result.structured_content {
-            self.json(structured);
-        }
-        self.meta(&mut result.meta);
-    }
-
-    fn block(&self, block: &mut ContentBlock) {
-        match block {
-            ContentBlock::Text(text) => {
-                self.content(&mut text.text);
-                self.meta(&mut text.meta);
-            }
-            ContentBlock::Image(image) => {
-                self.bytes(&mut image.data, &image.mime_type);
-                self.meta(&mut image.meta);
-            }
-            ContentBlock::Audio(audio) => {
-                self.bytes(&mut audio.data, &audio.mime_type);
-                self.meta(&mut audio.meta);
-            }
-            ContentBlock::Resource(resource) => {
-                self.resource(&mut resource.resource);
-                self.meta(&mut resource.meta);
-            }
-            ContentBlock::ResourceLink(link) => match self.whole(link) {
-                Ok(protected) => *link = protected,
-                Err(withheld) => *block = ContentBlock::text(withheld.to_string()),
-            },
-            _ => *block = ContentBlock::text("(content of a kind that cannot be looked at)"),
-        }
-    }
-
-    /// Text that is JSON is looked at as JSON: its keys say what its values are.
-    fn content(&self, text: &mut String) {
-        let is_json = text.trim_start().starts_with(['{', '[']);
-        match serde_json::from_str::<Value>(text).ok().filter(|_| is_json) {
-            Some(mut value) => {
-                let before = value.clone();
-                self.json(&mut value);
-                // If nothing was found in it, it stays as it was written.
-                if value != before {
-                    *text = value.to_string();
-                }
-                self.replace(text);
-            }
-            None => self.replace(text),
-        }
-    }
-
-    /// What a server calls a resource.
-    pub fn resource(&self, resource: &mut ResourceContents) {
-        match resource {
-            ResourceContents::TextResourceContents { text, uri, meta, .. } => {
-                self.replace(uri);
-                self.meta(meta);
-                self.content(text);
-            }
-            ResourceContents::BlobResourceContents { blob, uri, mime_type, meta } => {
-                self.replace(uri);
-                self.meta(meta);
-                self.bytes(blob, mime_type.as_deref().unwrap_or_default());
-            }
-            _ => {}
-        }
-    }
-
-    /// Bytes in base64. Whatever they are said to be: those that are text are looked at as text.
-    fn bytes(&self, data: &mut String, mime_type: &str) {
-        if self.is_off() {
-            return;
-        }
-        let text = BASE64_STANDARD.decode(data.as_bytes()).ok();
-        // With zeros in it, it is text in wider letters, or none at all.
-        let text = text.filter(|bytes| !bytes.contains(&0));
-        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
-        let is_media =
-            ["image/", "audio/", "video/"].iter().any(|kind| mime_type.starts_with(kind));
-        match text {
-            Some(text) => {
-                if let Cow::Owned(protected) = self.text(&text) {
-                    *data = BASE64_STANDARD.encode(protected);
-                }
-            }
-            // What nobody can look into does not get into a strict sandbox.
-            None if self.safety.mode == Mode::Strict && !is_media => {
-                *data = BASE64_STANDARD.encode("withheld: pii mode is strict");
-            }
-            None if is_media => {}
-            None => {
-                if let Ok(bytes) = BASE64_STANDARD.decode(data.as_bytes()) {
-                    let all = 0..bytes.len();
-                    *data = BASE64_STANDARD.encode(self.part_of_bytes(&bytes, all));
-                }
-            }
-        }
-    }
-
     /// A part of bytes that are no UTF-8: each is looked at as a letter, as older files have them.
     pub(crate) fn part_of_bytes(&self, bytes: &[u8], part: std::ops::Range<usize>) -> Vec<u8> {
         let length = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte).len_utf8()).sum();
@@ -374,15 +251,6 @@ impl Shield {
         let text: String = bytes.iter().copied().map(char::from).collect();
         let told = self.part(&text, start..end);
         told.chars().map(|letter| u8::try_from(letter).unwrap_or(b'?')).collect()
-    }
-
-    /// An error as the model may see it.
-    pub fn error(&self, mut error: ErrorData) -> ErrorData {
-        error.message = self.text(&error.message).into_owned().into();
-        if let Some(data) = &mut error.data {
-            self.json(data);
-        }
-        error
     }
 
     /// Protects output as it comes.
@@ -450,35 +318,6 @@ impl Shield {
             Some(found.clone())
         });
         Ok(RevealOutcome { kinds, withheld })
-    }
-}
-
-/// Something with changes as it is on the wire.
-fn as_json<T: Serialize + DeserializeOwned>(
-    it: &T,
-    change: impl FnOnce(&mut Value),
-) -> Result<T, Withheld> {
-    let mut value = serde_json::to_value(it).map_err(|_| Withheld)?;
-    change(&mut value);
-    serde_json::from_value(value).map_err(|_| Withheld)
-}
-
-/// Changes all texts of a value, its keys too.
-fn each_text(value: &mut Value, change: &dyn Fn(&str) -> String) {
-    match value {
-        Value::String(text) => *text = change(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
-        Value::Object(fields) => {
-            let old = std::mem::take(fields);
-            fields.extend(old.into_iter().map(|(key, mut field)| {
-                // Bytes in base64 are looked at as bytes.
-                if !matches!(key.as_str(), "data" | "blob") || !field.is_string() {
-                    each_text(&mut field, change);
-                }
-                (change(&key), field)
-            }));
-        }
-        _ => {}
     }
 }
 

@@ -128,8 +128,7 @@ impl Caller for Client {
         if message.data.to_string().len() > MAX_LOG_BYTES {
             message.data = Value::from(format!("(a message of more than {MAX_LOG_BYTES} bytes)"));
         }
-        self.shield.json(&mut message.data);
-        self.tell(Event::Log(message));
+        self.tell(Event::Log(self.shield.log(message)));
     }
 
     fn elicit(
@@ -163,11 +162,9 @@ impl Caller for Client {
             let refused = Err(unsupported(server, "a completion by the model (sampling)"));
             return Box::pin(std::future::ready(refused));
         }
-        let mut request = request;
         Box::pin(async move {
             // A model reads it.
-            request.messages = self.shield.whole(&request.messages)?;
-            request.system_prompt = self.shield.whole(&request.system_prompt)?;
+            let request = self.shield.whole(&request)?;
             self.ask(|answer| Event::Sample(Box::new(request), answer)).await
         })
     }

@@ -231,24 +231,7 @@ async fn protected(
     shield: &Shield,
     passed: Result<ServerResult, ErrorData>,
 ) -> Result<ServerResult, ErrorData> {
-    let passed = passed.and_then(|mut result| {
-        match &mut result {
-            ServerResult::CallToolResult(result) => shield.answer(result),
-            ServerResult::ReadResourceResult(result) => {
-                result.contents.iter_mut().for_each(|content| shield.resource(content));
-            }
-            ServerResult::CustomResult(result) => shield.json(&mut result.0),
-            ServerResult::GetPromptResult(prompt) => *prompt = shield.whole(prompt)?,
-            ServerResult::InputRequiredResult(asks) => {
-                asks.input_requests = shield.whole(&asks.input_requests)?;
-            }
-            ServerResult::CompleteResult(result) => {
-                result.completion.values.iter_mut().for_each(|value| shield.replace(value));
-            }
-            _ => {}
-        }
-        Ok(result)
-    });
+    let passed = passed.and_then(|result| Ok(shield.server_result(result)?));
     keep(agent).await;
     passed
 }

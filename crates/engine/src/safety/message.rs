@@ -1,0 +1,325 @@
+//! One walk over whatever the protocol carries to a client: results, prompts, resources, questions,
+//! logs. Everything is looked at, whatever its field is called, so that no field is forgotten.
+//!
+//! | what | how |
+//! |---|---|
+//! | texts, names of fields, numbers | tokens in the place of values |
+//! | texts that are JSON | the same, with their keys as context |
+//! | bytes of images, sound and blobs, in any spelling of base64 | as text, if they are text |
+//! | what has no place for a token, such as a number where the protocol wants one | withheld |
+//!
+//! Addresses, names of prompts and the like stay usable: their tokens are turned back when a client
+//! sends them. What is not looked at is what a client has to send back as it is and models do not
+//! read: the `requestState` of a server. Definitions of tools are public, and do not come this way.
+
+use std::borrow::Cow;
+
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    prelude::BASE64_STANDARD,
+};
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolResult, ContentBlock, CustomResult, LoggingMessageNotificationParam, ServerResult,
+    },
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{Mode, Shield, Withheld};
+
+/// JSON in a text in JSON in a text: deeper than anybody writes it. Stops a text that is made to be
+/// parsed again and again.
+const MAX_TEXT_DEPTH: usize = 4;
+
+/// The longest that what is called the bytes of an image may be, and be a value instead.
+const MAX_VALUE_BYTES: usize = 4 << 10;
+
+/// Base64 as it is met: padded or not.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// In which forms values are recognised that tools were given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Forms {
+    /// As they are.
+    Plain,
+    /// As servers give them back: reversed, encoded, in another case.
+    All,
+}
+
+/// Bytes that were taken out of a message, so that they are not looked at as letters.
+struct Taken {
+    /// The place of each step among its siblings.
+    path: Vec<usize>,
+    /// In base64, as they were written.
+    data: String,
+    is_media: bool,
+}
+
+impl Shield {
+    /// Anything that is JSON on the wire, as the model may see it.
+    pub fn whole<T: Clone + Serialize + DeserializeOwned>(&self, it: &T) -> Result<T, Withheld> {
+        self.walked(it, Forms::Plain)
+    }
+
+    /// A result as the model may see it.
+    pub fn result(&self, result: &mut CallToolResult) {
+        self.replace_result(result, Forms::Plain);
+    }
+
+    /// What a server answered, as the model, or in strict mode the program, may see it: what the
+    /// server was given is recognised in other forms too.
+    pub fn answer(&self, result: &mut CallToolResult) {
+        self.replace_result(result, Forms::All);
+    }
+
+    fn replace_result(&self, result: &mut CallToolResult, forms: Forms) {
+        *result = self.walked(result, forms).unwrap_or_else(|withheld| {
+            CallToolResult::error(vec![ContentBlock::text(withheld.to_string())])
+        });
+    }
+
+    /// Whatever a server answers to a request that a client made of it.
+    pub fn server_result(&self, result: ServerResult) -> Result<ServerResult, Withheld> {
+        if self.is_off() {
+            return Ok(result);
+        }
+        Ok(match result {
+            ServerResult::CallToolResult(mut result) => {
+                self.answer(&mut result);
+                ServerResult::CallToolResult(result)
+            }
+            ServerResult::ReadResourceResult(result) => {
+                ServerResult::ReadResourceResult(self.walked(&result, Forms::All)?)
+            }
+            ServerResult::GetPromptResult(result) => {
+                ServerResult::GetPromptResult(self.walked(&result, Forms::All)?)
+            }
+            ServerResult::CompleteResult(result) => {
+                ServerResult::CompleteResult(self.walked(&result, Forms::All)?)
+            }
+            ServerResult::InputRequiredResult(mut asks) => {
+                // It goes back to the server as it is.
+                let state = asks.request_state.take();
+                let mut protected = self.walked(&asks, Forms::All)?;
+                protected.request_state = state;
+                ServerResult::InputRequiredResult(protected)
+            }
+            // Whatever else there is or will be is the same JSON on the wire.
+            other => {
+                let mut value = serde_json::to_value(&other).map_err(|_| Withheld)?;
+                self.walk(&mut value, Forms::All);
+                ServerResult::CustomResult(CustomResult(value))
+            }
+        })
+    }
+
+    /// What a server logs.
+    pub fn log(&self, message: LoggingMessageNotificationParam) -> LoggingMessageNotificationParam {
+        let level = message.level;
+        self.whole(&message).unwrap_or_else(|withheld| {
+            LoggingMessageNotificationParam::new(level, Value::from(withheld.to_string()))
+        })
+    }
+
+    /// An error as the model may see it.
+    pub fn error(&self, mut error: ErrorData) -> ErrorData {
+        error.message = self.text(&error.message).into_owned().into();
+        if let Some(data) = &mut error.data {
+            self.walk(data, Forms::Plain);
+        }
+        error
+    }
+
+    /// Something with changes as it is on the wire.
+    fn walked<T: Clone + Serialize + DeserializeOwned>(
+        &self,
+        it: &T,
+        forms: Forms,
+    ) -> Result<T, Withheld> {
+        if self.is_off() {
+            return Ok(it.clone());
+        }
+        let mut value = serde_json::to_value(it).map_err(|_| Withheld)?;
+        self.walk(&mut value, forms);
+        serde_json::from_value(value).map_err(|_| Withheld)
+    }
+
+    /// Protects all that is in a message.
+    fn walk(&self, message: &mut Value, forms: Forms) {
+        if self.is_off() {
+            return;
+        }
+        let mut taken = Vec::new();
+        take_bytes(message, &mut Vec::new(), &mut taken);
+        self.texts_of_json(message, 0);
+        self.json(message);
+        if forms == Forms::All && self.finder().is_some() {
+            each_text(message, &|text| self.without_forms(text).into_owned());
+        }
+        for Taken { path, mut data, is_media } in taken {
+            self.bytes(&mut data, is_media, forms);
+            if let Some(place) = at(message, &path) {
+                *place = Value::String(data);
+            }
+        }
+    }
+
+    /// Text that is JSON is looked at as JSON: its keys say what its values are.
+    fn texts_of_json(&self, value: &mut Value, depth: usize) {
+        match value {
+            Value::String(text) => self.text_of_json(text, depth),
+            Value::Array(items) => {
+                items.iter_mut().for_each(|item| self.texts_of_json(item, depth));
+            }
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|field| self.texts_of_json(field, depth));
+            }
+            _ => {}
+        }
+    }
+
+    fn text_of_json(&self, text: &mut String, depth: usize) {
+        if depth == MAX_TEXT_DEPTH || !text.trim_start().starts_with(['{', '[']) {
+            return;
+        }
+        let Ok(mut value) = serde_json::from_str::<Value>(text) else { return };
+        let before = value.clone();
+        self.texts_of_json(&mut value, depth + 1);
+        self.json(&mut value);
+        // If nothing was found in it, it stays as it was written.
+        if value != before {
+            *text = value.to_string();
+        }
+    }
+
+    /// The text with tokens in the place of what tools were given, in whatever form it is there.
+    fn without_forms<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.finder() {
+            Some(finder) => finder.replace_forms(text, &|echo| self.token_of(echo)),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// Bytes in base64. Whatever they are said to be: those that are text are looked at as text.
+    fn bytes(&self, data: &mut String, is_media: bool, forms: Forms) {
+        // A value that happens to be spelt like base64 is no image.
+        if data.len() <= MAX_VALUE_BYTES && self.is_one_value(data) {
+            return self.replace(data);
+        }
+        let Some(bytes) = decoded(data) else { return self.replace(data) };
+        // With zeros in it, it is text in wider letters, or none at all.
+        let text = Some(bytes.as_slice()).filter(|bytes| !bytes.contains(&0));
+        match text.and_then(|bytes| std::str::from_utf8(bytes).ok()) {
+            Some(text) => {
+                let mut protected = self.text(text);
+                if forms == Forms::All {
+                    protected = Cow::Owned(self.without_forms(&protected).into_owned());
+                }
+                if protected != text {
+                    *data = BASE64_STANDARD.encode(protected.as_bytes());
+                }
+            }
+            None if is_media => {}
+            // What nobody can look into does not get into a strict sandbox.
+            None if self.mode() == Mode::Strict => {
+                *data = BASE64_STANDARD.encode("withheld: pii mode is strict");
+            }
+            None => {
+                let protected = self.part_of_bytes(&bytes, 0..bytes.len());
+                if protected != bytes {
+                    *data = BASE64_STANDARD.encode(protected);
+                }
+            }
+        }
+    }
+}
+
+/// Takes all bytes out of a message and leaves empty texts in their place.
+fn take_bytes(value: &mut Value, path: &mut Vec<usize>, taken: &mut Vec<Taken>) {
+    match value {
+        Value::Array(items) => {
+            for (place, item) in items.iter_mut().enumerate() {
+                path.push(place);
+                take_bytes(item, path, taken);
+                path.pop();
+            }
+        }
+        Value::Object(fields) => {
+            let bytes = bytes_field(fields);
+            for (place, (name, field)) in fields.iter_mut().enumerate() {
+                path.push(place);
+                match (field, bytes) {
+                    (Value::String(data), Some((of_bytes, is_media))) if name == of_bytes => {
+                        let data = std::mem::take(data);
+                        taken.push(Taken { path: path.clone(), data, is_media });
+                    }
+                    (field, _) => take_bytes(field, path, taken),
+                }
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The field of an object that has bytes, and whether they are said to be an image, sound or a film:
+/// `data` of images and sound, `blob` of resources. A field of these names anywhere else is text.
+fn bytes_field(fields: &Map<String, Value>) -> Option<(&'static str, bool)> {
+    let text = |name: &str| fields.get(name).and_then(Value::as_str);
+    let mime_type = text("mimeType").unwrap_or_default();
+    let is_media = ["image/", "audio/", "video/"].iter().any(|kind| mime_type.starts_with(kind));
+    match (text("type"), text("uri")) {
+        (Some("image" | "audio"), _) if fields.contains_key("data") => Some(("data", is_media)),
+        (_, Some(_)) if fields.contains_key("blob") => Some(("blob", is_media)),
+        _ => None,
+    }
+}
+
+/// The place in a message that steps lead to.
+fn at<'v>(mut value: &'v mut Value, path: &[usize]) -> Option<&'v mut Value> {
+    for place in path {
+        value = match value {
+            Value::Array(items) => items.get_mut(*place)?,
+            Value::Object(fields) => fields.values_mut().nth(*place)?,
+            _ => return None,
+        };
+    }
+    Some(value)
+}
+
+/// Base64 in any spelling: with line breaks, in the alphabet of URLs, with or without padding.
+fn decoded(data: &str) -> Option<Vec<u8>> {
+    let plain = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| match byte {
+        b'-' => b'+',
+        b'_' => b'/',
+        byte => byte,
+    });
+    BASE64.decode(plain.collect::<Vec<u8>>()).ok()
+}
+
+/// Changes all texts of a value, its keys too.
+pub(super) fn each_text(value: &mut Value, change: &dyn Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(fields) => {
+            let old = std::mem::take(fields);
+            fields.extend(old.into_iter().map(|(key, mut field)| {
+                each_text(&mut field, change);
+                (change(&key), field)
+            }));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;
