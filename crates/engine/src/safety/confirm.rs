@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     question::{Answer, Choices, question},
+    shown::MAX_ARGUMENTS,
     watch::{Target, Watch, refused},
 };
 use crate::{
@@ -69,6 +70,13 @@ impl Watch {
         why: Why,
         caller: &Arc<dyn Caller>,
     ) -> Result<Scope, CallError> {
+        let count = arguments.len();
+        if count > MAX_ARGUMENTS {
+            return Err(refused(format!(
+                "{target} was not called: a person has to allow it, and it has {count} arguments, of \
+                 which {MAX_ARGUMENTS} can be shown; give fewer"
+            )));
+        }
         let call = Arc::new(self.asked_call(target, arguments, why));
         // Somebody may have decided already.
         let decided = self.decision(&call, caller.as_ref()).await.map_err(refused)?;

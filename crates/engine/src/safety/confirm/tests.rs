@@ -19,6 +19,7 @@ use crate::{
     broker::tests::{TestRun, issues},
     policy::{Action, FlowRule, PolicySettings, Rule},
     safety::{RuleSource, Safety, SafetySettings, choices_of, chosen},
+    state::Verdict,
     upstream::tests::FakeServer,
 };
 
@@ -279,6 +280,49 @@ async fn a_person_sees_every_argument_and_nothing_hidden_in_it() {
         }
         assert!(!text.contains("ada@") && !text.contains('\u{202e}') && text.len() < 4_000);
     }
+}
+
+/// Padding must not hide what matters, and a yes is for what was asked about.
+#[tokio::test]
+async fn an_approval_of_a_folded_text_is_none_for_another_with_the_same_ends() {
+    let server = issues();
+    let run = test_run(&server).await;
+    let of = |middle: &str| {
+        let padding = "x".repeat(50_000);
+        format!("{padding}{middle}{padding}")
+    };
+    let client = Arc::new(Client::answering(Ok(ElicitResult::new(ElicitationAction::Cancel))));
+    purge(&run, &of("bob"), &client).await.unwrap_err();
+    purge(&run, &of("eve"), &client).await.unwrap_err();
+    let store = run.watch.agent().store().await.unwrap();
+    let pending = store.approvals().list(None, 10, now()).await.unwrap();
+    assert_eq!(pending.len(), 2);
+    assert_ne!(pending[0].shown, pending[1].shown, "their hashes are shown");
+    let once = Verdict::Allow(Scope::Once);
+    // Whichever it is that was asked about first.
+    for approval in &pending {
+        store.approvals().decide(&approval.id, once, "somebody", now()).await.unwrap();
+        let calls = server.calls().len();
+        let mut made = 0;
+        for middle in ["bob", "eve"] {
+            made += usize::from(purge(&run, &of(middle), &client).await.is_ok());
+        }
+        assert_eq!((made, server.calls().len()), (1, calls + 1));
+    }
+}
+
+#[tokio::test]
+async fn a_call_with_more_arguments_than_can_be_shown_is_not_asked_about() {
+    let server = issues();
+    let run = test_run(&server).await;
+    let client = Arc::new(Client::saying("once"));
+    for (count, is_asked) in [(100, true), (101, false)] {
+        let arguments = (0..count).map(|n| (format!("a{n}"), Value::from(n)));
+        let arguments = Value::Object(arguments.collect());
+        let called = run.call_for("issues.purge", arguments, client.clone()).await;
+        assert_eq!(called.is_ok(), is_asked, "{called:?}");
+    }
+    assert_eq!((client.asked(), server.calls().len()), (1, 1));
 }
 
 /// Rules that can be written, in memory.
