@@ -50,8 +50,11 @@ pub enum Connection {
 pub struct StdioSpec {
     pub command: Template,
     pub args: Vec<Template>,
-    /// Added to the environment of the gateway.
+    /// Added to what every server is given of the gateway's environment.
     pub env: BTreeMap<String, Template>,
+    /// Further variables of the gateway's environment that it is given, by name, or by the start of
+    /// their names with a `*` behind it.
+    pub inherit_env: Vec<String>,
     pub cwd: Option<PathBuf>,
 }
 

@@ -81,7 +81,7 @@ fn fingerprint_of(spec: &ServerSpec) -> u64 {
         Connection::Stdio(stdio) => {
             let args = stdio.args.iter().map(|arg| arg.as_written());
             let cwd = stdio.cwd.iter().filter_map(|cwd| cwd.to_str());
-            let env = stdio.env.keys().map(String::as_str);
+            let env = stdio.env.keys().chain(&stdio.inherit_env).map(String::as_str);
             fingerprint([stdio.command.as_written()].into_iter().chain(args).chain(cwd).chain(env))
         }
         Connection::Http(http) => {

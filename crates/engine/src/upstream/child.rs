@@ -1,6 +1,6 @@
 //! A server as a child process: in a process group of its own, which ends with us.
 
-use std::{path::Path, process::Stdio, sync::Arc, time::Duration};
+use std::{ffi::OsString, path::Path, process::Stdio, sync::Arc, time::Duration};
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use thiserror::Error;
@@ -24,6 +24,8 @@ const STDERR_PIECE: u64 = 4 << 10;
 pub(super) struct CommandLine<'a> {
     pub(super) program: &'a str,
     pub(super) args: &'a [String],
+    /// What it is given of our own environment; the rest is ours alone.
+    pub(super) inherited: &'a [(OsString, OsString)],
     pub(super) env: &'a [(String, String)],
     pub(super) cwd: Option<&'a Path>,
 }
@@ -82,6 +84,8 @@ impl Child {
         let mut command = Command::new(program(line.program));
         command
             .args(line.args)
+            .env_clear()
+            .envs(line.inherited.iter().map(|(name, value)| (name, value)))
             .envs(line.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -152,7 +152,7 @@ impl Connection {
         let diary = Diary::new(redactor, means.logs.of(&spec.name));
         let opening = Self::open_now(spec, &settings, era, means, diary.clone());
         match tokio::time::timeout(spec.start_timeout, opening).await {
-            Ok(opened) => opened.map_err(|error| error.clean(&diary)),
+            Ok(opened) => opened.map_err(|error| settings.hinting(&spec.name, error.clean(&diary))),
             Err(_) => {
                 let said = diary.last_words();
                 Err(OpenError::Silent { after: spec.start_timeout, said })
@@ -173,8 +173,14 @@ impl Connection {
         // Whoever holds this last is the transport; with it the connection ends.
         let alive = Arc::new(closed.clone().drop_guard());
         let (service, child) = match &settings.target {
-            Target::Stdio { program, args, env, spec: stdio } => {
-                let line = CommandLine { program, args, env, cwd: stdio.cwd.as_deref() };
+            Target::Stdio { program, args, env, inherited, spec: stdio } => {
+                let line = CommandLine {
+                    program,
+                    args,
+                    inherited: &inherited.variables,
+                    env,
+                    cwd: stdio.cwd.as_deref(),
+                };
                 let spawned = Child::spawn(&line, &means.guard, &diary);
                 let (mut child, pipes) =
                     spawned.map_err(|error| OpenError::Spawn(chain(&error)))?;

@@ -8,6 +8,7 @@ mod caller;
 mod child;
 mod connection;
 mod diary;
+mod environment;
 mod error;
 mod fleet;
 #[cfg(any(test, fuzzing))]

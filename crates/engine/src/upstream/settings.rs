@@ -1,12 +1,14 @@
 //! A server's settings, with all variables filled in.
 
+use std::ffi::OsString;
+
 use narrows_model::{Connection as ConnectionSpec, HttpSpec, ServerSpec, StdioSpec, Template};
 use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 
-use super::connection::OpenError;
+use super::{connection::OpenError, environment::Inherited};
 
 /// The specification with all variables filled in. Holds secrets; is never shown.
 pub(super) struct Settings<'a> {
@@ -17,8 +19,18 @@ pub(super) struct Settings<'a> {
 }
 
 pub(super) enum Target<'a> {
-    Stdio { program: String, args: Vec<String>, env: Vec<(String, String)>, spec: &'a StdioSpec },
-    Http { url: Url, headers: HeaderMap, spec: &'a HttpSpec },
+    Stdio {
+        program: String,
+        args: Vec<String>,
+        env: Vec<(String, String)>,
+        inherited: Inherited,
+        spec: &'a StdioSpec,
+    },
+    Http {
+        url: Url,
+        headers: HeaderMap,
+        spec: &'a HttpSpec,
+    },
 }
 
 impl<'a> Settings<'a> {
@@ -36,7 +48,13 @@ impl<'a> Settings<'a> {
                     env.push((name.clone(), expand(value, &mut secrets)?));
                 }
                 secrets.extend(env.iter().map(|(_, value)| value.clone()));
-                Target::Stdio { program, args, env, spec: stdio }
+                let of_its_own = |name: &OsString| {
+                    name.to_str().is_some_and(|name| stdio.env.contains_key(name))
+                };
+                let ours = std::env::vars_os().filter(|(name, _)| !of_its_own(name));
+                let inherited = Inherited::new(&stdio.inherit_env, ours);
+                secrets.extend_from_slice(&inherited.secrets);
+                Target::Stdio { program, args, env, inherited, spec: stdio }
             }
             ConnectionSpec::Http(http) => {
                 let url = Url::parse(&expand(&http.url, &mut secrets)?).map_err(|error| {
@@ -61,6 +79,19 @@ impl<'a> Settings<'a> {
             }
         };
         Ok(Self { target, secrets })
+    }
+
+    /// Adds to the reason why a command ended that it may miss a variable that we have. The reason
+    /// has its last words.
+    pub(super) fn hinting(&self, server: &str, error: OpenError) -> OpenError {
+        let (Target::Stdio { inherited, .. }, OpenError::Ended(reason)) = (&self.target, &error)
+        else {
+            return error;
+        };
+        match inherited.hint(server, reason) {
+            Some(hint) => OpenError::Ended(format!("{reason}; {hint}")),
+            None => error,
+        }
     }
 }
 

@@ -264,9 +264,14 @@ fn remedy(reason: &str, server: &str, is_http: bool) -> String {
         format!(
             "run its command by hand; if it only starts slowly, set servers.{server}.start_timeout"
         )
+    } else if reason.contains("inherit_env") {
+        format!("give it the variable: inherit_env of servers.{server}")
     } else if is_http {
         format!("check the url and the headers of servers.{server}, and whether it can be reached")
     } else {
-        "run its command by hand, and see what it says".to_owned()
+        format!(
+            "run its command by hand, and see what it says; if it works there, it may need a \
+             variable that servers are not given: name it in servers.{server}.inherit_env"
+        )
     }
 }

@@ -289,6 +289,10 @@ fn write_stdio(stdio: &StdioSpec, table: &mut Table) {
         table.insert("args", args.into());
     }
     write_map("env", &stdio.env, table);
+    if !stdio.inherit_env.is_empty() {
+        let names: Array = stdio.inherit_env.iter().map(String::as_str).collect();
+        table.insert("inherit_env", names.into());
+    }
     if let Some(cwd) = &stdio.cwd {
         table.insert("cwd", cwd.to_string_lossy().as_ref().into());
     }
@@ -360,6 +364,7 @@ timeout = 60 # long reports
             command: "uvx".into(),
             args: vec!["mcp-server".into(), "it's \"quoted\"\n".into()],
             env: [("KEY".to_owned(), "${KEY}".into())].into(),
+            inherit_env: vec!["AWS_*".to_owned()],
             cwd: Some("/srv".into()),
         };
         ServerEntry::new(name, Connection::Stdio(spec))
@@ -386,6 +391,7 @@ args = [\"mcp-server\", \"\"\"
 it's \"quoted\"
 \"\"\"]
 env = { KEY = \"${KEY}\" }
+inherit_env = [\"AWS_*\"]
 cwd = \"/srv\"
 ";
         assert_eq!(after.replace(added, ""), FILE, "{after}");

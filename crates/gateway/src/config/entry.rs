@@ -56,9 +56,13 @@ impl ServerEntry {
 
     /// The server as the gateway uses it.
     pub(crate) fn into_spec(self, defaults: &Defaults) -> ServerSpec {
+        let mut connection = self.connection;
+        if let Connection::Stdio(stdio) = &mut connection {
+            stdio.inherit_env.extend_from_slice(&defaults.inherit_env);
+        }
         ServerSpec {
             name: self.name,
-            connection: self.connection,
+            connection,
             expose: self.expose.unwrap_or(defaults.expose),
             start_timeout: self.start_timeout.unwrap_or(defaults.start_timeout),
             call_timeout: self.call_timeout.unwrap_or(defaults.call_timeout),
@@ -95,8 +99,8 @@ impl ServerEntry {
 }
 
 /// Keys of servers that are started, and of those that run elsewhere.
-const OF_COMMANDS: [&str; 4] = ["command", "args", "env", "cwd"];
-const OF_URLS: [&str; 4] = ["url", "headers", "transport", "oauth"];
+const OF_COMMANDS: &[&str] = &["command", "args", "env", "inherit_env", "cwd"];
+const OF_URLS: &[&str] = &["url", "headers", "transport", "oauth"];
 
 /// All keys are asked for, so that they are known whichever kind of server it is. What is returned
 /// counts only if there was no problem.
@@ -117,6 +121,7 @@ fn connection(section: &mut Section<'_>, directory: &Path) -> Connection {
         command: section.template("command").unwrap_or_default(),
         args: section.templates("args"),
         env: variables(section),
+        inherit_env: inherited(section),
         cwd: working_directory(section, directory),
     };
     let http = HttpSpec {
@@ -129,9 +134,9 @@ fn connection(section: &mut Section<'_>, directory: &Path) -> Connection {
 }
 
 /// Keys that do not go with the others.
-fn refuse(section: &mut Section<'_>, names: [&str; 4]) {
+fn refuse(section: &mut Section<'_>, names: &[&'static str]) {
     let (needed, has) = if names == OF_URLS { ("url", "command") } else { ("command", "url") };
-    for name in names {
+    for name in names.iter().copied() {
         if section.has(name) {
             section.complain(
                 name,
@@ -148,6 +153,23 @@ pub(super) fn variables(section: &mut Section<'_>) -> BTreeMap<String, Template>
         section.complain("env", "has a name that no environment variable can have; correct it");
     }
     variables
+}
+
+/// Names of variables of the gateway's environment that a server is given.
+pub(super) fn inherited(section: &mut Section<'_>) -> Vec<String> {
+    let names = section.strings("inherit_env");
+    let is_name = |name: &String| {
+        let letters = name.strip_suffix('*').unwrap_or(name);
+        !name.is_empty() && !letters.contains(['*', '=', '$', '\0'])
+    };
+    if let Some(name) = names.iter().find(|name| !is_name(name)) {
+        let message = format!(
+            "has {name:?}; write names of environment variables, or the start of names with a * \
+             behind it, such as \"AWS_*\""
+        );
+        section.complain("inherit_env", message);
+    }
+    names
 }
 
 /// Headers of HTTP requests.

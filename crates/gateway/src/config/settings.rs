@@ -41,6 +41,8 @@ pub(crate) struct Defaults {
     pub(crate) start_timeout: Duration,
     pub(crate) call_timeout: Duration,
     pub(crate) recover: bool,
+    /// Variables that all servers are given of the gateway's environment, beside the usual ones.
+    pub(crate) inherit_env: Vec<String>,
 }
 
 /// What is done to help programs be right.
@@ -67,6 +69,7 @@ impl Default for Defaults {
             start_timeout: ServerSpec::START_TIMEOUT,
             call_timeout: ServerSpec::CALL_TIMEOUT,
             recover: true,
+            inherit_env: Vec::new(),
         }
     }
 }
@@ -321,6 +324,29 @@ memory = 3
             message.starts_with("/etc/n/narrows.toml has 9 mistakes:\n  line 2: "),
             "{message}"
         );
+    }
+
+    #[test]
+    fn servers_are_given_the_variables_that_they_or_the_defaults_name() {
+        let config = parse(
+            "[defaults]\ninherit_env = [\"CORP_*\"]\n\
+             [servers.a]\ncommand = \"x\"\ninherit_env = [\"TOKEN\"]\n\
+             [servers.b]\ncommand = \"x\"",
+        );
+        let named = config.unwrap().servers.into_iter().map(|spec| match spec.connection {
+            Connection::Stdio(stdio) => stdio.inherit_env,
+            Connection::Http(_) => panic!(),
+        });
+        assert_eq!(named.collect::<Vec<_>>(), [vec!["TOKEN", "CORP_*"], vec!["CORP_*"]]);
+        for wrong in ["A=b", "", "*_TOKEN", "${TOKEN}"] {
+            let text = format!("[servers.a]\ncommand = \"x\"\ninherit_env = [{wrong:?}]");
+            let [mistake] = &mistakes(&text)[..] else { panic!("{wrong}") };
+            assert!(mistake.starts_with("line 3: servers.a.inherit_env has "), "{mistake}");
+        }
+        let [http] = &mistakes("[servers.a]\nurl = \"https://x\"\ninherit_env = []")[..] else {
+            panic!()
+        };
+        assert!(http.contains("inherit_env belongs to a server with command"), "{http}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub(crate) fn connection(section: &mut Section<'_>) -> Option<Connection> {
             command: section.needed("command")?,
             args: section.templates("args"),
             env: entry::variables(section),
+            inherit_env: entry::inherited(section),
             cwd: section.string("cwd").map(PathBuf::from),
         }));
     }

@@ -12,7 +12,7 @@ use narrows_model::Limits;
 use super::{
     AgentEntry, Config, Defaults, Discovery, Field, HttpLimits, HttpSettings, Keeping, Manner,
     Node, Position, Problem, SafetyConfig, Section, ServerEntry,
-    entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS},
+    entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS, inherited},
     name::valid_name,
     problem::key_path,
     standard,
@@ -98,6 +98,7 @@ fn defaults(file: &mut Section<'_>) -> Defaults {
             .seconds("call_timeout", MOST_CALL_SECONDS)
             .unwrap_or(standard.call_timeout),
         recover: section.boolean("recover").unwrap_or(standard.recover),
+        inherit_env: inherited(&mut section),
     };
     section.finish();
     defaults

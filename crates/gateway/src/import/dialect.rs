@@ -153,7 +153,7 @@ fn connection(
             Some(with_oauth(connection, section, ["auth", "CLIENT_ID", "CLIENT_SECRET"]))
         }
         Client::Zed => zed(node, section),
-        Client::Codex => codex(section),
+        Client::Codex => codex(node, section),
         Client::Gemini => gemini(section),
         Client::Opencode => opencode(section),
         Client::Goose => goose(section, notes),
@@ -170,13 +170,19 @@ fn zed(node: &Node, section: &mut Section<'_>) -> Option<Connection> {
         command: command.needed("path")?,
         args: command.templates("args"),
         env: command.map("env"),
-        cwd: None,
+        ..StdioSpec::default()
     }))
 }
 
-/// Codex has no variables but says which of the environment go into headers.
-fn codex(section: &mut Section<'_>) -> Option<Connection> {
+/// Codex has no variables but says which of the environment go into headers, and which a program
+/// is given.
+fn codex(node: &Node, section: &mut Section<'_>) -> Option<Connection> {
     let mut connection = standard::connection(section)?;
+    if let Connection::Stdio(stdio) = &mut connection
+        && let Some(Value::Array(names)) = node.get("env_vars").map(|names| &names.value)
+    {
+        stdio.inherit_env = names.iter().filter_map(Node::as_str).map(str::to_owned).collect();
+    }
     if let Connection::Http(http) = &mut connection {
         http.transport = HttpTransport::Http;
         http.headers.extend(section.map("http_headers"));
@@ -231,6 +237,7 @@ fn opencode(section: &mut Section<'_>) -> Option<Connection> {
             args: words.collect(),
             env: section.map("environment"),
             cwd: section.string("cwd").map(PathBuf::from),
+            ..StdioSpec::default()
         }));
     }
     if !section.has("url") {
@@ -261,7 +268,7 @@ fn goose(section: &mut Section<'_>, notes: &mut Vec<String>) -> Option<Connectio
             let mut command = section.needed("cmd")?;
             let mut args = section.templates("args");
             args.iter_mut().chain([&mut command]).for_each(as_literal);
-            Some(Connection::Stdio(StdioSpec { command, args, env, cwd: None }))
+            Some(Connection::Stdio(StdioSpec { command, args, env, ..StdioSpec::default() }))
         }
         "sse" | "streamable_http" => {
             let with_variables = |text: &Template| {

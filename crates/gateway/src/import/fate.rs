@@ -32,7 +32,12 @@ impl Found {
                 // A project's server is the same as the user's own that has no directory.
                 let implied = (self.directory == Directory::Implied && b.cwd.is_none())
                     || (directory == Directory::Implied && a.cwd.is_none());
-                let without = |spec: &StdioSpec| StdioSpec { cwd: None, ..spec.clone() };
+                let without = |spec: &StdioSpec| StdioSpec {
+                    cwd: None,
+                    // Settings of ours, which clients do not have.
+                    inherit_env: Vec::new(),
+                    ..spec.clone()
+                };
                 (implied || a.cwd == b.cwd) && without(a) == without(b)
             }
             (Connection::Http(a), Connection::Http(b)) => is_same_address(a, b),

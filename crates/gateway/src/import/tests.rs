@@ -222,6 +222,7 @@ fn codex() {
     let docs = server(&plan, "docs");
     assert_eq!(docs.start_timeout, Some(Duration::from_secs(20)));
     assert_eq!(docs.call_timeout, Some(Duration::from_millis(45_500)));
+    assert_eq!(stdio(&plan, "docs").inherit_env, ["DOCS_TOKEN"]);
     let headers = &http(&plan, "figma").headers;
     assert_eq!(headers["Authorization"].as_written(), "Bearer ${FIGMA_OAUTH_TOKEN}");
     assert_eq!(headers["X-Figma-Region"].as_written(), "us-east-1");

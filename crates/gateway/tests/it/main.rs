@@ -17,6 +17,7 @@ mod direct_servers;
 mod discovery;
 mod documents;
 mod first_tries;
+mod hostile_servers;
 mod http_clients;
 mod import_command;
 mod isolation;

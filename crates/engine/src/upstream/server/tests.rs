@@ -87,7 +87,7 @@ fn shell(line: &str, env: &[(&str, &str)], home: &std::path::Path) -> (Fleet, Se
         command: "sh".into(),
         args: vec!["-c".into(), line.into()],
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
-        cwd: None,
+        ..narrows_model::StdioSpec::default()
     };
     let spec = ServerSpec::new("s", narrows_model::Connection::Stdio(stdio));
     let catalog = Arc::new(Catalog::new(std::slice::from_ref(&spec), None));

@@ -53,6 +53,9 @@ struct AddOptions {
     /// A variable of the server's environment, as NAME=VALUE
     #[arg(short, long = "env", value_name = "NAME=VALUE", value_parser = pair)]
     env: Vec<(String, String)>,
+    /// A variable of the gateway's environment that the server is given too (AWS_* for several)
+    #[arg(long = "inherit-env", value_name = "NAME")]
+    inherit_env: Vec<String>,
     /// How agents reach its tools: code, direct, both or auto
     #[arg(long, value_parser = expose)]
     expose: Option<Expose>,
@@ -130,6 +133,7 @@ fn connection(args: AddArgs) -> Result<(Connection, AddOptions), String> {
         OptionsAfterUrl::try_parse_from(after).map_err(|error| after_url_reason(&error))?.options;
     options.headers.extend(after.headers);
     options.env.extend(after.env);
+    options.inherit_env.extend(after.inherit_env);
     options.transport = options.transport.or(after.transport);
     options.expose = options.expose.or(after.expose);
     options.force |= after.force;
@@ -141,7 +145,7 @@ fn connection(args: AddArgs) -> Result<(Connection, AddOptions), String> {
             return Err("--transport stdio is for a command, and this is an address".to_owned());
         }
     };
-    if !options.env.is_empty() {
+    if !options.env.is_empty() || !options.inherit_env.is_empty() {
         return Err("--env is for a command, and this is an address; use --header".to_owned());
     }
     let headers = templates(&options.headers);
@@ -179,6 +183,7 @@ fn command(words: &[String], options: &AddOptions) -> Result<Connection, String>
         command: Template::new(command),
         args: rest.iter().map(Template::new).collect(),
         env: templates(&options.env),
+        inherit_env: options.inherit_env.clone(),
         cwd: None,
     }))
 }
@@ -232,7 +237,7 @@ mod tests {
             command: "npx".into(),
             args: vec!["-y".into(), "server".into(), "--env".into(), "x".into()],
             env: [("A".to_owned(), "b=c".into())].into(),
-            cwd: None,
+            ..StdioSpec::default()
         };
         for line in [
             &["files", "--env", "A=b=c", "npx", "-y", "server", "--env", "x"][..],
