@@ -12,6 +12,10 @@ use super::{
 const MAX_VALUE: usize = 120;
 /// Objects in objects are shown so deep.
 const MAX_DEPTH: usize = 3;
+/// Alternatives of alternatives are followed so far. One that leads back to itself would never end.
+const MAX_ALTERNATIVES: usize = 16;
+/// So many values are written for one argument; it is too long to be shown before.
+const MAX_STEPS: usize = 200;
 
 /// `await create_issue(owner="owner", title="title")`, with what is required.
 pub fn example(name: &ToolName, raw: &Value) -> String {
@@ -21,7 +25,7 @@ pub fn example(name: &ToolName, raw: &Value) -> String {
     let arguments: Vec<String> = required
         .map(|parameter| {
             let schema = parameter.schema.unwrap_or(&Value::Null);
-            let value = literal::value(&value(parameter.raw, schema, raw, 0));
+            let value = literal::value(&value(parameter.raw, schema, raw, 0, &mut 0));
             let value = if value.len() > MAX_VALUE { "...".to_owned() } else { value };
             format!("{}={value}", parameter.python)
         })
@@ -30,7 +34,11 @@ pub fn example(name: &ToolName, raw: &Value) -> String {
 }
 
 /// A value that the schema allows, and that says what belongs there.
-fn value(name: &str, schema: &Value, root: &Value, depth: usize) -> Value {
+fn value(name: &str, schema: &Value, root: &Value, depth: usize, steps: &mut usize) -> Value {
+    *steps += 1;
+    if *steps > MAX_STEPS || depth > MAX_ALTERNATIVES {
+        return name.into();
+    }
     let schema = resolved(schema, root);
     let given = ["examples", "enum"].iter().find_map(|key| schema.get(key)?.get(0));
     let given =
@@ -43,7 +51,7 @@ fn value(name: &str, schema: &Value, root: &Value, depth: usize) -> Value {
     if let Some(alternatives) = alternatives {
         let is_null = |one: &&Value| one.get("type") == Some(&"null".into());
         if let Some(first) = alternatives.iter().find(|one| !is_null(one)) {
-            return value(name, first, root, depth + 1);
+            return value(name, first, root, depth + 1, steps);
         }
     }
     let number = |key: &str| schema.get(key).filter(|value| value.is_number()).cloned();
@@ -53,23 +61,26 @@ fn value(name: &str, schema: &Value, root: &Value, depth: usize) -> Value {
         Some("boolean") => true.into(),
         Some("array") => match schema.get("items") {
             Some(items) if depth < MAX_DEPTH => {
-                vec![value(singular(name), items, root, depth + 1)].into()
+                vec![value(singular(name), items, root, depth + 1, steps)].into()
             }
             _ => Value::Array(Vec::new()),
         },
-        Some("object") => object(schema, root, depth),
+        Some("object") => object(schema, root, depth, steps),
         _ => text(name, schema).into(),
     }
 }
 
-fn object(schema: &Value, root: &Value, depth: usize) -> Value {
+fn object(schema: &Value, root: &Value, depth: usize, steps: &mut usize) -> Value {
     let properties = schema.get("properties").and_then(Value::as_object);
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     let mut object = Map::new();
     for name in required.filter_map(Value::as_str).filter(|_| depth < MAX_DEPTH) {
+        if *steps > MAX_STEPS {
+            break;
+        }
         let schema = properties.and_then(|properties| properties.get(name));
         let schema = schema.unwrap_or(&Value::Null);
-        object.insert(name.to_owned(), value(name, schema, root, depth + 1));
+        object.insert(name.to_owned(), value(name, schema, root, depth + 1, steps));
     }
     Value::Object(object)
 }
@@ -149,5 +160,25 @@ mod tests {
         );
         let recursive = json!({"inputSchema": {"properties": {"a": {"$ref": "#/properties/a"}}, "required": ["a"]}});
         assert_eq!(example(names.get("create").unwrap(), &recursive), "await create(a=\"a\")");
+    }
+
+    #[test]
+    fn schemas_that_lead_back_to_themselves_or_double_have_an_end() {
+        let names = ToolNames::new(["t"]);
+        let of = |definition: Value| {
+            let schema = json!({
+                "properties": {"a": {"$ref": "#/$defs/A"}}, "required": ["a"],
+                "$defs": {"A": definition},
+            });
+            example(names.get("t").unwrap(), &json!({"name": "t", "inputSchema": schema}))
+        };
+        let itself = json!({"$ref": "#/$defs/A"});
+        assert_eq!(of(json!({"anyOf": [itself, {"type": "integer"}]})), "await t(a=\"a\")");
+        // A hundred fields that each are the same object again.
+        let fields: Vec<String> = (0..100).map(|number| format!("f{number}")).collect();
+        let properties: Map<String, Value> =
+            fields.iter().map(|name| (name.clone(), itself.clone())).collect();
+        let wide = json!({"type": "object", "properties": properties, "required": fields});
+        assert_eq!(of(wide), "await t(a=...)");
     }
 }

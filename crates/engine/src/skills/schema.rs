@@ -14,6 +14,9 @@ const SETS: [&str; 3] = ["enum", "required", "type"];
 const DATA: [&str; 2] = ["const", "default"];
 /// References are followed so often, or a schema that refers to itself would have no end.
 const MOST_REFERENCES: usize = 8;
+/// So many parts of a type are read. Ten alternatives that each are all ten again would be as many as
+/// ten to the power of the references.
+const MAX_STEPS: usize = 1_000;
 
 /// A schema without what is only said about it. Two that take the same are the same text.
 pub(super) fn essence(schema: &Value) -> Value {
@@ -97,28 +100,31 @@ impl<'a> Part<'a> {
 
     /// The type in words: `string`, `integer or null`.
     pub(super) fn type_name(self) -> String {
-        let mut names = self.type_names(0);
+        let mut names = Vec::new();
+        self.add_type_names(&mut names, 0, &mut 0);
         names.sort();
         names.dedup();
         if names.is_empty() { "anything".to_owned() } else { names.join(" or ") }
     }
 
-    fn type_names(self, depth: usize) -> Vec<String> {
-        if depth > MOST_REFERENCES {
-            return Vec::new();
+    fn add_type_names(self, names: &mut Vec<String>, depth: usize, steps: &mut usize) {
+        *steps += 1;
+        if depth > MOST_REFERENCES || *steps > MAX_STEPS {
+            return;
         }
         match self.keyword("type") {
-            Some(Value::String(name)) => return vec![name.clone()],
-            Some(Value::Array(names)) => {
-                return names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            Some(Value::String(name)) => return names.push(name.clone()),
+            Some(Value::Array(types)) => {
+                return names.extend(types.iter().filter_map(Value::as_str).map(str::to_owned));
             }
             _ => {}
         }
         let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| self.keyword(key));
-        let parts = alternatives.filter_map(Value::as_array).flatten();
-        let names = parts.flat_map(|part| self.at(part).type_names(depth + 1));
+        for part in alternatives.filter_map(Value::as_array).flatten() {
+            self.at(part).add_type_names(names, depth + 1, steps);
+        }
         let constants = self.values().into_iter().flatten().chain(self.keyword("const"));
-        names.chain(constants.map(|value| kind(value).to_owned())).collect()
+        names.extend(constants.map(|value| kind(value).to_owned()));
     }
 }
 
@@ -166,7 +172,7 @@ mod tests {
         let whole = json!({
             "properties": {"owner": {"$ref": "#/$defs/Owner"}, "loop": {"$ref": "#/$defs/Loop"}},
             "$defs": {"Owner": {"type": "string"}, "Loop": {"$ref": "#/$defs/Loop"},
-                      "Any": {"anyOf": [{"$ref": "#/$defs/Any"}]}},
+                      "Any": {"anyOf": vec![json!({"$ref": "#/$defs/Any"}); 30]}},
         });
         let types: Vec<String> =
             Part::whole(&whole).properties().map(|(_, part)| part.type_name()).collect();
