@@ -1,6 +1,6 @@
 //! Where a server is, in words that show no secrets.
 
-use crate::{Connection, StdioSpec, Template};
+use crate::{Connection, StdioSpec, Template, looks_secret};
 
 /// Programs whose first plain argument says what they run.
 const LAUNCHERS: [&str; 16] = [
@@ -56,9 +56,10 @@ fn command_line(stdio: &StdioSpec) -> String {
 fn shown_args(args: &[&str]) -> usize {
     let switches = args.iter().take_while(|arg| SWITCHES.contains(arg)).count();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "@/._-".contains(letter);
-    let is_subject = args
-        .get(switches)
-        .is_some_and(|arg| !arg.starts_with('-') && arg.len() <= 80 && arg.chars().all(plain));
+    let is_subject = args.get(switches).is_some_and(|arg| {
+        let is_plain = !arg.starts_with('-') && arg.len() <= 80 && arg.chars().all(plain);
+        is_plain && !looks_secret(arg)
+    });
     if is_subject { switches + 1 } else { 0 }
 }
 
@@ -125,6 +126,7 @@ mod tests {
             ("node", &["postgres://u:s3cret@h/db"]),
             ("my-server --token s3cret", &[]),
             ("npx -y server", &["s3cret"]),
+            ("node", &["sk-live-s3cret-0123456789"]),
         ] {
             let shown = stdio(command, args);
             assert!(!shown.contains("s3cret"), "{shown}");

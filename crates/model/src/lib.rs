@@ -12,6 +12,7 @@ mod nearest;
 mod outcome;
 mod principal;
 mod program;
+mod secret_words;
 mod server;
 mod tool;
 
@@ -22,6 +23,7 @@ pub use nearest::{MAX_NAME_BYTES, Nearest, clipped_name, nearest, similar, there
 pub use outcome::{DroppedBytes, Ending, Excerpt, Failure, Outcome, OutcomePart};
 pub use principal::{Access, Principal, is_plain_name};
 pub use program::{OutputStream, Program};
+pub use secret_words::{looks_secret, secrets_in};
 pub use server::{
     Connection, Expose, HttpSpec, HttpTransport, MissingVariable, OAuthSpec, ServerSpec, StdioSpec,
     Template,

@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 
-use narrows_model::{Connection as ConnectionSpec, HttpSpec, ServerSpec, StdioSpec, Template};
+use narrows_model::{
+    Connection as ConnectionSpec, HttpSpec, ServerSpec, StdioSpec, Template, secrets_in,
+};
 use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -48,6 +50,9 @@ impl<'a> Settings<'a> {
                     env.push((name.clone(), expand(value, &mut secrets)?));
                 }
                 secrets.extend(env.iter().map(|(_, value)| value.clone()));
+                // Some write a whole command line where the program belongs.
+                let words = program.split_whitespace().chain(args.iter().map(String::as_str));
+                secrets.extend(secrets_in(words));
                 let of_its_own = |name: &OsString| {
                     name.to_str().is_some_and(|name| stdio.env.contains_key(name))
                 };
@@ -62,6 +67,7 @@ impl<'a> Settings<'a> {
                 })?;
                 secrets.extend([url.as_str(), url.path()].map(str::to_owned));
                 secrets.extend(url.query().map(str::to_owned));
+                secrets.extend(secrets_in([url.as_str()]));
                 let mut headers = HeaderMap::new();
                 for (name, value) in &http.headers {
                     let value = expand(value, &mut secrets)?;

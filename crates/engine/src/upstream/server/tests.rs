@@ -89,6 +89,11 @@ fn shell(line: &str, env: &[(&str, &str)], home: &std::path::Path) -> (Fleet, Se
         env: env.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect(),
         ..narrows_model::StdioSpec::default()
     };
+    fleet_of(stdio, home)
+}
+
+#[cfg(unix)]
+fn fleet_of(stdio: narrows_model::StdioSpec, home: &std::path::Path) -> (Fleet, ServerLogs) {
     let spec = ServerSpec::new("s", narrows_model::Connection::Stdio(stdio));
     let catalog = Arc::new(Catalog::new(std::slice::from_ref(&spec), None));
     let scanner = narrows_pii::Scanner::new(&Default::default()).unwrap();
@@ -127,6 +132,30 @@ async fn what_servers_print_is_logged_without_their_secrets() {
     let told = lines.iter().find(|line| line.source == LogSource::Narrows).unwrap();
     assert!(told.text.starts_with("did not start: sh (and 2 arguments): it ended"), "{told}");
     assert!(!std::fs::read_to_string(logs.path("s").unwrap()).unwrap().contains("s3cret"));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn secrets_that_are_typed_into_a_command_are_not_told() {
+    let home = tempfile::tempdir().unwrap();
+    let line = "echo wrong key: s3cret-key-one, and postgres://u:s3cret-word@h >&2; exit 7";
+    let stdio = narrows_model::StdioSpec {
+        command: "sh".into(),
+        args: ["-c", line, "--api-key", "s3cret-key-one", "postgres://u:s3cret-word@h/db"]
+            .map(Into::into)
+            .to_vec(),
+        ..narrows_model::StdioSpec::default()
+    };
+    let fleet = fleet_of(stdio, home.path()).0;
+    let told = fleet.start("s").await.unwrap_err().to_string();
+    assert!(told.contains("wrong key: ***, and postgres://***@h"), "{told}");
+    let status = serde_json::to_string(&fleet.statuses()).unwrap();
+    assert!(status.contains("wrong key") && !status.contains("s3cret"), "{status}");
+
+    let command = "/nonexistent/server --token s3cret-token".into();
+    let stdio = narrows_model::StdioSpec { command, ..narrows_model::StdioSpec::default() };
+    let told = fleet_of(stdio, home.path()).0.start("s").await.unwrap_err().to_string();
+    assert!(told.contains("not installed") && !told.contains("s3cret"), "{told}");
 }
 
 #[cfg(unix)]
