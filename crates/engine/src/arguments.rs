@@ -1,20 +1,34 @@
 //! Checks the arguments of a call against the tool's schema, and says what is wrong with them
 //! so that whoever wrote the call can mend it.
 
-use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
+mod budget;
+
+use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 
 use narrows_model::{cut, nearest};
+
+use crate::codegen::percent_decoded;
 
 /// How many mistakes one message tells.
 const MOST_MISTAKES: usize = 4;
 /// How much of a wrong value is shown.
 const SHOWN_CHARS: usize = 60;
 
+/// How often a pattern of a server is tried at another place: `(a|aa)+(?!b)` tries without end.
+const BACKTRACK_LIMIT: usize = 20_000;
+/// What a compiled pattern may take: `((a{100}){100}){100}` is short, and large.
+const MAX_PATTERN_SIZE: usize = 2 << 20;
+/// Checks of fewer steps are done at once; it would cost more to hand them to another thread.
+const FEW_STEPS: u64 = 5_000;
+/// Steps of one check: some tenths of a second. An exponential schema needs ten times as many with
+/// each level of the arguments.
+const MAX_STEPS: u64 = 1_000_000;
+
 /// A tool's schema, ready to check.
 #[derive(Debug)]
 pub(crate) struct Checker {
-    /// None if the schema itself is broken: then the server checks, as it would anyway.
+    /// None if the schema itself is broken or hostile: then the server checks, as it would anyway.
     validator: Option<Validator>,
     properties: Vec<String>,
     required: Vec<String>,
@@ -30,7 +44,7 @@ impl Checker {
             _ => Vec::new(),
         };
         Self {
-            validator: jsonschema::validator_for(schema).ok(),
+            validator: compiled(schema),
             properties: names("properties"),
             required: names("required"),
         }
@@ -41,18 +55,50 @@ impl Checker {
         self.validator.is_some()
     }
 
+    /// Says what is wrong, if anything, if that is found out in no time. None if it takes longer, and
+    /// so is not for a thread that others wait for. The schema is the one that this was made of.
+    pub(crate) fn check_at_once(
+        &self,
+        schema: &Value,
+        arguments: &mut Map<String, Value>,
+    ) -> Option<Result<(), String>> {
+        self.check_within(FEW_STEPS, schema, arguments)
+    }
+
     /// Says what is wrong, if anything. A `None` for something that may be left out is left out.
-    pub(crate) fn check(&self, arguments: &mut Map<String, Value>) -> Result<(), String> {
-        let Some(validator) = &self.validator else { return Ok(()) };
+    /// What would take too long is not checked.
+    pub(crate) fn check(
+        &self,
+        schema: &Value,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<(), String> {
+        self.check_within(MAX_STEPS, schema, arguments).unwrap_or_else(|| {
+            tracing::warn!(
+                "arguments were not checked against the schema of their tool: it would take more \
+                 than {MAX_STEPS} steps"
+            );
+            Ok(())
+        })
+    }
+
+    fn check_within(
+        &self,
+        max_steps: u64,
+        schema: &Value,
+        arguments: &mut Map<String, Value>,
+    ) -> Option<Result<(), String>> {
+        let Some(validator) = &self.validator else { return Some(Ok(())) };
         let mut value = Value::Object(std::mem::take(arguments));
-        if !validator.is_valid(&value) {
-            self.leave_out_nulls(validator, &mut value);
-        }
-        let mistakes = self.mistakes(validator, &value);
+        let mistakes = budget::steps(schema, &value, max_steps).map(|_| {
+            if !validator.is_valid(&value) {
+                self.leave_out_nulls(validator, &mut value);
+            }
+            self.mistakes(validator, &value)
+        });
         if let Value::Object(map) = value {
             *arguments = map;
         }
-        if mistakes.is_empty() { Ok(()) } else { Err(mistakes.join("; ")) }
+        mistakes.map(|some| if some.is_empty() { Ok(()) } else { Err(some.join("; ")) })
     }
 
     fn leave_out_nulls(&self, validator: &Validator, value: &mut Value) {
@@ -70,6 +116,10 @@ impl Checker {
     fn mistakes(&self, validator: &Validator, value: &Value) -> Vec<String> {
         let mut mistakes: Vec<String> = Vec::new();
         for error in validator.iter_errors(value) {
+            // Nobody knows whether the value fits.
+            if let ValidationErrorKind::BacktrackLimitExceeded { .. } = error.kind() {
+                continue;
+            }
             let mistake = self.mistake(&error);
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);
@@ -153,6 +203,18 @@ impl Checker {
     }
 }
 
+/// Compiles a schema within bounds. None if it is broken, or beyond them.
+fn compiled(schema: &Value) -> Option<Validator> {
+    if !budget::is_countable(schema) {
+        return None;
+    }
+    let patterns = PatternOptions::fancy_regex()
+        .backtrack_limit(BACKTRACK_LIMIT)
+        .size_limit(MAX_PATTERN_SIZE)
+        .dfa_size_limit(MAX_PATTERN_SIZE);
+    jsonschema::options().with_pattern_options(patterns).build(schema).ok()
+}
+
 /// The first property on the way to a mistake.
 fn field(error: &ValidationError<'_>) -> Option<String> {
     let place = place(error);
@@ -193,7 +255,7 @@ mod tests {
     use serde_json::json;
 
     fn check(arguments: Value) -> (Result<(), String>, Value) {
-        let checker = Checker::new(&json!({
+        let schema = json!({
             "type": "object",
             "properties": {
                 "title": {"type": "string"},
@@ -204,9 +266,9 @@ mod tests {
             },
             "required": ["title"],
             "additionalProperties": false,
-        }));
+        });
         let Value::Object(mut arguments) = arguments else { panic!("not an object") };
-        let checked = checker.check(&mut arguments);
+        let checked = Checker::new(&schema).check(&schema, &mut arguments);
         (checked, Value::Object(arguments))
     }
 
@@ -258,7 +320,75 @@ mod tests {
 
     #[test]
     fn a_broken_schema_leaves_the_check_to_the_server() {
-        let checker = Checker::new(&json!({"type": 7, "$ref": "nowhere"}));
-        assert_eq!(checker.check(&mut Map::from_iter([("a".into(), json!(1))])), Ok(()));
+        let schema = json!({"type": 7, "$ref": "nowhere"});
+        let mut arguments = Map::from_iter([("a".into(), json!(1))]);
+        assert_eq!(Checker::new(&schema).check(&schema, &mut arguments), Ok(()));
+    }
+
+    /// A server's schema for whose arguments a check would take ten times as long with each level.
+    fn exponential() -> Value {
+        let branch = json!({
+            "type": "object", "properties": {"x": {"$ref": "#/$defs/A"}}, "required": ["x"],
+        });
+        json!({"properties": {"x": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"anyOf": vec![branch; 10]}}})
+    }
+
+    fn object(value: Value) -> Map<String, Value> {
+        let Value::Object(fields) = value else { panic!("not an object") };
+        fields
+    }
+
+    #[test]
+    fn a_check_that_would_take_exponential_time_is_not_done() {
+        let nested = |depth| object((0..depth).fold(json!(1), |inner, _| json!({"x": inner})));
+        let schema = exponential();
+        let checker = Checker::new(&schema);
+        // Control: the same mistake, less deep, is found.
+        assert!(checker.check_at_once(&schema, &mut nested(2)).unwrap().is_err());
+        let mut deep = nested(12);
+        assert_eq!(checker.check_at_once(&schema, &mut deep), None);
+        assert_eq!(checker.check(&schema, &mut deep), Ok(()));
+        assert_eq!(deep, nested(12));
+    }
+
+    #[test]
+    fn a_check_that_takes_long_is_not_done_at_once() {
+        let schema = json!({"properties": {"rows": {"items": {"type": "integer"}}}});
+        let checker = Checker::new(&schema);
+        let mut rows = object(json!({"rows": vec![json!("wrong"); 3_000]}));
+        assert_eq!(checker.check_at_once(&schema, &mut rows), None);
+        assert!(checker.check(&schema, &mut rows).is_err());
+    }
+
+    #[test]
+    fn patterns_that_backtrack_without_end_or_are_huge_refuse_nothing() {
+        let checked = |pattern: &str, text: &str| {
+            let schema = json!({"properties": {"a": {"pattern": pattern}}});
+            let checker = Checker::new(&schema);
+            (checker.checks(), checker.check(&schema, &mut object(json!({"a": text}))).is_ok())
+        };
+        let long = "a".repeat(60) + "!";
+        assert_eq!(checked(r"^(a|aa)+\1b$", &long), (true, true));
+        assert_eq!(checked("((a{100}){100}){100}", &long), (false, true));
+        // Controls: a pattern that needs no tries, and one with lookaround that needs few.
+        assert_eq!(checked("^(a+)+$", &long), (true, false));
+        assert_eq!(checked("^(?!x)a+$", &long), (true, false));
+    }
+
+    #[test]
+    fn schemas_whose_parts_refer_to_each_other_are_compiled_in_no_time() {
+        // Each of thirty parts refers ten times to the next.
+        let mut parts: Map<String, Value> = (0..30)
+            .map(|number| {
+                let next = json!({"$ref": format!("#/$defs/D{}", number + 1)});
+                let fields: Map<String, Value> =
+                    (0..10).map(|field| (format!("l{field}"), next.clone())).collect();
+                (format!("D{number}"), json!({"type": "object", "properties": fields}))
+            })
+            .collect();
+        parts.insert("D30".to_owned(), json!({"type": "string"}));
+        let schema = json!({"properties": {"a": {"$ref": "#/$defs/D0"}}, "$defs": parts});
+        let mut wrong = object(json!({"a": {"l0": 1}}));
+        assert!(Checker::new(&schema).check(&schema, &mut wrong).is_err());
     }
 }

@@ -146,13 +146,12 @@ impl Broker {
 
     async fn call_admitted(
         &self,
-        tool: &Tool,
-        mut arguments: Map<String, Value>,
+        tool: &Arc<Tool>,
+        arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
     ) -> Result<CallToolResult, CallError> {
-        tool.check(&mut arguments).map_err(|mistakes| CallError::Arguments {
-            tool: format!("{}.{}", tool.module, tool.name.python),
-            mistakes,
+        let arguments = checked(tool, arguments).await.map_err(|mistakes| {
+            CallError::Arguments { tool: format!("{}.{}", tool.module, tool.name.python), mistakes }
         })?;
         Ok(self.send(tool, arguments, caller).await?)
     }
@@ -218,6 +217,21 @@ impl Broker {
         let starting = futures::future::join_all(unknown.map(|server| self.fleet.start(server)));
         let _ = tokio::time::timeout_at(self.born + LEARNING_TIME, starting).await;
     }
+}
+
+/// Checks the arguments of a call. A server's schema decides how long that takes: others do not wait
+/// for it.
+async fn checked(
+    tool: &Arc<Tool>,
+    mut arguments: Map<String, Value>,
+) -> Result<Map<String, Value>, String> {
+    if let Some(checked) = tool.check_at_once(&mut arguments) {
+        return checked.map(|()| arguments);
+    }
+    let tool = Arc::clone(tool);
+    let checking =
+        tokio::task::spawn_blocking(move || tool.check(&mut arguments).map(|()| arguments));
+    checking.await.unwrap_or_else(|_| Err("the arguments could not be checked".to_owned()))
 }
 
 /// Puts the questions of a server to the caller.

@@ -277,9 +277,19 @@ impl Tool {
         self.deprecation.get_or_init(|| Deprecation::of(&self.raw)).as_ref()
     }
 
-    /// Checks arguments before they are sent, and leaves out what was not given.
+    /// Checks arguments before they are sent, and leaves out what was not given. May take a moment;
+    /// what would take longer is not checked.
     pub fn check(&self, arguments: &mut Map<String, Value>) -> Result<(), String> {
-        self.checker().check(arguments)
+        self.checker().check(self.input_schema(), arguments)
+    }
+
+    /// The same, if it takes no time. None if it does, or if nothing was checked before, so that the
+    /// schema has to be compiled.
+    pub(crate) fn check_at_once(
+        &self,
+        arguments: &mut Map<String, Value>,
+    ) -> Option<Result<(), String>> {
+        self.checker.get()?.check_at_once(self.input_schema(), arguments)
     }
 
     /// Whether arguments can be refused before they are sent.
