@@ -7,6 +7,7 @@ mod address;
 pub mod cut;
 mod fair;
 mod grouped;
+mod json_scan;
 mod limits;
 mod nearest;
 mod outcome;
@@ -18,6 +19,7 @@ mod tool;
 
 pub use fair::{Acquire, Caller, FairSemaphore, Full, Permit};
 pub use grouped::grouped;
+pub use json_scan::{JsonExcess, scan_json};
 pub use limits::{LimitHit, LimitKind, Limits};
 pub use nearest::{MAX_NAME_BYTES, Nearest, clipped_name, nearest, similar, there_are};
 pub use outcome::{DroppedBytes, Ending, Excerpt, Failure, Outcome, OutcomePart};

@@ -9,9 +9,9 @@ use narrows_model::ServerSpec;
 use rmcp::{
     RoleClient,
     model::{
-        CancelledNotificationParam, ClientRequest, PaginatedRequestParams, ProtocolVersion,
-        RequestId, RequestMetaObject, ServerNotification, ServerPeerInfo, ServerResult,
-        SubscribeRequestParams, SubscriptionFilter,
+        CancelledNotificationParam, ClientRequest, ListToolsRequest, PaginatedRequestParams,
+        ProtocolVersion, RequestId, RequestMetaObject, ServerNotification, ServerPeerInfo,
+        ServerResult, SubscribeRequestParams, SubscriptionFilter,
     },
     service::{
         ClientInitializeError, ClientLifecycleMode, ClientServiceExt, Peer, PeerRequestOptions,
@@ -29,18 +29,17 @@ use super::{
     diary::Diary,
     error::{UpstreamError, asks_for_login, chain, needed_scope, root},
     guard::Guard,
-    handler::{Change, Deadline, Handler, ServerChange},
+    handler::{Change, Deadline, Handler, MAX_URI_BYTES, ServerChange},
     http_way::HttpWay,
     login::LoginStore,
-    raw::RawTools,
+    raw::{RawPage, RawTools},
     redact::Redactor,
     server_log::ServerLogs,
     settings::{Settings, Target},
     stdio::StdioTransport,
+    tool_list::{Room, ToolList},
 };
 
-/// A server that lists more tools than this lists without end.
-const MOST_TOOLS: usize = 20_000;
 /// How often a child is looked after.
 const CHILD_CHECK: Duration = Duration::from_millis(500);
 /// How long a connection may take to finish what it is sending.
@@ -130,6 +129,8 @@ pub(super) struct Connection {
     process_id: Option<u32>,
     printed: Option<Reading>,
     raw: RawTools,
+    /// Held while tools are listed: what is seen belongs to one who asked.
+    listing: tokio::sync::Mutex<()>,
     diary: Diary,
     info: Arc<ServerPeerInfo>,
     call_timeout: Duration,
@@ -204,7 +205,7 @@ impl Connection {
                 }
             }
             Target::Http { url, headers, spec: http } => {
-                let way = HttpWay { spec, http, url, headers, raw: &raw, alive };
+                let way = HttpWay { spec, http, url, headers, raw: &raw, diary: &diary, alive };
                 (way.connect(handler, era, means).await?, None)
             }
         };
@@ -218,6 +219,7 @@ impl Connection {
             service,
             child: Mutex::new(child),
             raw,
+            listing: tokio::sync::Mutex::default(),
             diary,
             info,
             call_timeout: spec.call_timeout,
@@ -279,19 +281,46 @@ impl Connection {
         if self.info.capabilities.tools.is_none() {
             return Ok(Vec::new());
         }
-        let mut tools = Vec::new();
+        let _turn = self.listing.lock().await;
+        let mut list = ToolList::default();
         let mut cursor: Option<String> = None;
         loop {
-            let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
-            let page = self.service.peer().list_tools(Some(params)).await;
-            let page = page.map_err(|error| self.failed("tools/list", error))?;
-            tools.extend(page.tools.iter().map(|tool| self.raw.of(tool)));
-            if page.next_cursor.is_none() || page.next_cursor == cursor || tools.len() > MOST_TOOLS
-            {
-                tools.truncate(MOST_TOOLS);
-                return Ok(tools);
+            let page = self.list_page(cursor.clone()).await?;
+            let room = list.add(page.tools);
+            if page.next_cursor.is_none() || page.next_cursor == cursor || room == Room::Full {
+                break;
             }
             cursor = page.next_cursor;
+        }
+        let (tools, problem) = list.finish();
+        if let Some(problem) = problem {
+            self.diary.problem(problem);
+        }
+        Ok(tools)
+    }
+
+    async fn list_page(&self, cursor: Option<String>) -> Result<RawPage, UpstreamError> {
+        let params = PaginatedRequestParams::default().with_cursor(cursor);
+        let request = ListToolsRequest::with_param(params);
+        self.raw.expect();
+        let asked = self.service.peer().send_request(ClientRequest::ListToolsRequest(request));
+        let answer = asked.await;
+        let page = self.raw.take();
+        match (answer.map_err(|error| self.failed("tools/list", error))?, page) {
+            // Whatever rmcp takes it for, if one of its tools lacks a field.
+            (_, Some(page)) => Ok(page),
+            (ServerResult::ListToolsResult(page), None) => Ok(RawPage {
+                tools: page
+                    .tools
+                    .iter()
+                    .map(|tool| serde_json::to_value(tool).unwrap_or_default())
+                    .collect(),
+                next_cursor: page.next_cursor,
+            }),
+            _ => Err(UpstreamError::Unexpected {
+                server: self.server.to_string(),
+                method: "tools/list".to_owned(),
+            }),
         }
     }
 
@@ -437,7 +466,9 @@ async fn pass_on(
             ServerNotification::ToolListChangedNotification(_) => Change::Tools,
             ServerNotification::PromptListChangedNotification(_) => Change::Prompts,
             ServerNotification::ResourceListChangedNotification(_) => Change::Resources,
-            ServerNotification::ResourceUpdatedNotification(update) => {
+            ServerNotification::ResourceUpdatedNotification(update)
+                if update.params.uri.len() <= MAX_URI_BYTES =>
+            {
                 Change::Resource(update.params.uri)
             }
             _ => continue,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, reason = "a fuzz target fails by panicking")]
 
-use rmcp::model::{JsonObject, ServerJsonRpcMessage, Tool};
+use rmcp::model::ServerJsonRpcMessage;
 use serde_json::Value;
 
 use super::{raw::RawTools, sse, stdio};
@@ -47,20 +47,17 @@ pub(super) fn json(message: &ServerJsonRpcMessage) -> Value {
     serde_json::to_value(message).expect("a message is JSON")
 }
 
-/// Tools are kept as their server wrote them, the last of those with the same name.
+/// A list of tools that is awaited is kept as its server wrote it.
 fn check_raw_tools(bytes: &[u8]) {
     for line in bytes.split(|byte| *byte == b'\n') {
         let raw = RawTools::default();
+        raw.expect();
         raw.see(line);
         let Ok(message) = serde_json::from_slice::<Value>(line) else { continue };
         let tools = message.pointer("/result/tools").and_then(Value::as_array);
-        let is_list = String::from_utf8_lossy(line).contains("\"inputSchema\"");
-        for tool in tools.into_iter().flatten().filter(|_| is_list) {
-            let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
-            let last = tools.and_then(|tools| tools.iter().rfind(|tool| tool["name"] == name));
-            let typed = Tool::new(name.to_owned(), "", JsonObject::new());
-            assert_eq!(Some(&raw.of(&typed)), last);
-        }
+        let is_list = String::from_utf8_lossy(line).contains("\"tools\"");
+        let page = raw.take();
+        assert_eq!(page.as_ref().map(|page| &page.tools), tools.filter(|_| is_list));
     }
 }
 

@@ -11,7 +11,7 @@ use rmcp::{
     model::{
         ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult,
         ElicitRequestParams, ElicitResult, ElicitationCapability, Implementation,
-        LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+        LoggingMessageNotificationParam, NumberOrString, ProgressNotificationParam, ProgressToken,
         ResourceUpdatedNotificationParam, SamplingCapability,
     },
     service::{NotificationContext, RequestContext},
@@ -25,6 +25,10 @@ use super::{
 
 /// Progress that arrives before the call it belongs to is known here is kept for it.
 const MOST_EARLY: usize = 64;
+/// So much of a message about progress is kept, which a person reads in one line.
+const MAX_PROGRESS_BYTES: usize = 4 << 10;
+/// A longer address of a resource that changed is not passed on: changes wait for their readers.
+pub(super) const MAX_URI_BYTES: usize = 8 << 10;
 
 /// Something that changed at a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -231,7 +235,11 @@ impl Drop for CallInFlight {
 }
 
 impl Handler {
-    fn report(&self, param: ProgressNotificationParam, restart: Duration) {
+    fn report(&self, mut param: ProgressNotificationParam, restart: Duration) {
+        if let Some(message) = &mut param.message {
+            message.truncate(message.floor_char_boundary(MAX_PROGRESS_BYTES));
+            message.shrink_to_fit();
+        }
         let found = {
             let mut calls = self.calls();
             let found = calls
@@ -239,7 +247,12 @@ impl Handler {
                 .values()
                 .find(|call| call.token.as_ref() == Some(&param.progress_token))
                 .map(|call| (Arc::clone(&call.caller), call.deadline.clone()));
-            if found.is_none() {
+            // Tokens are ours, and short; whatever else it is, no call waits for it.
+            let is_ours = match &param.progress_token.0 {
+                NumberOrString::Number(_) => true,
+                NumberOrString::String(token) => token.len() <= MAX_PROGRESS_BYTES,
+            };
+            if found.is_none() && is_ours {
                 if calls.early.len() == MOST_EARLY {
                     calls.early.pop_front();
                 }
@@ -339,7 +352,9 @@ impl ClientHandler for Handler {
         params: ResourceUpdatedNotificationParam,
         _context: NotificationContext<RoleClient>,
     ) {
-        self.changed(Change::Resource(params.uri));
+        if params.uri.len() <= MAX_URI_BYTES {
+            self.changed(Change::Resource(params.uri));
+        }
     }
 }
 

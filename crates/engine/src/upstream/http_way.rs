@@ -18,9 +18,10 @@ use tokio_util::sync::DropGuard;
 use super::{
     bearer::Bearer,
     connection::{Era, Means, OpenError, Service, lifecycle, refused},
+    diary::Diary,
     error::{chain, is_older_transport},
     handler::Handler,
-    http::{self, RecordingClient},
+    http::{self, BoundedClient},
     login::LoginError,
     raw::RawTools,
     sse::{SseTransport, SseTransportError},
@@ -33,6 +34,7 @@ pub(super) struct HttpWay<'a> {
     pub(super) url: &'a Url,
     pub(super) headers: &'a HeaderMap,
     pub(super) raw: &'a RawTools,
+    pub(super) diary: &'a Diary,
     pub(super) alive: Arc<DropGuard>,
 }
 
@@ -93,7 +95,7 @@ impl HttpWay<'_> {
         config.custom_headers =
             self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let alive = Arc::clone(&self.alive);
-        let client = RecordingClient::new(client, bearer, self.raw.clone(), alive);
+        let client = BoundedClient::new(client, bearer, self.raw.clone(), alive);
         let transport = StreamableHttpClientTransport::with_client(client, config);
         handler.serve_with_lifecycle(transport, lifecycle(era)).await
     }
@@ -113,6 +115,7 @@ impl HttpWay<'_> {
             self.headers.clone(),
             bearer,
             self.raw.clone(),
+            self.diary.clone(),
             Arc::clone(&self.alive),
         );
         let transport = transport.await.map_err(|error| match (error, first_reason) {

@@ -4,6 +4,7 @@
 //! it, over `stdio` (with its `child` process), `http` or `sse`.
 
 mod bearer;
+mod bounded;
 mod caller;
 mod child;
 mod connection;
@@ -17,8 +18,10 @@ mod guard;
 mod handler;
 mod http;
 mod http_way;
+mod limits;
 mod login;
 mod notices;
+mod outbox;
 mod raw;
 mod redact;
 mod server;
@@ -26,6 +29,7 @@ mod server_log;
 mod settings;
 mod sse;
 mod stdio;
+mod tool_list;
 
 pub use caller::{Caller, Nobody, Progress};
 pub use connection::Era;

@@ -1,46 +1,56 @@
-//! Keeps the tool definitions as the server wrote them. rmcp's models know the fields of the
+//! Keeps tool definitions as the server wrote them. rmcp's models know the fields of the
 //! specification and drop the rest, and what a server adds (annotations of its own, execution
-//! hints) must reach those who can use it.
+//! hints) must reach those who can use it. They also refuse a whole list for one tool in it that
+//! lacks a field.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::Tool;
 use serde_json::Value;
 
-/// Listens on a transport for answers to `tools/list`.
+/// Listens on a transport for the answer to `tools/list`, while one is awaited: what a server sends
+/// unasked is not kept.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RawTools(Arc<Mutex<HashMap<String, Value>>>);
+pub(super) struct RawTools(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    is_awaited: bool,
+    page: Option<RawPage>,
+}
+
+/// One page of a list, as it came.
+#[derive(Debug, Default)]
+pub(super) struct RawPage {
+    pub(super) tools: Vec<Value>,
+    pub(super) next_cursor: Option<String>,
+}
 
 impl RawTools {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on a page is awaited.
+    pub(super) fn expect(&self) {
+        *self.state() = State { is_awaited: true, page: None };
+    }
+
     /// Looks at a message as it came.
     pub(super) fn see(&self, message: &[u8]) {
         // Most messages are no tool lists, and parsing them twice would cost.
-        if !contains(message, b"\"inputSchema\"") {
+        if !self.state().is_awaited || !contains(message, b"\"tools\"") {
             return;
         }
         let Ok(mut message) = serde_json::from_slice::<Value>(message) else { return };
-        let Some(Value::Array(tools)) = message.pointer_mut("/result/tools").map(Value::take)
-        else {
-            return;
-        };
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for tool in tools {
-            if let Some(name) = tool.get("name").and_then(Value::as_str) {
-                seen.insert(name.to_owned(), tool);
-            }
-        }
+        let Some(result) = message.get_mut("result") else { return };
+        let Some(Value::Array(tools)) = result.get_mut("tools").map(Value::take) else { return };
+        let next_cursor = result.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        self.state().page = Some(RawPage { tools, next_cursor });
     }
 
-    /// The definition of a tool as its server wrote it.
-    pub(super) fn of(&self, tool: &Tool) -> Value {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match seen.get(tool.name.as_ref()) {
-            Some(raw) => raw.clone(),
-            None => serde_json::to_value(tool).unwrap_or_default(),
-        }
+    /// Takes the page that came, after which none is awaited.
+    pub(super) fn take(&self) -> Option<RawPage> {
+        std::mem::take(&mut *self.state()).page
     }
 }
 
@@ -49,23 +59,43 @@ fn contains(text: &[u8], word: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::json;
 
+    fn answer(tool: &Value) -> Vec<u8> {
+        let result = json!({"tools": [tool], "nextCursor": "2"});
+        json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string().into_bytes()
+    }
+
     #[test]
     fn fields_that_the_models_do_not_know_are_kept() {
-        let raw = json!({
+        let tool = json!({
             "name": "t", "inputSchema": {"type": "object", "z": 1, "a": 2},
             "annotations": {"x-own": true}, "execution": {"taskSupport": "optional"},
         });
-        let tools = RawTools::default();
-        tools.see(
-            json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": [raw]}}).to_string().as_bytes(),
-        );
-        let typed: Tool = serde_json::from_value(raw.clone()).unwrap();
-        assert_ne!(serde_json::to_value(&typed).unwrap(), raw);
-        assert_eq!(tools.of(&typed).to_string(), raw.to_string());
+        let typed: rmcp::model::Tool = serde_json::from_value(tool.clone()).unwrap();
+        assert_ne!(serde_json::to_value(&typed).unwrap(), tool);
+        let raw = RawTools::default();
+        raw.expect();
+        raw.see(&answer(&tool));
+        let page = raw.take().unwrap();
+        assert_eq!(page.tools[0].to_string(), tool.to_string());
+        assert_eq!(page.next_cursor.as_deref(), Some("2"));
+    }
+
+    #[test]
+    fn lists_that_nobody_asked_for_are_not_kept() {
+        let raw = RawTools::default();
+        raw.see(&answer(&json!({"name": "unasked"})));
+        assert!(raw.take().is_none());
+        // Nor do several answers to one question add up.
+        raw.expect();
+        for name in ["first", "second"] {
+            raw.see(&answer(&json!({"name": name})));
+        }
+        assert_eq!(raw.take().unwrap().tools, [json!({"name": "second"})]);
+        raw.see(&answer(&json!({"name": "late"})));
+        assert!(raw.take().is_none());
     }
 }

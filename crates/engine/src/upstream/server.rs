@@ -31,6 +31,13 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// Changes that come within this time are read together.
 const CHANGES_TIME: Duration = Duration::from_millis(50);
+/// A server that changes its tools again and again is read ever less often, down to once in this
+/// time: each reading costs as much as its list is long, and an index of it.
+const LONGEST_CHANGES_TIME: Duration = Duration::from_secs(10);
+/// What a server says of itself for models; more is cut off.
+const MAX_INSTRUCTIONS_BYTES: usize = 64 << 10;
+/// Its name and version, which people read.
+const MAX_IMPLEMENTATION_BYTES: usize = 200;
 
 type Opening = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>>;
 
@@ -44,6 +51,7 @@ pub(super) struct Upstream {
     listing: tokio::sync::Mutex<()>,
     /// Somebody waits to list them again.
     listing_is_due: AtomicBool,
+    changes_pause: Mutex<ChangesPause>,
     /// For the tasks that look after it.
     this: Weak<Self>,
 }
@@ -109,6 +117,7 @@ impl Upstream {
             state,
             listing: tokio::sync::Mutex::default(),
             listing_is_due: AtomicBool::new(false),
+            changes_pause: Mutex::default(),
             this: this.clone(),
         })
     }
@@ -295,7 +304,10 @@ impl Upstream {
             era: connection.era(),
             implementation: implementation(info),
             protocol: Some(info.protocol_version.to_string()),
-            instructions: info.instructions.clone(),
+            instructions: info
+                .instructions
+                .as_deref()
+                .map(|text| text[..text.floor_char_boundary(MAX_INSTRUCTIONS_BYTES)].to_owned()),
             capabilities: info.capabilities.clone(),
         };
         self.catalog.replace(&self.spec, Listing { about, tools });
@@ -381,14 +393,18 @@ impl Upstream {
     }
 
     /// Reads the tools again after the server said that they changed. Changes that come while
-    /// one reading is due are read together, and a server that does not stop to tell them costs
-    /// no more than one reading after another.
+    /// one reading is due are read together, and those of a server that does not stop to tell them
+    /// with ever longer pauses.
     pub(super) async fn list_again(&self) {
         if self.listing_is_due.swap(true, Ordering::AcqRel) {
             return;
         }
         let _listing = self.listing.lock().await;
-        tokio::time::sleep(CHANGES_TIME).await;
+        let pause = {
+            let mut pause = self.changes_pause.lock().unwrap_or_else(PoisonError::into_inner);
+            pause.next(Instant::now())
+        };
+        tokio::time::sleep(pause).await;
         self.listing_is_due.store(false, Ordering::Release);
         self.list_now().await;
     }
@@ -450,8 +466,31 @@ impl State {
     }
 }
 
+/// How long the next reading of changed tools waits.
+#[derive(Debug, Default)]
+struct ChangesPause {
+    last: Option<(Instant, Duration)>,
+}
+
+impl ChangesPause {
+    fn next(&mut self, now: Instant) -> Duration {
+        let pause = match self.last {
+            // It changed again soon after it was read.
+            Some((begun, pause)) if now < begun + pause * 4 => {
+                (pause * 2).min(LONGEST_CHANGES_TIME)
+            }
+            _ => CHANGES_TIME,
+        };
+        self.last = Some((now, pause));
+        pause
+    }
+}
+
 fn implementation(info: &ServerPeerInfo) -> Option<String> {
-    info.server_info.as_ref().map(|server| format!("{} {}", server.name, server.version))
+    let server = info.server_info.as_ref()?;
+    let mut text = format!("{} {}", server.name, server.version);
+    text.truncate(text.floor_char_boundary(MAX_IMPLEMENTATION_BYTES));
+    Some(text)
 }
 
 #[cfg(test)]

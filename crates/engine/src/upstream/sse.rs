@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{StreamExt, stream::BoxStream};
+use futures::StreamExt;
 use reqwest::{
     Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap},
@@ -13,11 +13,17 @@ use rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::{AuthError, Transport, streamable_http_client::AuthRequiredError},
 };
-use sse_stream::{Sse, SseStream};
 use thiserror::Error;
 use tokio_util::sync::DropGuard;
 
-use super::{bearer::Bearer, raw::RawTools};
+use super::{
+    bearer::Bearer,
+    bounded::{Events, Turns, events},
+    diary::Diary,
+    limits::Excess,
+    outbox::Outbox,
+    raw::RawTools,
+};
 
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz;
@@ -51,7 +57,8 @@ pub(super) struct SseTransport {
     headers: HeaderMap,
     bearer: Arc<Bearer>,
     endpoint: Url,
-    events: BoxStream<'static, Result<Sse, sse_stream::Error>>,
+    events: Events,
+    outbox: Outbox,
     raw: RawTools,
     /// Tells the connection when this is dropped.
     _alive: Arc<DropGuard>,
@@ -64,6 +71,7 @@ impl SseTransport {
         headers: HeaderMap,
         bearer: Arc<Bearer>,
         raw: RawTools,
+        diary: Diary,
         alive: Arc<DropGuard>,
     ) -> Result<Self, SseTransportError> {
         let request = || {
@@ -78,7 +86,12 @@ impl SseTransport {
         if !is_events {
             return Err(SseTransportError::NoEvents);
         }
-        let mut events = SseStream::from_bytes_stream(response.bytes_stream()).boxed();
+        // Whose answer it was, nobody knows; the connection ends where its end is not known.
+        let left_out = move |excess: Excess| {
+            diary.problem(excess.to_string());
+            None
+        };
+        let mut events = events(response.bytes_stream(), &Turns::default(), left_out);
         let endpoint = tokio::time::timeout(ENDPOINT_PATIENCE, endpoint(&mut events))
             .await
             .ok()
@@ -89,7 +102,8 @@ impl SseTransport {
         if endpoint.origin() != url.origin() {
             return Err(SseTransportError::ForeignEndpoint(endpoint.to_string()));
         }
-        Ok(Self { client, headers, bearer, endpoint, events, raw, _alive: alive })
+        let outbox = Outbox::default();
+        Ok(Self { client, headers, bearer, endpoint, events, outbox, raw, _alive: alive })
     }
 }
 
@@ -127,9 +141,7 @@ fn check(response: &reqwest::Response) -> Result<(), SseTransportError> {
     if status.is_success() { Ok(()) } else { Err(SseTransportError::Status(status.as_u16())) }
 }
 
-async fn endpoint(
-    events: &mut BoxStream<'static, Result<Sse, sse_stream::Error>>,
-) -> Option<String> {
+async fn endpoint(events: &mut Events) -> Option<String> {
     while let Some(event) = events.next().await {
         let event = event.ok()?;
         if event.event.as_deref() == Some("endpoint") {
@@ -148,7 +160,10 @@ impl Transport<RoleClient> for SseTransport {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let (client, endpoint) = (self.client.clone(), self.endpoint.clone());
         let (headers, bearer) = (self.headers.clone(), Arc::clone(&self.bearer));
+        let sending = self.outbox.enter(&message);
         async move {
+            let Some(sending) = sending else { return Ok(()) };
+            let _connection = sending.connection().await;
             let body = serde_json::to_vec(&message)?;
             let request = || {
                 let request = client.post(endpoint.clone()).headers(headers.clone());

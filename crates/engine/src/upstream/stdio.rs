@@ -22,13 +22,20 @@ use tokio::{
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{child::Pipes, diary::Diary, notices::Notices, raw::RawTools};
+use super::{
+    child::Pipes,
+    diary::Diary,
+    limits::{MAX_MESSAGE_BYTES, MAX_NOTICE_BYTES, check_message},
+    notices::Notices,
+    outbox::Outbox,
+    raw::RawTools,
+};
 
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz;
 
-/// The longest line that is read. A child that sends a longer one would fill our memory.
-const LONGEST_LINE: usize = 32 << 20;
+/// The longest line that is read.
+const LONGEST_LINE: usize = MAX_MESSAGE_BYTES;
 /// So much of both ends of a line that is too long is kept, to find out what it answers.
 const LINE_ENDS: usize = 256;
 /// How much a child may have printed that nobody has read when it is gone, and how long that may
@@ -52,6 +59,7 @@ pub(super) struct StdioTransport {
     raw: RawTools,
     diary: Diary,
     notices: Arc<Notices>,
+    outbox: Outbox,
     /// A message could not be sent: whoever still holds the other end does not read.
     broken: CancellationToken,
     /// Held until all that the child printed was read.
@@ -97,6 +105,7 @@ impl StdioTransport {
             raw,
             diary,
             notices,
+            outbox: Outbox::default(),
             broken: CancellationToken::new(),
             reading: pipes.reading,
             _alive: alive,
@@ -138,7 +147,18 @@ impl StdioTransport {
         if text.is_empty() {
             return None;
         }
+        if let Err(excess) = check_message(text) {
+            self.diary.problem(excess.to_string());
+            return Some(excess.answer(line.id()?));
+        }
         match serde_json::from_slice::<ServerJsonRpcMessage>(text) {
+            Ok(JsonRpcMessage::Notification(_)) if text.len() > MAX_NOTICE_BYTES => {
+                self.diary.problem(format!(
+                    "it sent a notification of {} MB, which was left out",
+                    text.len() >> 20
+                ));
+                None
+            }
             Ok(message) => {
                 if self.is_late(&message) {
                     return None;
@@ -283,7 +303,12 @@ impl Transport<RoleClient> for StdioTransport {
             *probe = Probe::Asked(request.id.clone(), Instant::now());
         }
         let (stdin, broken) = (Arc::clone(&self.stdin), self.broken.clone());
+        let sending = self.outbox.enter(&message);
+        if sending.is_none() {
+            self.diary.problem("it asks faster than it reads answers, which were left out".into());
+        }
         async move {
+            let Some(_sending) = sending else { return Ok(()) };
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
             let mut stdin = stdin.lock().await;

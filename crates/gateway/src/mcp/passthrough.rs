@@ -32,6 +32,11 @@ const AUTO_BYTES: usize = 4_000;
 const LIST_PATIENCE: Duration = Duration::from_secs(5);
 /// A list of more pages than this has no end.
 const MOST_PAGES: usize = 100;
+/// What all pages of one list may have as JSON. A page may be a whole message, and a hundred of those
+/// gigabytes.
+const MAX_LIST_BYTES: usize = 32 << 20;
+/// So many resources and prompts are remembered with their servers. Of others, each server is asked.
+const MAX_OWNED: usize = 100_000;
 
 /// As what rules and the audit know any prompt of a server, as if it were a tool.
 pub(super) const PROMPT: &str = "prompt";
@@ -218,6 +223,7 @@ impl Passthrough {
     ) -> Vec<ServerResult> {
         let mut pages = Vec::new();
         let mut cursor = None;
+        let mut bytes = 0;
         while pages.len() < MOST_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let asked = self.broker.fleet().request(server, request(params), Arc::new(Nobody));
@@ -228,6 +234,14 @@ impl Passthrough {
                 ServerResult::ListResourceTemplatesResult(list) => list.next_cursor.clone(),
                 _ => None,
             };
+            bytes += serde_json::to_string(&page).map_or(0, |text| text.len());
+            if bytes > MAX_LIST_BYTES {
+                tracing::warn!(
+                    server,
+                    "a list of resources or prompts is too long and was cut off"
+                );
+                break;
+            }
             pages.push(page);
             if cursor.is_none() {
                 break;
@@ -239,6 +253,9 @@ impl Passthrough {
     fn own(&self, server: &str, items: impl Iterator<Item = Item>) {
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         for item in items {
+            if owners.len() >= MAX_OWNED && !owners.contains_key(&item) {
+                continue;
+            }
             owners.entry(item).or_insert_with(|| server.to_owned());
         }
     }

@@ -23,6 +23,7 @@ pub(in crate::upstream) async fn connection(
         process_id: None,
         printed: None,
         raw,
+        listing: tokio::sync::Mutex::default(),
         diary: Diary::new(Redactor::default(), ServerLog::default()),
         call_timeout: spec.call_timeout,
         closed,

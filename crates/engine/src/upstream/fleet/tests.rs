@@ -27,6 +27,21 @@ async fn a_server_that_is_not_there_is_told_with_the_nearest() {
 }
 
 #[tokio::test]
+async fn a_tool_without_a_schema_is_listed_with_the_others() {
+    let tools = vec![
+        serde_json::json!({"name": "bare", "description": "takes anything"}),
+        serde_json::json!({"name": "whole", "inputSchema": {"type": "object"}}),
+    ];
+    let server = FakeServer::new("s", tools, |_| FakeReply::text("done"));
+    let broker = broker(&[&server], &[]).await;
+    let listing = broker.catalog().listing("s").unwrap();
+    let names: Vec<&str> = listing.tools.iter().map(|tool| tool.id.tool.as_str()).collect();
+    assert_eq!(names, ["bare", "whole"]);
+    assert_eq!(listing.tools[0].input_schema(), &serde_json::json!({"type": "object"}));
+    assert_eq!(listing.tools[0].description(), "takes anything");
+}
+
+#[tokio::test]
 async fn a_server_that_fails_is_told_in_its_own_status_alone() {
     let server = FakeServer::new("good", named(&["go"]), |_| FakeReply::Result(Default::default()));
     let broker = broker(&[&server], &[spec("bad")]).await;

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures::stream;
 use narrows_model::{Connection, ServerSpec, StdioSpec};
 use serde_json::Value;
+use sse_stream::SseStream;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -63,14 +64,14 @@ async fn address(pieces: &[&[u8]]) -> Option<String> {
     endpoint(&mut events(pieces)).await
 }
 
-fn events(pieces: &[&[u8]]) -> BoxStream<'static, Result<Sse, sse_stream::Error>> {
+fn events(pieces: &[&[u8]]) -> Events {
     let pieces: Vec<_> =
         pieces.iter().map(|piece| Ok::<_, Infallible>(Bytes::copy_from_slice(piece))).collect();
     SseStream::from_bytes_stream(stream::iter(pieces)).boxed()
 }
 
 /// A connection on which these events come, and which nothing can be sent over.
-async fn transport(events: BoxStream<'static, Result<Sse, sse_stream::Error>>) -> SseTransport {
+async fn transport(events: Events) -> SseTransport {
     static CLIENT: LazyLock<reqwest::Client> =
         LazyLock::new(|| http::client().expect("an HTTP client"));
     let url = Url::parse("http://127.0.0.1:9/").expect("an address");
@@ -82,6 +83,7 @@ async fn transport(events: BoxStream<'static, Result<Sse, sse_stream::Error>>) -
         bearer: Arc::new(bearer.expect("no login is needed")),
         endpoint: url,
         events,
+        outbox: Outbox::default(),
         raw: RawTools::default(),
         _alive: Arc::new(CancellationToken::new().drop_guard()),
     }

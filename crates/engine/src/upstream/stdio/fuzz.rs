@@ -111,6 +111,7 @@ fn transport(capacity: usize) -> (StdioTransport, PipeWriter) {
         raw: RawTools::default(),
         diary: Diary::new(Redactor::default(), ServerLog::default()),
         notices: Arc::default(),
+        outbox: Outbox::default(),
         broken: CancellationToken::new(),
         reading: Arc::new(CancellationToken::new().drop_guard()),
         _alive: Arc::new(CancellationToken::new().drop_guard()),
