@@ -330,3 +330,26 @@ fn direct_tools_that_two_servers_have_can_both_be_called() {
     assert_eq!(answer["result"]["content"][0]["text"], "called execute_code", "{answer}");
     assert_eq!(gateway.run("print('ours')"), "ours");
 }
+
+#[test]
+fn a_rule_binds_to_the_direct_tool_that_is_called_whatever_names_others_have() {
+    let rule = "[[policy.rules]]\nname = \"never\"\ntools = [\"b.x\"]\naction = \"deny\"\n";
+    let direct = "expose = \"direct\"";
+    // One server has the name that the tool of another would get.
+    let place = Place::new()
+        .program("a", NAMES, &["b__x"], direct)
+        .program("b", NAMES, &["x", "y"], direct)
+        .program("c", NAMES, &["x"], direct)
+        .toml(rule);
+    let mut gateway = place.legacy();
+    // The tool that is denied is not listed.
+    gateway.tool_names_with("b__x");
+    let names = gateway.tool_names_with("c__x");
+    assert_eq!(names.iter().filter(|name| *name == "b__x").count(), 1, "{names:?}");
+    let answer = gateway.call("b__x", json!({}));
+    assert_eq!(answer["result"]["content"][0]["text"], "called b__x", "{answer}");
+    for name in ["b__x_2", "x"] {
+        let answer = gateway.call(name, json!({})).to_string();
+        assert!(!answer.contains("called"), "{name}: {answer}");
+    }
+}
