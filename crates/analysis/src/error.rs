@@ -25,6 +25,12 @@ pub enum AnalysisError {
         .0 >> 20
     )]
     Memory(usize),
+    #[error(
+        "the analysis needs more memory than the others leave it of the {} MB that all have \
+         together; try again in a moment, or use fewer columns or rows",
+        .0 >> 20
+    )]
+    SharedMemory(usize),
     #[error("the analysis needs more than {} MB of temporary disk space", .0 >> 20)]
     Disk(u64),
     #[error("the analysis took longer than {} s and was stopped", .0.as_secs_f64())]
@@ -33,6 +39,11 @@ pub enum AnalysisError {
     Cancelled,
     #[error("busy: {waiting} of your analyses are waiting for their turn; try again in a moment")]
     Busy { waiting: usize },
+    #[error(
+        "busy: the tables of your analyses that are waiting for their turn take too much memory; wait \
+         for one of them, or write the tables to files and name these"
+    )]
+    TablesWaiting,
     /// Nothing that the caller could mend.
     #[error("the analysis failed: {0}")]
     Internal(String),
@@ -87,7 +98,7 @@ impl AnalysisError {
     }
 
     pub fn is_limit(&self) -> bool {
-        matches!(self, Self::Memory(_) | Self::Disk(_) | Self::Time(_))
+        matches!(self, Self::Memory(_) | Self::SharedMemory(_) | Self::Disk(_) | Self::Time(_))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Runs analyses within their limits.
 
+mod budget;
 mod conditions;
 pub(crate) mod counting;
 mod explain;
@@ -9,10 +10,12 @@ mod plan;
 mod pool;
 mod rows;
 mod session;
+mod waiting;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use datafusion::common::TableReference;
+use futures::FutureExt;
 use narrows_model::{Caller, FairSemaphore, Full, Permit};
 use narrows_tables::Input;
 use tokio::{
@@ -32,12 +35,15 @@ use crate::{
     request::{Kind, Request},
     work::{MAIN, Work},
 };
+use budget::{Budget, BudgetShare};
 use session::Session;
+use waiting::WaitingTables;
 
 /// What every analysis may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Against queries that fill the machine's memory; what operators can write to disk they do.
+    /// Against queries that fill the machine's memory; what operators can write to disk they do. Those
+    /// that run at once share a quarter more; see `Budget`.
     pub memory_bytes: usize,
     /// Against queries that fill the disk; also the most that a file of rows may have.
     pub disk_bytes: u64,
@@ -82,6 +88,8 @@ pub struct Analysis {
     runtime: Option<Runtime>,
     /// Analyses that run at the same time: their memory is what limits them.
     turns: Arc<FairSemaphore>,
+    budget: Arc<Budget>,
+    waiting: Arc<WaitingTables>,
     /// Every analysis has a share in it until its things are put away.
     running: Arc<RwLock<()>>,
 }
@@ -99,7 +107,9 @@ impl Analysis {
             .map_err(failed)?;
         // One caller with many large analyses must not keep others waiting.
         let turns = FairSemaphore::new(MAX_RUNNING, MAX_RUNNING / 2, MAX_WAITING);
-        Ok(Self { settings, runtime: Some(runtime), turns, running: Arc::default() })
+        let budget = Budget::new(settings.memory_bytes);
+        let (waiting, running) = Default::default();
+        Ok(Self { settings, runtime: Some(runtime), turns, budget, waiting, running })
     }
 
     /// As [`Self::run_for`], where there is one caller only.
@@ -125,17 +135,23 @@ impl Analysis {
     ) -> Result<Answer> {
         let Some(runtime) = &self.runtime else { return Err(AnalysisError::Cancelled) };
         let busy = |full: Full| AnalysisError::Busy { waiting: full.waiting };
-        let turn = self.turns.acquire(caller).map_err(busy)?;
-        let turn = tokio::select! {
-            biased;
-            turn = turn => turn,
-            () = cancel.cancelled() => return Err(AnalysisError::Cancelled),
+        let mut turn = self.turns.acquire(caller).map_err(busy)?;
+        let turn = if let Some(turn) = (&mut turn).now_or_never() {
+            turn
+        } else {
+            let waiting = self.waiting.enter(caller, &tables);
+            let _waiting = waiting.ok_or(AnalysisError::TablesWaiting)?;
+            tokio::select! {
+                biased;
+                turn = turn => turn,
+                () = cancel.cancelled() => return Err(AnalysisError::Cancelled),
+            }
         };
         let stop = cancel.child_token();
         let stopped_on_drop = stop.clone().drop_guard();
         let running = Arc::clone(&self.running);
-        let settings = self.settings.clone();
-        let job = Job { settings, request, tables, keep, stop, running, _turn: turn };
+        let (settings, budget) = (self.settings.clone(), Arc::clone(&self.budget));
+        let job = Job { settings, budget, request, tables, keep, stop, running, _turn: turn };
         let mut task = job.start(runtime);
         let aborted = AbortOnDrop(task.abort_handle());
         let ending = tokio::select! {
@@ -188,6 +204,7 @@ fn broken(error: JoinError) -> AnalysisError {
 /// One analysis from its tables to its answer.
 struct Job {
     settings: Settings,
+    budget: Arc<Budget>,
     request: Request,
     tables: Vec<(String, Input)>,
     keep: Option<Keep>,
@@ -207,15 +224,18 @@ impl Job {
     async fn run(self) -> Result<Answer> {
         let _running = Arc::clone(&self.running).read_owned().await;
         let settings = self.settings.clone();
-        self.answer().await.map_err(|error| match error {
+        let total = self.budget.total(MAX_RUNNING);
+        let share = BudgetShare::new(&self.budget);
+        self.answer(Arc::clone(&share)).await.map_err(|error| match error {
+            AnalysisError::Memory(_) if share.was_refused() => AnalysisError::SharedMemory(total),
             AnalysisError::Memory(_) => AnalysisError::Memory(settings.memory_bytes),
             AnalysisError::Disk(_) => AnalysisError::Disk(settings.disk_bytes),
             other => other.shortened(),
         })
     }
 
-    async fn answer(self) -> Result<Answer> {
-        let session = Session::new(&self.settings, self.stop)?;
+    async fn answer(self, share: Arc<BudgetShare>) -> Result<Answer> {
+        let session = Session::new(&self.settings, share, self.stop)?;
         let work = Arc::new(load(&session, self.tables).await?);
         let Request { kind, parameters, output } = self.request;
         let cost = match output.cost && !work.tables().is_empty() {

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use datafusion::{
@@ -10,7 +10,7 @@ use datafusion::{
     execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation},
 };
 
-use super::explain::exhausted;
+use super::{budget::BudgetShare, explain::exhausted};
 
 /// Operators that can write to disk share half of the memory evenly. The other half is for what
 /// cannot be written, above all for merging what they wrote: a sort of long texts needs as much
@@ -18,6 +18,8 @@ use super::explain::exhausted;
 #[derive(Debug)]
 pub(super) struct Pool {
     bytes: usize,
+    /// Of what all analyses have.
+    share: Arc<BudgetShare>,
     state: Mutex<State>,
 }
 
@@ -30,8 +32,8 @@ struct State {
 }
 
 impl Pool {
-    pub(super) fn new(bytes: usize) -> Self {
-        Self { bytes, state: Mutex::default() }
+    pub(super) fn new(bytes: usize, share: Arc<BudgetShare>) -> Self {
+        Self { bytes, share, state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -42,6 +44,10 @@ impl Pool {
 impl State {
     fn of(&mut self, consumer: &MemoryConsumer) -> &mut usize {
         if consumer.can_spill() { &mut self.shared } else { &mut self.fixed }
+    }
+
+    fn held(&self) -> usize {
+        self.shared + self.fixed
     }
 }
 
@@ -60,18 +66,21 @@ impl MemoryPool for Pool {
     }
 
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        *self.state().of(reservation.consumer()) += additional;
+        let mut state = self.state();
+        *state.of(reservation.consumer()) += additional;
+        self.share.set(state.held());
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
         let mut state = self.state();
         let held = state.of(reservation.consumer());
         *held = held.saturating_sub(shrink);
+        self.share.set(state.held());
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
         let mut state = self.state();
-        let free = self.bytes.saturating_sub(state.shared + state.fixed);
+        let free = self.bytes.saturating_sub(state.held());
         let room = match reservation.consumer().can_spill() {
             true => {
                 let all = self.bytes.saturating_sub(state.fixed).min(self.bytes / 2);
@@ -80,10 +89,11 @@ impl MemoryPool for Pool {
             }
             false => free,
         };
-        if additional > room {
+        if additional > room || !self.share.try_set(state.held() + additional) {
             let (name, size) = (reservation.consumer().name(), reservation.size());
-            let reason =
-                format!("{name} needs {additional} bytes more and has {size}; {room} are left");
+            let reason = format!(
+                "{name} needs {additional} bytes more and has {size}; at most {room} are left"
+            );
             // This join would run its input once more, which not every input can do, and lose or
             // repeat rows of outer joins.
             return Err(match name.starts_with("NestedLoopJoinLoad") {
@@ -96,8 +106,7 @@ impl MemoryPool for Pool {
     }
 
     fn reserved(&self) -> usize {
-        let state = self.state();
-        state.shared + state.fixed
+        self.state().held()
     }
 
     fn memory_limit(&self) -> MemoryLimit {
@@ -108,5 +117,31 @@ impl MemoryPool for Pool {
 impl fmt::Display for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "analysis({} bytes)", self.bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::budget::Budget, *};
+
+    #[test]
+    fn two_analyses_share_one_budget_and_give_back_what_they_had() {
+        let budget = Budget::new(1_000);
+        let pool =
+            || -> Arc<dyn MemoryPool> { Arc::new(Pool::new(1_000, BudgetShare::new(&budget))) };
+        let (first, second) = (pool(), pool());
+        let table = MemoryConsumer::new("table").register(&first);
+        table.try_grow(1_000).unwrap();
+        let other = MemoryConsumer::new("table").register(&second);
+        other.try_grow(250).unwrap();
+        let refused = other.try_grow(1).unwrap_err();
+        assert!(matches!(refused, DataFusionError::ResourcesExhausted(_)), "{refused}");
+        assert_eq!(second.reserved(), 250);
+        table.shrink(1);
+        other.try_grow(1).unwrap();
+        drop((table, first));
+        other.try_grow(749).unwrap();
+        // Its own limit holds as well.
+        assert!(other.try_grow(1).is_err());
     }
 }

@@ -17,7 +17,7 @@ use datafusion::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Settings, conditions::EasyFirst, counting, guard, pool::Pool};
+use super::{Settings, budget::BudgetShare, conditions::EasyFirst, counting, guard, pool::Pool};
 use crate::{
     error::{AnalysisError, Result},
     sql::functions::{self, Allowance},
@@ -36,12 +36,16 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(settings: &Settings, stop: CancellationToken) -> Result<Self> {
+    pub(super) fn new(
+        settings: &Settings,
+        share: Arc<BudgetShare>,
+        stop: CancellationToken,
+    ) -> Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("analysis-")
             .tempdir_in(&settings.temporary)
             .map_err(|error| AnalysisError::Internal(error.to_string()))?;
-        let context = context(settings, &directory, stop)?;
+        let context = context(settings, &directory, share, stop)?;
         Ok(Self { context, _directory: directory })
     }
 
@@ -55,6 +59,7 @@ impl Session {
 fn context(
     settings: &Settings,
     directory: &TempDir,
+    share: Arc<BudgetShare>,
     stop: CancellationToken,
 ) -> Result<SessionContext, DataFusionError> {
     let disk = DiskManagerBuilder::default()
@@ -63,7 +68,7 @@ fn context(
     let stores = DefaultObjectStoreRegistry::new();
     stores.deregister_store(ObjectStoreUrl::local_filesystem().as_ref())?;
     let runtime = RuntimeEnvBuilder::new()
-        .with_memory_pool(Arc::new(Pool::new(settings.memory_bytes)))
+        .with_memory_pool(Arc::new(Pool::new(settings.memory_bytes, share)))
         .with_disk_manager_builder(disk)
         .with_object_store_registry(Arc::new(stores))
         .build_arc()?;

@@ -282,6 +282,43 @@ async fn what_needs_more_memory_says_so_and_leaves_nothing() {
     }
 }
 
+/// A table that takes so many megabytes.
+fn megabytes(size: usize) -> Vec<(String, Input)> {
+    let rows = (size * MB / size_of::<i64>()) as i64;
+    let numbers = Int64Array::from_iter_values(0..rows);
+    vec![("big".to_owned(), Input::from(table(vec![("n", Arc::new(numbers))])))]
+}
+
+#[tokio::test]
+async fn analyses_at_once_have_one_memory_budget_and_each_its_own_part() {
+    let _alone = alone();
+    let engine = Engine::new(|settings| settings.threads = 4);
+    let run = async |caller: &str, size: usize, keep: Option<Keep>| {
+        let query = sql("select n from big");
+        let cancel = CancellationToken::new();
+        engine.analysis.run_for(&caller.into(), query, megabytes(size), keep, cancel).await
+    };
+    // The control: alone it has room enough.
+    run("other", 40, None).await.expect("room for it");
+    let (begin, mut begun) = tokio::sync::mpsc::unbounded_channel();
+    let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
+    let keep = keep(move || {
+        begin.send(()).map_err(io::Error::other)?;
+        let _ = may_go_on.recv();
+        Err(io::Error::other("nobody wants it"))
+    });
+    let (first, ()) = tokio::join!(run("one", 50, Some(keep)), async {
+        begun.recv().await.expect("it has begun");
+        let error = run("other", 40, None).await.expect_err("the first has the memory");
+        assert!(matches!(error, AnalysisError::SharedMemory(all) if all == 80 * MB), "{error}");
+        assert!(error.is_limit() && error.to_string().contains("80 MB"), "{error}");
+        run("other", 10, None).await.expect("a part of its own");
+        drop(go_on);
+    });
+    first.expect("it was not disturbed");
+    run("other", 40, None).await.expect("room for it again");
+}
+
 #[tokio::test]
 async fn what_needs_more_disk_says_so_and_leaves_nothing() {
     let _alone = alone();
