@@ -42,8 +42,7 @@ static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.cwasm")
 
 /// Room for the host's own functions on the stack that the guest runs on.
 const HOST_STACK_BYTES: usize = 2 << 20;
-/// How much of an isolate's memory is put back by hand when it ends instead of being returned
-/// to the system. Most programs touch less, and the next run is spared its page faults.
+/// How much of an isolate's memory is put back by hand when it ends, if it is kept.
 const KEEP_RESIDENT_BYTES: usize = 16 << 20;
 /// The guest itself, and two small ones that hand it the host's functions.
 const CORE_INSTANCES: u32 = 3;
@@ -52,8 +51,29 @@ const TABLES: u32 = 2;
 /// Filling the host's memory by growing tables of functions.
 const MOST_TABLE_ELEMENTS: usize = 40_000;
 
-/// An engine with room for so many isolates at once.
-pub(crate) fn engine(isolates: u32) -> wasmtime::Result<Engine> {
+/// What becomes of an isolate's memory when it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Afterwards {
+    /// It is put back as it was, for the next isolate in its place: most programs touch less than
+    /// [`KEEP_RESIDENT_BYTES`], and the next run is spared its page faults.
+    Kept,
+    /// It is returned to the system. wasmtime takes no memory back from a place that is free, so many
+    /// programs at once would otherwise leave the memory of all of them resident for good.
+    Returned,
+}
+
+impl Afterwards {
+    /// Returns this much of a part of an isolate, or none of it.
+    fn keep(self, bytes: usize) -> usize {
+        match self {
+            Self::Kept => bytes,
+            Self::Returned => 0,
+        }
+    }
+}
+
+/// Makes an engine with room for so many isolates at once.
+pub(crate) fn engine(isolates: u32, afterwards: Afterwards) -> wasmtime::Result<Engine> {
     let mut pooling = PoolingAllocationConfig::new();
     pooling
         .total_component_instances(isolates)
@@ -69,9 +89,9 @@ pub(crate) fn engine(isolates: u32) -> wasmtime::Result<Engine> {
         .max_component_instance_size(1 << 20)
         .max_core_instance_size(1 << 20)
         .max_unused_warm_slots(isolates * 2)
-        .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
-        .table_keep_resident(1 << 20)
-        .async_stack_keep_resident(256 << 10)
+        .linear_memory_keep_resident(afterwards.keep(KEEP_RESIDENT_BYTES))
+        .table_keep_resident(afterwards.keep(1 << 20))
+        .async_stack_keep_resident(afterwards.keep(256 << 10))
         // Where the kernel can tell which pages were written, only those are put back.
         .pagemap_scan(Enabled::Auto);
     let stack = Limits::STACK_BYTES as usize;
@@ -86,12 +106,15 @@ pub(crate) fn engine(isolates: u32) -> wasmtime::Result<Engine> {
     Engine::new(&config)
 }
 
-/// The guest, ready to be instantiated.
-pub(crate) fn prepare(engine: &Engine) -> wasmtime::Result<SandboxPre<IsolateState>> {
+/// Makes the guest ready to be instantiated.
+pub(crate) fn prepare(
+    engine: &Engine,
+    compiled: &Compiled,
+) -> wasmtime::Result<SandboxPre<IsolateState>> {
     let mut linker = Linker::new(engine);
     link_wasi(&mut linker)?;
     Guest::add_to_linker::<IsolateState, HasSelf<IsolateState>>(&mut linker, |state| state)?;
-    SandboxPre::new(linker.instantiate_pre(&component(engine)?)?)
+    SandboxPre::new(linker.instantiate_pre(&compiled.component(engine)?)?)
 }
 
 /// What the interpreter's C library imports. It names sockets; every isolate is made with all
@@ -123,24 +146,41 @@ fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
     fs::add_to_linker(linker, State::files)
 }
 
-/// SAFETY: `deserialize` trusts its input to be what a compiler of this wasmtime wrote. It is:
-/// `guest/builder` compiled it with the same wasmtime (one exact version in both workspaces) and the
-/// same settings (`runtime_config`), and it is part of this very binary, so whoever can change
-/// it can change the program around it as well. Nothing is read from disk. wasmtime checks its
-/// own version, the settings and the processor's features before it uses the code. The file in memory
-/// is sealed, so that nobody changes it afterwards.
-#[allow(unsafe_code)]
-fn component(engine: &Engine) -> wasmtime::Result<Component> {
+/// The compiled guest, from where engines load it.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    /// The same in a file in memory; none where there are no such files.
     #[cfg(target_os = "linux")]
-    if let Ok(file) = memory_file() {
-        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        // Where there is no /proc, or memory files cannot be executed, it is copied instead.
-        if let Ok(component) = unsafe { Component::deserialize_file(engine, path) } {
-            forget_compiled();
-            return Ok(component);
+    file: Option<File>,
+}
+
+impl Compiled {
+    pub(crate) fn new() -> Self {
+        Self {
+            #[cfg(target_os = "linux")]
+            file: memory_file().ok(),
         }
     }
-    unsafe { Component::deserialize(engine, COMPILED) }
+
+    /// SAFETY: `deserialize` trusts its input to be what a compiler of this wasmtime wrote. It is:
+    /// `guest/builder` compiled it with the same wasmtime (one exact version in both workspaces) and
+    /// the same settings (`runtime_config`), and it is part of this very binary, so whoever can change
+    /// it can change the program around it as well. Nothing is read from disk. wasmtime checks its
+    /// own version, the settings and the processor's features before it uses the code. The file in
+    /// memory is sealed, so that nobody changes it afterwards.
+    #[allow(unsafe_code)]
+    fn component(&self, engine: &Engine) -> wasmtime::Result<Component> {
+        #[cfg(target_os = "linux")]
+        if let Some(file) = &self.file {
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            // Where there is no /proc, or memory files cannot be executed, it is copied instead.
+            if let Ok(component) = unsafe { Component::deserialize_file(engine, path) } {
+                forget_compiled();
+                return Ok(component);
+            }
+        }
+        unsafe { Component::deserialize(engine, COMPILED) }
+    }
 }
 
 /// Writes the compiled guest to a file in memory. What is mapped from a file is in memory once, for

@@ -16,6 +16,7 @@ use narrows_model::{
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{
+    OwnedSemaphorePermit,
     mpsc::{UnboundedReceiver, UnboundedSender},
     oneshot,
 };
@@ -51,6 +52,8 @@ const ENVIRONMENT: [(&str, &str); 4] =
 pub(crate) struct Isolate {
     store: Store<IsolateState>,
     guest: Guest,
+    /// Its place, if that is one whose memory is kept; given back after the memory is.
+    _kept: Option<OwnedSemaphorePermit>,
 }
 
 /// What the host keeps for an isolate.
@@ -175,6 +178,7 @@ impl Isolate {
         engine: &Engine,
         pre: &SandboxPre<IsolateState>,
         memory: Arc<MemoryBudget>,
+        kept: Option<OwnedSemaphorePermit>,
     ) -> wasmtime::Result<Self> {
         let (stdout, stderr) =
             (Output::new(OutputStream::Stdout), Output::new(OutputStream::Stderr));
@@ -200,7 +204,7 @@ impl Isolate {
         store.epoch_deadline_async_yield_and_update(1);
         store.set_hostcall_fuel(MOST_TRANSFER_BYTES);
         let guest = pre.instantiate_async(&mut store).await?;
-        Ok(Self { store, guest })
+        Ok(Self { store, guest, _kept: kept })
     }
 
     /// Touches the memory that every run touches.

@@ -1,20 +1,42 @@
 //! Isolates that are made beforehand and have touched what every run touches.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    mem,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use wasmtime::Engine;
 
 use crate::{
-    guest::{self, SandboxPre},
+    guest::{self, Afterwards, Compiled, SandboxPre},
     isolate::{Isolate, IsolateState},
     meter::MemoryBudget,
+    ticker::Ticker,
 };
+
+/// How long an isolate will be needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// For one program.
+    Once,
+    /// For the programs of a session. A place whose memory is kept would be taken for minutes by one
+    /// that has no use for it.
+    Session,
+}
 
 /// Makes isolates, and keeps some ready.
 pub(crate) struct Pool {
-    engine: Engine,
-    pre: SandboxPre<IsolateState>,
+    /// Places whose memory is kept for the next isolate: so many that what stays resident is bounded,
+    /// whatever the number of programs was. Replaced when it is quiet.
+    kept: Mutex<Arc<KeptPlaces>>,
+    /// Those of the others, when these are all taken, and of sessions.
+    returned: Places,
+    compiled: Compiled,
+    ticker: Arc<Ticker>,
     /// Of all isolates together.
     memory: Arc<MemoryBudget>,
     ready: Mutex<Vec<Isolate>>,
@@ -22,42 +44,150 @@ pub(crate) struct Pool {
     wanted: usize,
 }
 
+/// Places whose memory is kept.
+struct KeptPlaces {
+    places: Places,
+    size: usize,
+    free: Arc<Semaphore>,
+    /// How many of them have been used: the same ones are used again and again, and the others hold
+    /// nothing.
+    used: AtomicUsize,
+}
+
+impl KeptPlaces {
+    fn new(size: usize) -> wasmtime::Result<Self> {
+        let places = Places::new(size.max(1), Afterwards::Kept)?;
+        let free = Arc::new(Semaphore::new(size));
+        Ok(Self { places, size, free, used: AtomicUsize::new(0) })
+    }
+
+    /// Takes one, if there is one.
+    fn take(&self) -> Option<OwnedSemaphorePermit> {
+        let place = Arc::clone(&self.free).try_acquire_owned().ok()?;
+        self.used.fetch_max(self.size - self.free.available_permits(), Ordering::Relaxed);
+        Some(place)
+    }
+}
+
+/// Places for isolates, and the guest to put into them.
+struct Places {
+    engine: Engine,
+    /// Made when the first isolate is.
+    guest: OnceLock<SandboxPre<IsolateState>>,
+    /// Held while it is made.
+    preparing: Mutex<()>,
+}
+
+impl Places {
+    fn new(isolates: usize, afterwards: Afterwards) -> wasmtime::Result<Self> {
+        let isolates = u32::try_from(isolates).unwrap_or(u32::MAX / 64);
+        let engine = guest::engine(isolates, afterwards)?;
+        Ok(Self { engine, guest: OnceLock::new(), preparing: Mutex::default() })
+    }
+
+    fn guest(&self, compiled: &Compiled) -> wasmtime::Result<&SandboxPre<IsolateState>> {
+        if let Some(guest) = self.guest.get() {
+            return Ok(guest);
+        }
+        let _preparing = self.preparing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(guest) = self.guest.get() {
+            return Ok(guest);
+        }
+        let prepared = guest::prepare(&self.engine, compiled)?;
+        Ok(self.guest.get_or_init(|| prepared))
+    }
+}
+
+/// How many isolates a pool has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PoolSize {
+    /// At the same time, at most.
+    pub(crate) isolates: usize,
+    /// Among them those whose memory is kept when they end.
+    pub(crate) kept: usize,
+    /// Those that are made beforehand.
+    pub(crate) ready: usize,
+}
+
 impl Pool {
     pub(crate) fn new(
-        engine: &Engine,
+        size: PoolSize,
         memory: Arc<MemoryBudget>,
-        wanted: usize,
+        ticker: Arc<Ticker>,
     ) -> wasmtime::Result<Self> {
+        let kept = Arc::new(KeptPlaces::new(size.kept)?);
+        let returned = Places::new(size.isolates, Afterwards::Returned)?;
+        let compiled = Compiled::new();
+        // A guest that this machine cannot run is told of at once.
+        let first = if size.kept > 0 { &kept.places } else { &returned };
+        first.guest(&compiled)?;
+        ticker.add(&kept.places.engine);
+        ticker.add(&returned.engine);
         Ok(Self {
-            engine: engine.clone(),
-            pre: guest::prepare(engine)?,
+            kept: Mutex::new(kept),
+            returned,
+            compiled,
+            ticker,
             memory,
             ready: Mutex::default(),
             count: watch::Sender::new(0),
-            wanted,
+            wanted: size.ready,
         })
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Arc<KeptPlaces>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the memory that places keep to the system, but for what is needed to be ready. To be
+    /// called when it has been quiet for long. wasmtime gives nothing back as long as an engine is
+    /// there, so a new one takes its place; the old one goes with the last of its isolates.
+    pub(crate) fn give_back(&self) -> wasmtime::Result<()> {
+        let size = {
+            let kept = self.kept();
+            // One more than those that are ready is used by programs that run one after the other.
+            if kept.used.load(Ordering::Relaxed) <= self.wanted + 1 {
+                return Ok(());
+            }
+            kept.size
+        };
+        let fresh = KeptPlaces::new(size)?;
+        fresh.places.guest(&self.compiled)?;
+        self.ticker.add(&fresh.places.engine);
+        let old = mem::replace(&mut *self.kept(), Arc::new(fresh));
+        let ready = mem::take(&mut *self.ready());
+        self.count.send_replace(0);
+        drop((ready, old));
+        Ok(())
     }
 
     fn ready(&self) -> MutexGuard<'_, Vec<Isolate>> {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A warm isolate if there is one, else a new one.
-    pub(crate) async fn take(&self) -> wasmtime::Result<Isolate> {
+    /// Returns a warm isolate if there is one, else a new one.
+    pub(crate) async fn take(&self, needed: Use) -> wasmtime::Result<Isolate> {
         let ready = {
             let mut ready = self.ready();
-            let isolate = ready.pop();
+            let isolate = if needed == Use::Once { ready.pop() } else { None };
             self.count.send_replace(ready.len());
             isolate
         };
         match ready {
             Some(isolate) => Ok(isolate),
-            None => self.make().await,
+            None => self.make(needed).await,
         }
     }
 
-    async fn make(&self) -> wasmtime::Result<Isolate> {
-        Isolate::new(&self.engine, &self.pre, Arc::clone(&self.memory)).await
+    async fn make(&self, needed: Use) -> wasmtime::Result<Isolate> {
+        let kept = Arc::clone(&self.kept());
+        let place = match needed {
+            Use::Once => kept.take(),
+            Use::Session => None,
+        };
+        let places = if place.is_some() { &kept.places } else { &self.returned };
+        let guest = places.guest(&self.compiled)?;
+        Isolate::new(&places.engine, guest, Arc::clone(&self.memory), place).await
     }
 
     /// Adds one warm isolate if one is wanted, and tells whether it did.
@@ -65,7 +195,7 @@ impl Pool {
         if self.ready().len() >= self.wanted {
             return Ok(false);
         }
-        let mut isolate = self.make().await?;
+        let mut isolate = self.make(Use::Once).await?;
         isolate.warm().await?;
         let mut ready = self.ready();
         // Two threads may have filled the last place at once.
@@ -87,5 +217,63 @@ impl Pool {
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pool").field("wanted", &self.wanted).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const ISOLATES: usize = 8;
+
+    /// Held by the test that measures the process.
+    static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+    /// The memory that the process has for itself.
+    fn memory_bytes() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    async fn use_all(pool: &Pool) {
+        let mut isolates = Vec::new();
+        for _ in 0..ISOLATES {
+            let mut isolate = pool.take(Use::Once).await.unwrap();
+            isolate.warm().await.unwrap();
+            isolates.push(isolate);
+        }
+    }
+
+    #[tokio::test]
+    async fn memory_of_places_goes_back_when_it_is_quiet_and_they_can_be_used_again() {
+        let _alone = ALONE.lock().await;
+        let size = PoolSize { isolates: ISOLATES, kept: ISOLATES, ready: 0 };
+        let ticker = Arc::new(Ticker::start().unwrap());
+        let _ticking = ticker.tick();
+        let pool = Pool::new(size, MemoryBudget::new(u64::MAX), ticker).unwrap();
+        let before = memory_bytes();
+        use_all(&pool).await;
+        let growth = || memory_bytes().saturating_sub(before);
+        // The control: until then they keep it.
+        let kept = growth();
+        assert!(kept > ISOLATES as u64 * (8 << 20), "{kept}");
+        pool.give_back().unwrap();
+        assert!(growth() < kept / 4, "{} of {kept}", growth());
+        use_all(&pool).await;
+        assert!(growth() > kept / 2, "the new places keep it too");
+    }
+
+    #[tokio::test]
+    async fn what_is_needed_to_be_ready_is_not_given_back() {
+        let _alone = ALONE.lock().await;
+        let size = PoolSize { isolates: 2, kept: 2, ready: 1 };
+        let ticker = Arc::new(Ticker::start().unwrap());
+        let _ticking = ticker.tick();
+        let pool = Pool::new(size, MemoryBudget::new(u64::MAX), ticker).unwrap();
+        assert!(pool.fill().await.unwrap());
+        pool.give_back().unwrap();
+        assert_eq!(pool.ready().len(), 1);
     }
 }

@@ -24,7 +24,21 @@ type Chore = Box<dyn Fn(&Runtime) -> bool + Send + Sync>;
 /// would only slow down the others.
 const QUIET: Duration = Duration::from_millis(10);
 
-/// A bounded number of threads, started when they are needed.
+/// What is done when there has been no job for long.
+type Rest = Box<dyn Fn() + Send + Sync>;
+
+/// How long there was no job before the memory of those that were is given back. Long enough that
+/// somebody who works meets what is warm.
+const REST_TIME: Duration = Duration::from_secs(30);
+
+/// For how long threads are remembered to have been needed. Each has a heap of its own, of megabytes:
+/// those that a crowd of programs needed must not stay for good.
+const NEEDED_TIME: Duration = Duration::from_secs(5);
+
+/// Threads that stay though nobody needed them lately.
+const SPARE_THREADS: usize = 4;
+
+/// A bounded number of threads, started when they are needed, and ended when they are not.
 pub(crate) struct Runners {
     shared: Arc<Shared>,
     most: usize,
@@ -33,6 +47,15 @@ pub(crate) struct Runners {
 struct Shared {
     state: Mutex<State>,
     chore: Chore,
+    rest: Rest,
+    times: Times,
+}
+
+/// When things are done that nobody waits for.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    needed: Duration,
+    rest: Duration,
 }
 
 #[derive(Default)]
@@ -46,6 +69,35 @@ struct State {
     closed: bool,
     /// When the last job came.
     submitted: Option<Instant>,
+    /// When the last one came or ended.
+    active: Option<Instant>,
+    /// There was a job since the last rest.
+    is_restless: bool,
+    needed: Needed,
+}
+
+/// How many threads were busy at once, within the current stretch of time and the one before.
+#[derive(Debug, Default)]
+struct Needed {
+    since: Option<Instant>,
+    now: usize,
+    before: usize,
+}
+
+impl Needed {
+    fn see(&mut self, busy: usize, time: Duration) {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= time {
+            self.since = Some(Instant::now());
+            self.before = self.now;
+            self.now = 0;
+        }
+        self.now = self.now.max(busy);
+    }
+
+    fn threads(&self) -> usize {
+        self.now.max(self.before) + SPARE_THREADS
+    }
 }
 
 impl State {
@@ -57,11 +109,32 @@ impl State {
         let quiet = self.submitted.map(|last| last + QUIET);
         quiet.map_or(Duration::ZERO, |quiet| quiet.saturating_duration_since(Instant::now()))
     }
+
+    /// How long it takes until it is time for a rest, if no job comes.
+    fn until_rest(&self, time: Duration) -> Duration {
+        // A program that takes its time holds what is warm.
+        if self.busy > 0 {
+            return time;
+        }
+        let rest = self.active.map(|last| last + time);
+        rest.map_or(Duration::ZERO, |rest| rest.saturating_duration_since(Instant::now()))
+    }
+
+    /// How long a thread waits for a job before it looks around; none if there is nothing to do then.
+    fn until_next(&self, times: Times) -> Option<Duration> {
+        let spare = (self.threads > SPARE_THREADS).then_some(times.needed);
+        let rest = self.is_restless.then(|| self.until_rest(times.rest));
+        spare.into_iter().chain(rest).min()
+    }
 }
 
 impl Runners {
-    pub(crate) fn new(most: usize, chore: Chore) -> Self {
-        let shared = Shared { state: Mutex::default(), chore };
+    pub(crate) fn new(most: usize, chore: Chore, rest: Rest) -> Self {
+        Self::with_times(most, chore, rest, Times { needed: NEEDED_TIME, rest: REST_TIME })
+    }
+
+    fn with_times(most: usize, chore: Chore, rest: Rest, times: Times) -> Self {
+        let shared = Shared { state: Mutex::default(), chore, rest, times };
         Self { shared: Arc::new(shared), most }
     }
 
@@ -81,6 +154,8 @@ impl Runners {
         }
         state.jobs.push_back(Box::new(job));
         state.submitted = Some(Instant::now());
+        state.active = state.submitted;
+        state.is_restless = true;
         if let Some(thread) = state.asleep.pop() {
             thread.unpark();
         }
@@ -97,21 +172,28 @@ impl Shared {
         while let Some(job) = self.next(runtime) {
             // Whoever waits for the job sees its channel close.
             let _ = catch_unwind(AssertUnwindSafe(|| job(runtime)));
-            self.state().busy -= 1;
+            let mut state = self.state();
+            state.busy -= 1;
+            state.active = Some(Instant::now());
         }
-        self.state().threads -= 1;
     }
 
-    /// Waits for a job, doing chores meanwhile; `None` when there will be no more.
+    /// Waits for a job, doing chores meanwhile; `None` when there will be no more, or enough other
+    /// threads for them: then this one does not count any more.
     fn next(&self, runtime: &Runtime) -> Option<Job> {
         let mut chores = true;
         let mut state = self.state();
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 state.busy += 1;
+                let busy = state.busy;
+                state.needed.see(busy, self.times.needed);
                 return Some(job);
             }
-            if state.closed {
+            let busy = state.busy;
+            state.needed.see(busy, self.times.needed);
+            if state.closed || state.threads > state.needed.threads() {
+                state.threads -= 1;
                 return None;
             }
             let wait = state.until_quiet();
@@ -121,6 +203,14 @@ impl Shared {
                 drop(state);
                 chores = catch_unwind(AssertUnwindSafe(|| (self.chore)(runtime))).unwrap_or(false);
                 state = self.state();
+            } else if state.is_restless && state.until_rest(self.times.rest).is_zero() {
+                state.is_restless = false;
+                drop(state);
+                // It may have to be made ready again what was.
+                chores = catch_unwind(AssertUnwindSafe(|| (self.rest)())).is_ok();
+                state = self.state();
+            } else if let Some(wait) = state.until_next(self.times) {
+                state = self.sleep(state, Some(wait));
             } else {
                 state = self.sleep(state, None);
             }
@@ -173,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_job_that_waits_for_the_next_one_does_not_block_it() {
-        let runners = Runners::new(8, Box::new(|_| false));
+        let runners = Runners::new(8, Box::new(|_| false), Box::new(|| ()));
         for _ in 0..200 {
             // The first of both takes the thread that the last round left free.
             let (told, heard) = mpsc::channel();
@@ -190,6 +280,58 @@ mod tests {
                 })
                 .unwrap();
             assert!(ended.recv_timeout(PATIENCE).is_ok(), "the second job did not run");
+        }
+    }
+
+    #[test]
+    fn threads_that_a_crowd_needed_end_and_the_next_crowd_gets_new_ones() {
+        const CROWD: usize = 16;
+        let time = Duration::from_millis(20);
+        let times = Times { needed: time, rest: PATIENCE };
+        let runners = Runners::with_times(CROWD, Box::new(|_| false), Box::new(|| ()), times);
+        for _ in 0..2 {
+            let (done, ended) = mpsc::channel();
+            let meeting = Arc::new(std::sync::Barrier::new(CROWD));
+            for _ in 0..CROWD {
+                let (done, meeting) = (done.clone(), Arc::clone(&meeting));
+                // Each needs a thread until all have one.
+                let job = move |_: &Runtime| {
+                    meeting.wait();
+                    let _ = done.send(());
+                };
+                runners.submit(job).unwrap();
+            }
+            for _ in 0..CROWD {
+                ended.recv_timeout(PATIENCE).expect("a job did not run");
+            }
+            let start = Instant::now();
+            while runners.shared.state().threads > SPARE_THREADS {
+                assert!(start.elapsed() < PATIENCE, "the threads stay");
+                thread::sleep(time / 4);
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_one_rest_after_jobs_and_none_before() {
+        let (rest, rested) = mpsc::channel();
+        let rest = move || {
+            let _ = rest.send(());
+        };
+        let times = Times { needed: PATIENCE, rest: Duration::from_millis(20) };
+        let runners = Runners::with_times(4, Box::new(|_| false), Box::new(rest), times);
+        for _ in 0..2 {
+            assert!(rested.try_recv().is_err());
+            let (go_on, is_free) = mpsc::channel::<()>();
+            let job = move |_: &Runtime| {
+                let _ = is_free.recv();
+            };
+            runners.submit(job).unwrap();
+            // Not while a job is at work, however long that takes.
+            assert!(rested.recv_timeout(4 * times.rest).is_err());
+            drop(go_on);
+            rested.recv_timeout(PATIENCE).expect("no rest");
+            assert!(rested.recv_timeout(4 * times.rest).is_err(), "it rests again");
         }
     }
 }

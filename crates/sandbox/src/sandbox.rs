@@ -13,11 +13,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     driver::{self, Event},
     fs::Workspace,
-    guest,
     host::ToolHost,
     isolate::{Isolate, Job, Turn},
     meter::MemoryBudget,
-    pool::Pool,
+    pool::{Pool, PoolSize, Use},
     report,
     runners::Runners,
     session::Session,
@@ -40,14 +39,21 @@ pub struct SandboxConfig {
     pub max_memory_bytes: u64,
     /// Isolates that are kept ready.
     pub warm_isolates: usize,
+    /// Isolates whose memory stays for the next ones when they end, up to 17 MB each; that of the others
+    /// is returned to the system, and the next ones there begin a few milliseconds later.
+    pub kept_isolates: usize,
     /// Sessions whose isolate may be kept between their programs; see [`Session`].
     pub live_sessions: usize,
 }
+
+/// Half a gigabyte that stays when many programs have run at once, on a machine with many processors.
+const MAX_KEPT_ISOLATES: usize = 32;
 
 impl Default for SandboxConfig {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(2, usize::from);
         let max_running = cores * 4;
+        let warm_isolates = cores.div_ceil(2);
         Self {
             max_running,
             max_open: max_running * 8,
@@ -55,7 +61,8 @@ impl Default for SandboxConfig {
             max_queued: cores * 64,
             max_memory_bytes: max_running as u64 * Limits::default().memory_bytes,
             // Each takes 4 MB; who comes while none is ready waits a tenth of a millisecond longer.
-            warm_isolates: cores.div_ceil(2),
+            warm_isolates,
+            kept_isolates: (max_running + warm_isolates).min(MAX_KEPT_ISOLATES),
             live_sessions: 16,
         }
     }
@@ -69,6 +76,8 @@ impl SandboxConfig {
             max_open: 1,
             max_open_per_caller: 1,
             warm_isolates: 0,
+            // The one of a program that has just ended is still taken apart when the next begins.
+            kept_isolates: 2,
             // What a user asks for on their own machine.
             max_memory_bytes: Limits::MOST_MEMORY_BYTES,
             ..Self::default()
@@ -117,25 +126,31 @@ pub struct Sandbox {
 impl Sandbox {
     /// Loads the interpreter. Warm isolates are made in the background.
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
-        let isolates = config.max_open + config.warm_isolates + config.live_sessions + 1;
-        let isolates = u32::try_from(isolates).unwrap_or(u32::MAX / 64);
-        let engine = guest::engine(isolates).map_err(SandboxError::Start)?;
+        let size = PoolSize {
+            isolates: config.max_open + config.warm_isolates + config.live_sessions + 1,
+            kept: config.kept_isolates,
+            ready: config.warm_isolates,
+        };
         let memory = MemoryBudget::new(config.max_memory_bytes);
-        let pool = Pool::new(&engine, memory, config.warm_isolates).map_err(SandboxError::Start)?;
+        let ticker = Arc::new(Ticker::start()?);
+        let pool = Pool::new(size, memory, Arc::clone(&ticker)).map_err(SandboxError::Start)?;
         let pool = Arc::new(pool);
         let filler = pool.clone();
         // A warm isolate that cannot be made is made when it is needed, and then it is told.
         let chore = move |runtime: &tokio::runtime::Runtime| {
             runtime.block_on(filler.fill()).unwrap_or(false)
         };
-        let runners = Runners::new(config.max_open.max(1), Box::new(chore));
+        let giver = Arc::clone(&pool);
+        // Memory that cannot be given back stays, as it would without this.
+        let rest = move || drop(giver.give_back());
+        let runners = Runners::new(config.max_open.max(1), Box::new(chore), Box::new(rest));
         if config.warm_isolates > 0 {
             runners.submit(|_| ())?;
         }
         Ok(Self {
             pool,
             runners,
-            ticker: Arc::new(Ticker::start(&engine)?),
+            ticker,
             places: FairSemaphore::new(
                 config.max_open.max(1),
                 config.max_open_per_caller.max(1),
@@ -224,12 +239,13 @@ impl Sandbox {
     ) -> Result<oneshot::Receiver<wasmtime::Error>, SandboxError> {
         let (pool, ticker) = (self.pool.clone(), self.ticker.clone());
         let (failed, failure) = oneshot::channel();
+        let needed = if job.session.is_some() { Use::Session } else { Use::Once };
         self.runners.submit(move |runtime| {
             let _ticking = ticker.tick();
             runtime.block_on(async {
                 let isolate = match kept {
                     Some(isolate) => Ok(isolate),
-                    None => pool.take().await.map(Box::new),
+                    None => pool.take(needed).await.map(Box::new),
                 };
                 match isolate {
                     Ok(mut isolate) => {

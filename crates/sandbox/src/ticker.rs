@@ -1,4 +1,4 @@
-//! Moves the engine's epoch on while programs run, which is what interrupts them.
+//! Moves the engines' epochs on while programs run, which is what interrupts them.
 
 use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use wasmtime::Engine;
+use wasmtime::{Engine, EngineWeak};
 
 /// How often a running program can be interrupted. Cancelling takes at most about twice this.
 const TICK: Duration = Duration::from_millis(4);
@@ -16,15 +16,15 @@ const TICK: Duration = Duration::from_millis(4);
 const IDLE_TICKS: u32 = 50;
 
 /// A thread that ticks only while somebody needs it, and sleeps otherwise.
-#[derive(Debug)]
 pub(crate) struct Ticker {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shared {
     users: Mutex<Users>,
     changed: Condvar,
+    engines: Mutex<Vec<EngineWeak>>,
 }
 
 #[derive(Debug, Default)]
@@ -34,22 +34,26 @@ struct Users {
     closed: bool,
 }
 
-/// While this exists, the epoch moves.
-#[derive(Debug)]
+/// While this exists, the epochs move.
 pub(crate) struct Ticking(Arc<Shared>);
 
 impl Ticker {
-    pub(crate) fn start(engine: &Engine) -> std::io::Result<Self> {
+    pub(crate) fn start() -> std::io::Result<Self> {
         let shared = Arc::<Shared>::default();
-        let (engine, theirs) = (engine.clone(), shared.clone());
+        let theirs = shared.clone();
         thread::Builder::new().name("narrows-ticker".into()).spawn(move || {
             let mut idle = 0;
             while theirs.is_needed(&mut idle) {
                 thread::sleep(TICK);
-                engine.increment_epoch();
+                theirs.move_on();
             }
         })?;
         Ok(Self { shared })
+    }
+
+    /// Ticks for an engine as well, as long as it is there.
+    pub(crate) fn add(&self, engine: &Engine) {
+        self.shared.engines().push(engine.weak());
     }
 
     pub(crate) fn tick(&self) -> Ticking {
@@ -61,6 +65,20 @@ impl Ticker {
 impl Shared {
     fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engines(&self) -> MutexGuard<'_, Vec<EngineWeak>> {
+        self.engines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn move_on(&self) {
+        self.engines().retain(|engine| match engine.upgrade() {
+            Some(engine) => {
+                engine.increment_epoch();
+                true
+            }
+            None => false,
+        });
     }
 
     fn change(&self, change: impl FnOnce(&mut Users)) {
@@ -97,5 +115,11 @@ impl Drop for Ticking {
 impl Drop for Ticker {
     fn drop(&mut self) {
         self.shared.change(|users| users.closed = true);
+    }
+}
+
+impl std::fmt::Debug for Ticker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ticker").finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
-//! Ten thousand runs in one process, a tenth of them into each limit: memory, descriptors and
-//! threads stay where they were, and the last run works like the first.
+//! What a process holds after many runs. Ten thousand, a tenth of them into each limit: memory,
+//! descriptors and threads stay where they were, and the last run works like the first. Many at once:
+//! the memory of most of them goes back to the system.
 //!
 //! A test binary of its own, so that nothing else runs in the process that it measures.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -10,10 +11,22 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::{StreamExt, stream};
+use futures::{
+    StreamExt,
+    future::{BoxFuture, join_all},
+    stream,
+};
 use narrows_model::{LimitKind, Limits, Program};
-use narrows_sandbox::{NoTools, RunOptions, Sandbox, SandboxConfig, Workspace};
+use narrows_sandbox::{
+    NoTools, RunOptions, Sandbox, SandboxConfig, ToolAnswer, ToolCall, ToolFailure, ToolHost,
+    Workspace,
+};
+use serde_json::value::RawValue;
+use tokio::sync::{Barrier, Mutex};
 use tokio_util::sync::CancellationToken;
+
+/// Held by the test that measures the process.
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 const RUNS: usize = 10_000;
 const AT_ONCE: usize = 4;
@@ -115,6 +128,7 @@ async fn one_of_each(sandbox: &Sandbox, number: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_runs_into_every_limit_leave_nothing_behind() {
+    let _alone = ALONE.lock().await;
     let config = SandboxConfig {
         max_running: AT_ONCE,
         max_open: AT_ONCE,
@@ -141,4 +155,78 @@ async fn ten_thousand_runs_into_every_limit_leave_nothing_behind() {
         .await
         .unwrap();
     assert_eq!(outcome.result, 2);
+}
+
+/// Programs that are in memory at the same time.
+const CROWD: usize = 24;
+/// Isolates whose memory is kept.
+const KEPT: usize = 2;
+/// What every isolate writes to, at least; they take 17 MB.
+const LEAST_ISOLATE_BYTES: u64 = 8 * MIB;
+const MOST_ISOLATE_BYTES: u64 = 24 * MIB;
+
+/// A tool that answers when all programs of a crowd have called it.
+struct Meeting(Barrier);
+
+impl ToolHost for Meeting {
+    fn call(&self, _call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
+        Box::pin(async {
+            self.0.wait().await;
+            Ok(RawValue::from_string("1".to_owned()).unwrap().into())
+        })
+    }
+}
+
+/// Runs programs that are all open at the same time, and then some that are not.
+async fn run_crowd(sandbox: &Sandbox) {
+    let meeting = Meeting(Barrier::new(CROWD));
+    let run = async |source: &str| {
+        let limits = Limits { wall_time: PATIENCE, ..Limits::default() };
+        let options = RunOptions { limits, ..RunOptions::default() };
+        let program = Program::new(source);
+        let outcome = sandbox.run(program, &meeting, options, CancellationToken::new()).await;
+        assert_eq!(outcome.unwrap().result, 1);
+    };
+    let source = "from _narrows.calls import call\nresult = await call('meet', {})";
+    join_all((0..CROWD).map(|_| run(source))).await;
+    for _ in 0..CROWD {
+        run("result = 1").await;
+    }
+}
+
+/// Returns by how much the memory of the process has grown after crowds, when it shrinks no more.
+async fn growth_after_crowds(kept_isolates: usize) -> u64 {
+    let config = SandboxConfig {
+        max_open: CROWD,
+        max_open_per_caller: CROWD,
+        warm_isolates: 0,
+        kept_isolates,
+        live_sessions: 0,
+        ..SandboxConfig::default()
+    };
+    let before = Holdings::now().memory_bytes;
+    let sandbox = Sandbox::new(config).unwrap();
+    for _ in 0..2 {
+        run_crowd(&sandbox).await;
+    }
+    let bound = before + (KEPT as u64 + 1) * MOST_ISOLATE_BYTES;
+    let start = Instant::now();
+    // An isolate is taken apart after its outcome was told.
+    while kept_isolates == KEPT
+        && Holdings::now().memory_bytes > bound
+        && start.elapsed() < PATIENCE
+    {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Holdings::now().memory_bytes.saturating_sub(before)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_programs_at_once_give_their_memory_back() {
+    let _alone = ALONE.lock().await;
+    // The control: isolates whose memory is kept do keep it.
+    let kept = growth_after_crowds(CROWD).await;
+    assert!(kept > CROWD as u64 * LEAST_ISOLATE_BYTES, "{kept}");
+    let returned = growth_after_crowds(KEPT).await;
+    assert!(returned < (KEPT as u64 + 1) * MOST_ISOLATE_BYTES, "{returned} of {kept}");
 }

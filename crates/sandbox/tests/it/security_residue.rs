@@ -43,13 +43,20 @@ struct OneIsolate {
 }
 
 impl OneIsolate {
-    fn new() -> Self {
-        Self::with_warm(0)
+    /// With this many places whose memory is put back by hand; that of all others is returned to the
+    /// system, as that of sessions always is.
+    fn new(kept_isolates: usize) -> Self {
+        Self::with_warm(kept_isolates, 0)
     }
 
     /// Keeps so many isolates ready beside the one that runs.
-    fn with_warm(warm_isolates: usize) -> Self {
-        let config = SandboxConfig { live_sessions: 0, warm_isolates, ..SandboxConfig::single() };
+    fn with_warm(kept_isolates: usize, warm_isolates: usize) -> Self {
+        let config = SandboxConfig {
+            live_sessions: 0,
+            kept_isolates,
+            warm_isolates,
+            ..SandboxConfig::single()
+        };
         Self { sandbox: Sandbox::new(config).unwrap(), host: TestHost::new() }
     }
 
@@ -84,7 +91,7 @@ fn search(end: u64) -> String {
 
 #[tokio::test]
 async fn all_memory_that_a_program_can_read_has_nothing_of_other_runs() {
-    let one = OneIsolate::new();
+    let one = OneIsolate::new(2);
     let size = one.memory_size().await;
     // The controls: the search finds what its own run wrote, and nothing can be read beyond its end.
     let own = one.run(&format!("{SECRETS}\n{}", search(size))).await;
@@ -118,7 +125,7 @@ async fn all_memory_that_a_program_can_read_has_nothing_of_other_runs() {
 
 #[tokio::test]
 async fn isolates_that_were_made_beforehand_have_nothing_of_other_runs() {
-    let one = OneIsolate::with_warm(1);
+    let one = OneIsolate::with_warm(2, 1);
     one.sandbox.warmed().await;
     let size = one.memory_size().await;
     one.sandbox.warmed().await;
@@ -135,8 +142,18 @@ async fn isolates_that_were_made_beforehand_have_nothing_of_other_runs() {
 }
 
 #[tokio::test]
+async fn memory_that_was_returned_to_the_system_has_nothing_of_other_runs() {
+    let one = OneIsolate::new(0);
+    let size = one.memory_size().await;
+    // The control.
+    let own = one.run(&format!("{SECRETS}\n{}", search(size))).await;
+    assert!(value(&own).as_u64().unwrap() >= 100_000, "{own:?}");
+    one.assert_no_markers(size, "a run").await;
+}
+
+#[tokio::test]
 async fn memory_of_cancelled_runs_is_gone() {
-    let one = OneIsolate::new();
+    let one = OneIsolate::new(2);
     let size = one.memory_size().await;
     let waiting = format!(
         "from client import call_mcp_tool\n{SECRETS}\nawait call_mcp_tool('never', {{'x': 1}})"
@@ -166,7 +183,7 @@ async fn memory_of_cancelled_runs_is_gone() {
 
 #[tokio::test]
 async fn memory_of_a_session_is_seen_by_its_own_programs_only() {
-    let one = OneIsolate::new();
+    let one = OneIsolate::new(0);
     let size = one.memory_size().await;
     let mut session = Session::default();
     let limits = Limits { memory_bytes: 1 << 30, ..patient() };
@@ -198,7 +215,7 @@ async fn memory_of_a_session_is_seen_by_its_own_programs_only() {
 /// Nobody has ever written the marker, and it is found once or twice, by how it is looked for.
 #[tokio::test]
 async fn a_search_for_a_whole_text_finds_its_own_copies() {
-    let one = OneIsolate::new();
+    let one = OneIsolate::new(2);
     let size = one.memory_size().await;
     let text = "'-'.join(['RESIDUE', 'MARKER', ''])";
     let count = |needle: String| {
