@@ -4,6 +4,7 @@
 // one.
 #![allow(deprecated)]
 
+mod allocator;
 mod app;
 mod bench;
 mod cli;
@@ -21,13 +22,6 @@ mod times;
 mod vault_key;
 
 use std::process::ExitCode;
-
-use mimalloc::MiMalloc;
-
-/// Tables are made and dropped all the time. This allocator keeps their memory for the next one, where
-/// the system's gives it back and has it cleared again, which took a fifth of an analysis.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     app::main()

@@ -15,6 +15,7 @@ use narrows_model::{Principal, Template};
 use tokio::net::TcpListener;
 
 use crate::{
+    allocator,
     app::{self, Exit, FLUSH_TIME, Setting},
     config::{Config, kept_text},
     control::RequestDirectory,
@@ -58,6 +59,9 @@ pub(crate) async fn run(
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     start_logging(printer);
+    if let Err(error) = allocator::give_back_freed_memory() {
+        tracing::warn!(%error, "freed memory stays with this process");
+    }
     let broker = setting.broker()?;
     let state = setting.state()?;
     let principal = setting.principal(args.agent.as_deref())?;
