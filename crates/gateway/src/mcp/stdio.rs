@@ -18,11 +18,14 @@ use rmcp::{
 use tokio::net::UnixStream;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    sync::Notify,
+    sync::{Notify, mpsc::UnboundedReceiver},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Gateway, Session};
+use super::{
+    Gateway, Session,
+    lines::{CheckedLines, Refusal},
+};
 
 /// A client that closes our standard input leaves. What it asked for last is answered if that
 /// takes no longer than this: clients kill those who stay for more than two seconds.
@@ -34,9 +37,10 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> any
     let session = Session::new(Arc::clone(&gateway));
     let (reader, writer) = streams();
     let left = session.left();
-    let reader = Watched { reader, left: left.clone() };
+    let (reader, refused) = CheckedLines::new(Watched { reader, left: left.clone() });
     let transport = Patient {
         inner: AsyncRwTransport::new_server(reader, writer),
+        refused,
         begun: false,
         ended: false,
         pending: Arc::default(),
@@ -111,6 +115,8 @@ fn sockets() -> Option<(UnixStream, UnixStream)> {
 /// tell before an answer would wait for ever.
 struct Patient<T> {
     inner: T,
+    /// Requests that were not parsed.
+    refused: UnboundedReceiver<Refusal>,
     begun: bool,
     ended: bool,
     pending: Arc<Pending>,
@@ -169,7 +175,15 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         while !self.ended {
-            let Some(message) = self.inner.receive().await else {
+            let received = tokio::select! {
+                received = self.inner.receive() => received,
+                Some(refusal) = self.refused.recv() => {
+                    // Sent to its end, though others may wait for this no longer.
+                    tokio::spawn(self.inner.send(refusal.into()));
+                    continue;
+                }
+            };
+            let Some(message) = received else {
                 self.ended = true;
                 break;
             };
@@ -223,5 +237,44 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
             self.left.cancel();
         }
         polled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_with_too_many_values_is_answered_and_the_next_one_taken() {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let (reader, writer) = tokio::io::split(far);
+        let (reader, refused) = CheckedLines::new(reader);
+        let inner = AsyncRwTransport::new_server(reader, writer);
+        let pending = Arc::default();
+        let mut transport = Patient { inner, refused, begun: true, ended: false, pending };
+        let (near_reader, mut near_writer) = tokio::io::split(near);
+        let lists = vec!["[]"; 600_000].join(",");
+        let many = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{{\"a\":[{lists}]}}}}\n"
+        );
+        let next = "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"ping\"}\n";
+        let writing = async {
+            near_writer.write_all(many.as_bytes()).await.unwrap();
+            near_writer.write_all(next.as_bytes()).await.unwrap();
+        };
+        let ((), received) = tokio::join!(writing, transport.receive());
+        let Some(JsonRpcMessage::Request(request)) = received else { panic!("{received:?}") };
+        assert_eq!(request.id, RequestId::Number(8));
+        // Told while the next message is waited for.
+        let mut answers = BufReader::new(near_reader).lines();
+        let answer = tokio::select! {
+            answer = answers.next_line() => answer.unwrap().unwrap(),
+            received = transport.receive() => panic!("{received:?}"),
+        };
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["id"], 7);
+        assert!(answer["error"]["message"].as_str().unwrap().contains("1000000 JSON values"));
     }
 }

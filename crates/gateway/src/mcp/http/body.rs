@@ -18,7 +18,8 @@ use tokio::{
     time::timeout,
 };
 
-use super::{caller::Caller, json_scan};
+use super::caller::Caller;
+use crate::mcp::json_scan;
 
 /// The largest request: a program with its context.
 pub(super) const MAX_BODY_BYTES: usize = 16 << 20;

@@ -6,7 +6,7 @@
 //! | `connections`, `descriptors` | which connections are open, for how long, and how many there can be |
 //! | `door`, `names` | who may come in, by key; what requests may call us |
 //! | `caller` | whoever showed a key, and what belongs to that key alone |
-//! | `body`, `json_scan` | reads a request's body within limits, before anything parses it |
+//! | `body` | reads a request's body within limits, before anything parses it |
 //! | `sessions` | the sessions of the older protocol: whose they are, how many, for how long |
 
 mod body;
@@ -14,7 +14,6 @@ mod caller;
 mod connections;
 mod descriptors;
 mod door;
-mod json_scan;
 mod names;
 mod server;
 mod sessions;
