@@ -30,7 +30,15 @@ impl Sample {
         self.beginning.len()
     }
 
+    /// Keeps only its length, by which it is estimated.
+    pub(super) fn forget_text(&mut self) {
+        self.beginning = String::new();
+    }
+
     pub(super) fn tokens(&self) -> u64 {
+        if self.beginning.is_empty() {
+            return self.guess();
+        }
         let counted = narrows_analysis::count_tokens(&self.beginning);
         if self.beginning.len() == self.bytes {
             return counted as u64;

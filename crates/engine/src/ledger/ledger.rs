@@ -27,7 +27,7 @@ use crate::{
 /// Keys of sessions that are remembered. Past them a client may be counted again.
 const MOST_SESSIONS: usize = 10_000;
 /// What may wait to be counted. A program that reads faster than we count is estimated.
-const MOST_HELD: usize = 32 << 20;
+const MOST_HELD: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
 
 /// What was counted within this time is written at once: files are not rewritten for every run.
 const WRITE_DELAY: Duration = Duration::from_millis(250);
@@ -130,11 +130,10 @@ impl Ledger {
 
     pub(super) fn call(self: &Arc<Self>, request: Sample, result: Sample, direct: Arc<Direct>) {
         let held = request.held() + result.held();
-        if self.held.load(Ordering::Relaxed) + held > MOST_HELD {
+        if !self.hold(held) {
             direct.add(request.guess(), result.guess());
             return;
         }
-        self.held.fetch_add(held, Ordering::Relaxed);
         let ledger = Arc::clone(self);
         self.background.run(move || {
             direct.add(request.tokens(), result.tokens());
@@ -142,9 +141,23 @@ impl Ledger {
         });
     }
 
-    pub(super) fn close(self: &Arc<Self>, closed: Closed) {
+    pub(super) fn close(self: &Arc<Self>, mut closed: Closed) {
+        let mut held = closed.held();
+        if !self.hold(held) {
+            closed.forget_texts();
+            held = 0;
+        }
         let ledger = Arc::clone(self);
-        self.background.run(move || ledger.add(Counted::Run(closed.count())));
+        self.background.run(move || {
+            ledger.add(Counted::Run(closed.count()));
+            ledger.held.fetch_sub(held, Ordering::Relaxed);
+        });
+    }
+
+    /// Has so many bytes wait to be counted, if there are not too many that do.
+    fn hold(&self, bytes: usize) -> bool {
+        let within = |held: usize| held.checked_add(bytes).filter(|held| *held <= MOST_HELD);
+        self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok()
     }
 
     fn definitions(&self, server: &Arc<ServerTools>) -> u64 {
@@ -221,6 +234,30 @@ mod tests {
         let results = tokens(&"many rows of data\n".repeat(100)) + tokens("few");
         assert_eq!(totals.direct.results, results);
         assert!(totals.saved_percent().unwrap() > 90.0);
+    }
+
+    #[test]
+    fn texts_that_come_faster_than_they_are_counted_are_not_kept() {
+        let background = Background::default();
+        let ledger = Ledger::new(None, background.clone());
+        let (go_on, is_free) = std::sync::mpsc::channel::<()>();
+        background.run(move || {
+            let _ = is_free.recv();
+        });
+        let text = "word ".repeat(20_000);
+        let requests = 2 * MOST_HELD / text.len();
+        for _ in 0..requests {
+            ledger.open(Kind::Run, &text).close(&text, true);
+        }
+        let held = ledger.held.load(Ordering::Relaxed);
+        assert!((MOST_HELD / 2..=MOST_HELD).contains(&held), "{held}");
+        drop(go_on);
+        background.flush(Duration::from_secs(300));
+        // Counted or estimated, each is in the figures.
+        let totals = ledger.here();
+        assert_eq!(totals.runs, requests as u64);
+        assert!(totals.seen.requests >= tokens(&text) * requests as u64);
+        assert_eq!(ledger.held.load(Ordering::Relaxed), 0);
     }
 
     #[test]

@@ -77,6 +77,17 @@ impl Tab {
 }
 
 impl Closed {
+    /// Returns the bytes that it holds until it is counted.
+    pub(super) fn held(&self) -> usize {
+        self.request.held() + self.answer.held()
+    }
+
+    /// Keeps only what it needs to be estimated.
+    pub(super) fn forget_texts(&mut self) {
+        self.request.forget_text();
+        self.answer.forget_text();
+    }
+
     /// Its calls were counted before: jobs are done in their order.
     pub(super) fn count(self) -> Run {
         let load = |number: &AtomicU64| number.load(Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -42,6 +43,14 @@ use super::{
     passing,
     passthrough::Item,
 };
+
+/// Returns a short name for what a client says of itself. Thousands of such names are remembered, and a
+/// client can say megabytes.
+fn client_key(client: &Value) -> String {
+    let mut hasher = DefaultHasher::new();
+    client.to_string().hash(&mut hasher);
+    format!("client {:016x}", hasher.finish())
+}
 
 /// The server side of one client's session.
 #[derive(Clone)]
@@ -163,12 +172,12 @@ impl Session {
         passing::listed(&self.gateway.agent(http::principal(context)), &items).await
     }
 
-    /// Whose session this is, for the ledger. Requests of the newer protocol have no session, so
-    /// all of one client count as one.
+    /// Returns whose session this is, for the ledger. Requests of the newer protocol have no session,
+    /// so all of one client count as one.
     fn ledger_key(&self, context: &RequestContext<RoleServer>) -> String {
         let client = context.meta.get("io.modelcontextprotocol/clientInfo");
         match client.filter(|_| is_modern(context)) {
-            Some(client) => client.to_string(),
+            Some(client) => client_key(client),
             None => format!("session {}", self.number),
         }
     }
@@ -552,6 +561,14 @@ mod tests {
         config::{Config, Places},
         mcp::Surface,
     };
+
+    #[test]
+    fn a_client_that_says_megabytes_of_itself_is_remembered_by_a_short_name() {
+        let name = |text: &str| client_key(&json!({"name": text}));
+        assert!(name(&"x".repeat(1 << 20)).len() < 32);
+        assert_ne!(name("one"), name("other"));
+        assert_eq!(name("one"), name("one"));
+    }
 
     /// Nothing has to change for it to end.
     #[tokio::test]
