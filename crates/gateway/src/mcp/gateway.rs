@@ -1,6 +1,9 @@
 //! What all sessions share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use narrows_engine::{
     Executor, Guide,
@@ -12,6 +15,8 @@ use narrows_model::Principal;
 use narrows_sandbox::SandboxConfig;
 
 use super::{parked::Parked, passthrough::Passthrough, token_notice::TokenNotice};
+
+const HOUSE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Which tools of our own a client sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -83,6 +88,19 @@ impl Gateway {
             }
         });
         self.broker.fleet().warm_up();
+        self.keep_house();
+    }
+
+    /// Gives up what clients no longer want, now and then, as long as the gateway is there.
+    fn keep_house(self: &Arc<Self>) {
+        let gateway = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(HOUSE_INTERVAL).await;
+                let Some(gateway) = gateway.upgrade() else { return };
+                gateway.parked.remove_expired();
+            }
+        });
     }
 
     pub(crate) fn guide(&self) -> &Guide {

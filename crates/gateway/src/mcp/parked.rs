@@ -61,14 +61,24 @@ impl<W> Parked<W> {
         let secret = crate::secret::random_hex()
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let secret = format!("{PREFIX}{secret}");
+        self.remove_older(PATIENCE);
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        parked.retain(|_, waiting| waiting.since.elapsed() < PATIENCE);
         let own = parked.values().filter(|waiting| waiting.asked.caller == asked.caller);
         if own.count() >= MAX_PER_CLIENT {
             return Err(too_many());
         }
         parked.insert(secret.clone(), Waiting { since: Instant::now(), asked, work });
         Ok(secret)
+    }
+
+    /// Gives up work whose client did not come back in time: it holds memory, and the place of a program.
+    pub(super) fn remove_expired(&self) {
+        self.remove_older(PATIENCE);
+    }
+
+    fn remove_older(&self, age: Duration) {
+        let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parked.retain(|_, waiting| waiting.since.elapsed() < age);
     }
 
     /// The work that waits for this secret, once. None if the secret is not of ours.
@@ -139,6 +149,19 @@ mod tests {
         refused(&secret, &asked(ADA, 1), "nothing waits for this requestState");
         // A server's own state is not ours to judge.
         assert_eq!(parked.resume("of the server", &asked(ADA, 1)).unwrap(), None);
+    }
+
+    #[test]
+    fn work_whose_client_does_not_come_back_is_given_up_though_nobody_asks_again() {
+        let parked = Parked::default();
+        let work = Arc::new(());
+        let secret = parked.park(Arc::clone(&work), asked(ADA, 1)).unwrap();
+        // The control: it has its time.
+        parked.remove_expired();
+        assert_eq!(Arc::strong_count(&work), 2);
+        parked.remove_older(Duration::ZERO);
+        assert_eq!(Arc::strong_count(&work), 1);
+        assert!(parked.resume(&secret, &asked(ADA, 1)).is_err());
     }
 
     #[test]
