@@ -8,7 +8,7 @@ endif
 CARGO_FLAGS := --locked --workspace
 
 .DEFAULT_GOAL := help
-.PHONY: help check lint format unit it guest bench test tools build package test-packages
+.PHONY: help check lint format unit it guest bench soak test tools build package test-packages
 
 help: ## Lists the targets
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -40,6 +40,14 @@ guest: ## The guest: its Python's tests, then the artifact
 bench: ## Benchmarks that need no data: make bench; see README for the others
 	cargo build --release --locked
 	for part in sandbox calls gateway analysis; do $${CARGO_TARGET_DIR:-target}/release/narrows bench $$part; done
+
+# What takes too long for CI: tests of full size, and a load during which nothing may grow. The load
+# fails by itself if memory, descriptors or threads do.
+MINUTES ?= 30
+soak: ## Full-size tests and half an hour of load, on an idle machine: make soak MINUTES=5
+	cargo test $(CARGO_FLAGS) --exclude narrows-testkit --release -- --ignored
+	cargo build --release --locked
+	$${CARGO_TARGET_DIR:-target}/release/narrows bench load --minutes $(MINUTES)
 
 # All that CI does. Installing waits for the network and compiling for the processor, so they go beside
 # each other.

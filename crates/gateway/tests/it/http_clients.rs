@@ -521,3 +521,57 @@ fn a_request_of_millions_of_values_is_not_parsed() {
     let done = caller.send("POST", &header, &request(&text)).message();
     assert_eq!(done["result"]["structuredContent"]["result"], 2 << 20, "{done:#}");
 }
+
+/// Returns the memory that a process has now, in megabytes.
+fn memory(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}
+
+/// Each flood takes hundreds of megabytes, and all of it is back within a minute.
+#[test]
+#[ignore = "takes minutes and a gigabyte of memory"]
+fn what_floods_took_goes_back_to_the_system() {
+    let Some(site) = Site::new() else { return };
+    site.configure(&format!("[http]\n{KEYS}\n"));
+    let gateway = HttpGateway::start(&site);
+    let caller = Caller::new(&gateway, "the-first-key-of-two");
+    let run = |code: &str, context: &str| {
+        let arguments = json!({"code": code, "timeout": 100, "context": {"text": context}});
+        let params = json!({"name": "execute_code", "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params});
+        let answer = caller.post(&caller.session(), &call).message();
+        assert_eq!(answer["result"]["isError"], json!(false), "{answer}");
+    };
+    let rows = |side: &str| {
+        format!("(select value as k, repeat('{side}', 900) as s from generate_series(1, 300000))")
+    };
+    let (a, b) = (rows("x"), rows("y"));
+    let join = format!(
+        "select count(*), sum(length(b.s)) from {a} a join {b} b on a.k = b.k and a.s < b.s"
+    );
+    let analysis = format!("result = await sql({join:?})");
+    let text = "x".repeat(12 << 20);
+    run("result = await sql('select 1')", "");
+    let process = gateway.process_id();
+    let before = memory(process);
+    let floods: [(&str, usize, &str, &str); 3] = [
+        ("programs", 24, "import asyncio\nawait asyncio.sleep(3)", ""),
+        ("analyses", 3, &analysis, ""),
+        ("large requests", 12, "result = len(text)", &text),
+    ];
+    for (name, count, code, context) in floods {
+        std::thread::scope(|scope| {
+            for _ in 0..count {
+                scope.spawn(|| run(code, context));
+            }
+        });
+        let most = before + before / 5;
+        wait_for(&format!("the memory of {name} to go back"), || {
+            (memory(process) <= most).then_some(())
+        });
+    }
+    let peak = crate::support::dead::peak_memory(process);
+    assert!(peak < 1_000 + before, "{peak} MB at most, {before} before");
+}
