@@ -26,7 +26,7 @@ pub mod media;
 mod observed;
 mod overflow;
 pub mod policy;
-mod private_file;
+pub mod private_file;
 mod program;
 mod recover;
 pub mod review;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use narrows_engine::{broker::Broker, upstream::Status};
+use narrows_engine::{broker::Broker, private_file, upstream::Status};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -50,14 +50,8 @@ impl RequestDirectory {
         let path = directory(places, std::process::id());
         // A process that had the same id may have left one.
         let _ = fs::remove_dir_all(&path);
-        if let Some(above) = path.parent() {
-            fs::create_dir_all(above)?;
-        }
-        let mut builder = fs::DirBuilder::new();
         // Whoever can write into it can end servers.
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path)?;
+        private_file::make_dir(&path)?;
         Ok(Self(path))
     }
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_engine::broker::Broker;
+use narrows_engine::{broker::Broker, private_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ impl StatusFile {
 
 fn write(path: &Path, text: &str) -> std::io::Result<()> {
     if let Some(directory) = path.parent() {
-        std::fs::create_dir_all(directory)?;
+        private_file::make_dir(directory)?;
     }
     let next = path.with_extension("next");
     let _ = std::fs::remove_file(&next);

@@ -98,6 +98,7 @@ impl Analysis {
     pub fn new(settings: Settings) -> Result<Self> {
         let failed = |error: std::io::Error| AnalysisError::Internal(error.to_string());
         std::fs::create_dir_all(&settings.temporary).map_err(failed)?;
+        session::remove_abandoned(&settings.temporary);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(settings.threads.max(1))
             .thread_name("analysis")

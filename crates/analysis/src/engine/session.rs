@@ -1,6 +1,11 @@
 //! The query engine of one analysis: its memory, its disk, what it knows and what it does not.
 
-use std::sync::Arc;
+use std::{
+    fs::{self, File},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use datafusion::{
     common::config::{ConfigNonZeroUsize, ConfigOptions},
@@ -23,6 +28,12 @@ use crate::{
     sql::functions::{self, Allowance},
 };
 
+/// How the directories of analyses begin.
+const PREFIX: &str = "analysis-";
+
+/// A directory is locked a moment after it was made.
+const MIN_AGE: Duration = Duration::from_secs(60);
+
 /// Operators work in steps of this many rows; what a step takes is not counted exactly.
 pub(super) const BATCH_ROWS: usize = 2048;
 
@@ -33,6 +44,25 @@ pub(super) struct Session {
     context: SessionContext,
     /// Files of operators; they go when the analysis does, in whichever way it ends.
     _directory: TempDir,
+    /// Says that somebody uses them, until the process ends in whichever way.
+    _lock: Option<File>,
+}
+
+/// Removes the files of analyses whose process was killed: they may be large.
+pub(super) fn remove_abandoned(temporary: &Path) {
+    for entry in fs::read_dir(temporary).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let rest = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
+        if rest.len() != 6 || !rest.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            continue;
+        }
+        let modified = entry.metadata().ok().filter(|found| found.is_dir());
+        let age = modified.and_then(|found| found.modified().ok()?.elapsed().ok());
+        let is_old = age.is_some_and(|age| age > MIN_AGE);
+        if is_old && File::open(entry.path()).is_ok_and(|lock| lock.try_lock().is_ok()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 impl Session {
@@ -41,12 +71,18 @@ impl Session {
         share: Arc<BudgetShare>,
         stop: CancellationToken,
     ) -> Result<Self> {
-        let directory = tempfile::Builder::new()
-            .prefix("analysis-")
+        let mut builder = tempfile::Builder::new();
+        // What is written there are rows of callers, for nobody else on this machine.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let directory = builder
+            .prefix(PREFIX)
             .tempdir_in(&settings.temporary)
             .map_err(|error| AnalysisError::Internal(error.to_string()))?;
+        // Where directories cannot be locked, abandoned ones are not removed either.
+        let lock = File::open(directory.path()).ok().filter(|lock| lock.try_lock().is_ok());
         let context = context(settings, &directory, share, stop)?;
-        Ok(Self { context, _directory: directory })
+        Ok(Self { context, _directory: directory, _lock: lock })
     }
 
     pub(super) fn context(&self) -> &SessionContext {
@@ -104,4 +140,38 @@ fn options(settings: &Settings) -> Result<ConfigOptions, DataFusionError> {
     execution.enforce_batch_size_in_joins = true;
     execution.sort_spill_reservation_bytes = settings.memory_bytes / MERGE_SHARE;
     Ok(options)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn files_of_analyses_that_were_killed_are_removed_and_others_are_not() {
+        let home = tempfile::tempdir().unwrap();
+        let old = SystemTime::now() - 2 * MIN_AGE;
+        let make = |name: &str, time: SystemTime| {
+            let path = home.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("spilled"), "rows").unwrap();
+            let directory = File::open(path).unwrap();
+            directory.set_modified(time).unwrap();
+            directory
+        };
+        make("analysis-Killed", old);
+        let running = make("analysis-Runing", old);
+        running.lock().unwrap();
+        make("analysis-Begins", SystemTime::now());
+        make("analysis-of-sales", old);
+        remove_abandoned(home.path());
+        let mut names: Vec<_> = fs::read_dir(home.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["analysis-Begins", "analysis-Runing", "analysis-of-sales"]);
+    }
 }

@@ -14,6 +14,7 @@ use thiserror::Error;
 use tokio::process::Command;
 
 use super::web;
+use crate::private_file;
 
 /// A shallow clone of anything that is worth it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -87,7 +88,7 @@ impl GitUrl {
 
     /// The newest state of the repository, in a directory that is removed with what is returned.
     pub(super) async fn cloned(&self) -> Result<TempDir, GitError> {
-        let dir = tempfile::tempdir().map_err(GitError::NotStarted)?;
+        let dir = private_file::temporary_dir().map_err(GitError::NotStarted)?;
         let mut command = self.command(dir.path());
         let output = tokio::time::timeout(PATIENCE, command.output()).await;
         let output = output.map_err(|_| GitError::TooLong { url: self.to_string() })?;

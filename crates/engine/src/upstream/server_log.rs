@@ -15,6 +15,8 @@ use chrono::{SecondsFormat, Utc};
 use narrows_pii::Scanner;
 use serde::Serialize;
 
+use crate::private_file;
+
 /// A file is put aside when it has this much, and what was aside goes: a server that prints
 /// without end would fill the disk.
 const MAX_BYTES: u64 = 512 << 10;
@@ -268,7 +270,7 @@ fn hidden(scanner: &Scanner, text: &str) -> String {
 /// Opens a file that only its owner may read: what servers print is for nobody else.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
+        private_file::make_dir(directory)?;
     }
     let mut options = OpenOptions::new();
     options.create(true).append(true);

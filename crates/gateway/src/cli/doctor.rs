@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use clap::Args;
 use narrows_engine::{
-    ExecuteRequest,
+    ExecuteRequest, private_file,
     safety::Mode,
     upstream::{Health, Status},
 };
@@ -139,7 +139,7 @@ fn directories(places: &Places) -> Vec<Check> {
         .into_iter()
         .map(|(name, path)| {
             let subject = format!("{name} directory");
-            let written = std::fs::create_dir_all(path)
+            let written = private_file::make_dir(path)
                 .and_then(|()| tempfile::NamedTempFile::new_in(path).map(drop));
             match written {
                 Ok(()) => Check::good(subject, path.display().to_string()),

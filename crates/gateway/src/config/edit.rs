@@ -1,11 +1,11 @@
 //! Adds and removes servers, adds rules, and leaves the rest of `narrows.toml` as the user wrote it.
 
 use std::{
-    fs, io,
+    io,
     path::{Path, PathBuf},
 };
 
-use narrows_engine::policy::AlwaysRule;
+use narrows_engine::{policy::AlwaysRule, private_file};
 use narrows_model::{Connection, HttpSpec, HttpTransport, StdioSpec, Template};
 use narrows_model::{Nearest, nearest};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
@@ -70,7 +70,7 @@ impl ConfigEdit {
     pub(crate) fn open(path: &Path) -> Result<Self, EditError> {
         let failed = |source| EditError::Write { path: path.to_owned(), source };
         if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory).map_err(failed)?;
+            private_file::make_dir(directory).map_err(failed)?;
         }
         let lock = DirectoryLock::of(path).map_err(failed)?;
         let before = read(path)?;
@@ -337,7 +337,7 @@ fn word<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{fs, time::Duration};
 
     use super::*;
 

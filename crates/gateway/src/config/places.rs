@@ -1,8 +1,42 @@
 //! The directories that Narrows uses.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use narrows_engine::private_file;
 
 use super::{EnvVar, Environment};
+
+/// All that Narrows puts into the directory of data. What else is there is the user's.
+const DATA_NAMES: &[&str] = &[
+    "applied-imports.json",
+    "holders",
+    "http-key",
+    "learnt",
+    "logins",
+    "logs",
+    "narrows.db",
+    "narrows.db-shm",
+    "narrows.db-wal",
+    "place",
+    "skills-key",
+    "skills-key.lock",
+    "stats",
+    "vault-key",
+    "workspaces",
+    "workspaces-strict",
+];
+
+/// Those that nobody else has.
+const DATA_MARKS: &[&str] = &["learnt", "narrows.db", "place", "vault-key"];
+
+/// The same of the directory of caches.
+const CACHE_NAMES: &[&str] = &["catalog", "gateways"];
+
+/// The directories in which every directory is a workspace.
+const WORKSPACES: [&str; 2] = ["workspaces", "workspaces-strict"];
 
 /// The families of platforms, as far as their directories differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,48 +120,43 @@ impl Places {
         })
     }
 
-    /// Closes the directories of data and caches to other users, whatever the umask was when they were
-    /// made: they hold what agents wrote, and keys. Directories that are not there yet are left alone.
-    pub(crate) fn make_private(&self) -> std::io::Result<()> {
-        #[cfg(unix)]
-        for (path, marks) in
-            [(&self.data, &["place", "narrows.db"]), (&self.cache, &["catalog", "gateways"])]
+    /// Closes what is in the directories of data and caches to other users, whatever the umask was when it
+    /// was made: they hold what agents wrote, and keys. Removes what killed processes left unfinished.
+    /// Workspaces do so themselves when they are opened, since they may be large.
+    pub(crate) fn make_private(&self) -> io::Result<()> {
+        let is_workspace = |path: &Path| {
+            path.parent().is_some_and(|above| WORKSPACES.iter().any(|name| above.ends_with(name)))
+        };
+        for (directory, marks, names) in
+            [(&self.data, DATA_MARKS, DATA_NAMES), (&self.cache, CACHE_NAMES, CACHE_NAMES)]
         {
-            close_to_others(path, marks)?;
+            let Ok(directory) = fs::canonicalize(directory) else { continue };
+            // Any other directory may be one that the user shares, such as `/tmp`.
+            if !marks.iter().any(|mark| directory.join(mark).exists()) {
+                continue;
+            }
+            private_file::close_to_others(&directory)?;
+            for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+                let path = entry.path();
+                let name = entry.file_name();
+                if names.iter().any(|known| name == **known) {
+                    private_file::put_in_order(&path, |path| !is_workspace(path))?;
+                } else {
+                    private_file::remove_abandoned(&path);
+                }
+            }
         }
         Ok(())
     }
 
     /// Makes the directory of data, for its owner only.
-    pub(crate) fn create_data(&self) -> std::io::Result<()> {
-        let mut builder = std::fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(&self.data)
+    pub(crate) fn create_data(&self) -> io::Result<()> {
+        private_file::make_dir(&self.data)
     }
 
     /// The user's `narrows.toml`.
     pub(crate) fn config_file(&self) -> PathBuf {
         self.config.join(Self::CONFIG_FILE)
-    }
-}
-
-/// Takes away the rights of others to a directory that has one of these files of ours. Any other
-/// directory may be one that the user shares, such as `/tmp`.
-#[cfg(unix)]
-fn close_to_others(path: &Path, marks: &[&str]) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let Ok(data) = std::fs::metadata(path) else { return Ok(()) };
-    let mode = data.permissions().mode();
-    let is_ours = marks.iter().any(|mark| path.join(mark).exists());
-    if mode & 0o077 == 0 || !is_ours {
-        return Ok(());
-    }
-    match std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode & 0o700)) {
-        // It is another user's, who decides.
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
-        done => done,
     }
 }
 
@@ -153,8 +182,24 @@ mod tests {
         places.make_private().unwrap();
         assert_eq!(mode(&places.data), 0o777, "nothing of ours is in it");
         std::fs::write(places.data.join("place"), "here").unwrap();
+        for name in ["logs", "workspaces", "mine"] {
+            let below = places.data.join(name).join("a");
+            std::fs::create_dir_all(&below).unwrap();
+            std::fs::write(below.join("b"), "").unwrap();
+            for path in [places.data.join(name), below.clone(), below.join("b")] {
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        }
         places.make_private().unwrap();
         assert_eq!(mode(&places.data), 0o700);
+        let open = |path: &str| mode(&places.data.join(path)) & 0o077 != 0;
+        for path in ["place", "logs", "logs/a", "logs/a/b", "workspaces", "workspaces/a"] {
+            assert!(!open(path), "{path}");
+        }
+        // A workspace is closed as a whole, and put in order when it is opened.
+        for path in ["workspaces/a/b", "mine", "mine/a/b"] {
+            assert!(open(path), "{path}");
+        }
     }
 
     fn find(os: Os, environment: Environment) -> Result<(String, String, String), NoHome> {

@@ -6,6 +6,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use narrows_engine::private_file;
 use serde::{Deserialize, Serialize};
 
 use super::{Client, location::Location, rewrite::Unsafe};
@@ -75,7 +76,7 @@ struct Record {
 impl Applied {
     /// Opens the record in the data directory.
     pub(crate) fn open(data: &Path) -> io::Result<Self> {
-        fs::create_dir_all(data)?;
+        private_file::make_dir(data)?;
         let path = data.join("applied-imports.json");
         let lock = DirectoryLock::of(&path)?;
         let files = match config::read_text(&path) {
