@@ -142,6 +142,8 @@ pub(crate) struct Report {
     pub(crate) memory_refused: Option<MemoryRefusal>,
     /// A quota of the file system was reached at some point.
     pub(crate) files_refused: Option<LimitKind>,
+    /// Why nothing could be written to the workspace.
+    pub(crate) workspace_failure: Option<String>,
     /// Of a session's program that came to its end by itself.
     pub(crate) session: Option<SessionReport>,
 }
@@ -234,6 +236,7 @@ impl Isolate {
         }
         // What an earlier program ran into is told already.
         state.files.refusal();
+        state.files.count_failure();
         state.memory.set_limit(&limits);
         state.stdout.begin(events.clone(), &limits);
         state.stderr.begin(events.clone(), &limits);
@@ -281,6 +284,7 @@ impl Isolate {
             tool_calls: state.link.as_ref().map_or(0, |link| link.calls),
             memory_refused: state.memory.refused,
             files_refused: state.files.refusal(),
+            workspace_failure: state.files.count_failure(),
         }
     }
 }

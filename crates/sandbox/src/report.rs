@@ -107,6 +107,7 @@ pub(crate) fn outcome(report: Report, printed: Printed, limits: &Limits) -> Outc
         let hit = LimitHit::of(kind, limits);
         notes.push(format!("the program reached the {hit}, so that something was not written"));
     }
+    notes.extend(report.workspace_failure);
     if report.memory_refused == Some(MemoryRefusal::Budget) {
         notes.push(NO_MEMORY_LEFT.to_owned());
     }

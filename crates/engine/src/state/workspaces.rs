@@ -10,6 +10,7 @@ use narrows_model::{Limits, is_plain_name};
 use narrows_sandbox::Workspace;
 
 use super::{StateError, StateSettings};
+use crate::private_file;
 
 /// Workspaces, opened when they are first needed. One namespace has one, so that its quota is
 /// counted once.
@@ -38,9 +39,9 @@ impl Workspaces {
         if !is_plain_name(namespace) {
             return Err(failed("a namespace has letters, digits, - and _ only".to_owned()));
         }
-        std::fs::create_dir_all(&self.dir)
+        private_file::make_dir(&self.dir)
             .map_err(|error| failed(format!("cannot make its workspace: {error}")))?;
-        let workspace = Workspace::open(self.dir.join(namespace), &self.limits)
+        let workspace = Workspace::open_private(self.dir.join(namespace), &self.limits)
             .map_err(|error| failed(error.to_string()))?;
         open.insert(namespace.to_owned(), Arc::clone(&workspace));
         Ok(workspace)

@@ -25,6 +25,7 @@ mod login_command;
 mod oauth;
 mod policy;
 mod privacy;
+mod private_files;
 mod processes;
 mod readme;
 mod real_clients;

@@ -1,6 +1,6 @@
 //! The tree of one run: the root with its two mounts, and the files that are open in it.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{collections::HashMap, sync::Arc, time::SystemTime};
 
 use narrows_model::{LimitKind, Limits};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
@@ -8,6 +8,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use super::{
     memory::{MemoryFile, MemoryTree},
     path::{Place, VirtualPath},
+    tidy,
     workspace::{DiskFile, OpenHow, Workspace},
 };
 
@@ -22,6 +23,20 @@ pub(crate) struct FileSystem {
     /// Nothing in the workspace may change.
     read_only: bool,
     open: Arc<()>,
+    /// Files that the guest has begun and not put in their place yet, marked as long as they are here.
+    unfinished: HashMap<String, OpenFile>,
+}
+
+/// A program that is stopped in the middle leaves no files that nobody will finish.
+impl Drop for FileSystem {
+    fn drop(&mut self) {
+        for (path, file) in self.unfinished.drain() {
+            if let Some(workspace) = &self.workspace {
+                let _ = workspace.remove_file(&path);
+            }
+            drop(file);
+        }
+    }
 }
 
 /// One of the things that may be open at once, until dropped.
@@ -79,6 +94,11 @@ pub(super) struct Times {
     pub(super) modified: Option<SystemTime>,
 }
 
+/// Whether the file of a path is not complete yet.
+fn is_unfinished(path: &str) -> bool {
+    tidy::is_unfinished(path.rsplit('/').next().unwrap_or_default().as_bytes())
+}
+
 impl Stat {
     pub(super) fn folder(identity: u128, modified: Option<SystemTime>) -> Self {
         Self { kind: EntryKind::Folder, size: 0, modified, accessed: None, identity }
@@ -88,7 +108,7 @@ impl Stat {
 impl FileSystem {
     pub(crate) fn new(workspace: Option<Arc<Workspace>>, read_only: bool, limits: &Limits) -> Self {
         let tmp = MemoryTree::new(limits.tmp_bytes);
-        Self { tmp, workspace, read_only, open: Arc::default() }
+        Self { tmp, workspace, read_only, open: Arc::default(), unfinished: HashMap::new() }
     }
 
     pub(crate) fn is_of(&self, workspace: Option<&Arc<Workspace>>, read_only: bool) -> bool {
@@ -105,6 +125,11 @@ impl FileSystem {
     pub(crate) fn refusal(&self) -> Option<LimitKind> {
         let workspace = self.workspace.as_ref().and_then(|workspace| workspace.refusal());
         workspace.or_else(|| self.tmp.refusal())
+    }
+
+    /// Why nothing could be written to the workspace, if its program wanted to.
+    pub(crate) fn count_failure(&self) -> Option<String> {
+        self.workspace.as_ref().and_then(|workspace| workspace.count_failure())
     }
 
     pub(super) fn open_place(&self) -> Result<OpenPlace, ErrorCode> {
@@ -154,6 +179,10 @@ impl FileSystem {
             return Err(ErrorCode::NotDirectory);
         }
         let is_fixed = self.read_only && matches!(path.place(), Place::Workspace(_));
+        let begun = match path.place() {
+            Place::Workspace(path) if how.create_new && is_unfinished(&path) => Some(path),
+            _ => None,
+        };
         let content = match path.place() {
             Place::Workspace(path) => {
                 let workspace = match how {
@@ -162,20 +191,23 @@ impl FileSystem {
                     }
                     _ => self.workspace_to_change()?,
                 };
-                Content::Disk(Arc::new(workspace.open_file(&path, how)?))
+                let file = match &begun {
+                    Some(path) => workspace.open_unfinished(path, how)?,
+                    None => workspace.open_file(&path, how)?,
+                };
+                Content::Disk(Arc::new(file))
             }
             Place::Tmp(path) => Content::Memory(self.open_in_memory(&path, how)?),
             Place::Root => return Err(ErrorCode::IsDirectory),
             Place::Nowhere if how.create => return Err(ErrorCode::ReadOnly),
             Place::Nowhere => return Err(ErrorCode::NoEntry),
         };
-        Ok(Descriptor::File(OpenFile {
-            content,
-            readable: how.read,
-            writable: how.write,
-            is_fixed,
-            _place: place,
-        }))
+        let file =
+            OpenFile { content, readable: how.read, writable: how.write, is_fixed, _place: place };
+        if let Some(path) = begun {
+            self.unfinished.insert(path, file.clone());
+        }
+        Ok(Descriptor::File(file))
     }
 
     fn open_in_memory(&mut self, path: &str, how: OpenHow) -> Result<Arc<MemoryFile>, ErrorCode> {
@@ -219,7 +251,11 @@ impl FileSystem {
         match path.place() {
             Place::Root => Err(ErrorCode::IsDirectory),
             Place::Tmp(path) => self.tmp.remove_file(&path),
-            Place::Workspace(path) => self.workspace_to_change()?.remove_file(&path),
+            Place::Workspace(path) => {
+                self.workspace_to_change()?.remove_file(&path)?;
+                self.unfinished.remove(&path);
+                Ok(())
+            }
             Place::Nowhere => Err(ErrorCode::NoEntry),
         }
     }
@@ -237,7 +273,9 @@ impl FileSystem {
         match (from.place(), to.place()) {
             (Place::Tmp(from), Place::Tmp(to)) => self.tmp.rename(&from, &to),
             (Place::Workspace(from), Place::Workspace(to)) => {
-                self.workspace_to_change()?.rename(&from, &to)
+                self.workspace_to_change()?.rename(&from, &to)?;
+                self.unfinished.remove(&from);
+                Ok(())
             }
             (Place::Nowhere, _) => Err(ErrorCode::NoEntry),
             (_, Place::Nowhere) => Err(ErrorCode::ReadOnly),

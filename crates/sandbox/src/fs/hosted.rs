@@ -10,17 +10,15 @@ use std::{
     time::SystemTime,
 };
 
-use cap_std::fs::Dir;
+use rustix::fs::FileType;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::{
-    files::EntryKind,
     path::{Place, VirtualPath},
-    workspace::{DiskFile, OpenHow, Workspace, here},
+    tidy::UNFINISHED,
+    walk::{Next, Unreadable, walk},
+    workspace::{DiskFile, OpenHow, UNCOUNTED, Workspace, here},
 };
-
-/// How files begin that are not complete yet; nobody is shown them.
-const UNFINISHED: &str = ".narrows-";
 
 /// A file of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +39,7 @@ pub struct FilePart {
 impl Workspace {
     /// Makes a file for the host itself, within the quota. It must not exist.
     pub fn create(self: &Arc<Self>, name: &str) -> io::Result<WorkspaceFile> {
-        let file = self.open_file(name, CREATE).map_err(reason)?;
+        let file = self.open_file(name, CREATE).map_err(|error| self.reason(error))?;
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
         Ok(WorkspaceFile(file))
     }
@@ -114,14 +112,15 @@ impl Workspace {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let path = self.resolve(path)?;
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        self.make_folders(folder).map_err(reason)?;
+        self.make_folders(folder).map_err(|error| self.reason(error))?;
         if self.metadata(&path, false).is_ok_and(|found| found.is_dir()) {
             return Err(reason(ErrorCode::IsDirectory));
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("{UNFINISHED}{}-{number}", std::process::id());
         let unfinished = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-        let file = self.open_file(&unfinished, CREATE).map_err(reason)?;
+        let file = self.open_unfinished(&unfinished, CREATE);
+        let file = file.map_err(|error| self.reason(error))?;
         Ok(UnfinishedFile { workspace: Arc::clone(self), path, unfinished, file: Some(file) })
     }
 
@@ -144,35 +143,28 @@ impl Workspace {
     /// All files, by their path.
     pub fn walk(&self) -> io::Result<Vec<FoundFile>> {
         let mut found = Vec::new();
-        let mut folders: Vec<(String, Dir)> = vec![(String::new(), self.dir().try_clone()?)];
-        while let Some((prefix, folder)) = folders.pop() {
-            for entry in folder.entries()? {
-                let entry = entry?;
-                // A name that is no text cannot be asked for; one that vanished is no entry.
-                let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type())
-                else {
-                    continue;
-                };
-                if name.starts_with(UNFINISHED) {
-                    continue;
-                }
-                let path = format!("{prefix}{name}");
-                match EntryKind::from(kind) {
-                    EntryKind::Folder => {
-                        folders.extend(entry.open_dir().ok().map(|dir| (format!("{path}/"), dir)));
-                    }
-                    EntryKind::File => {
-                        if let Ok(metadata) = entry.metadata() {
-                            let modified = metadata.modified().ok().map(|time| time.into_std());
-                            found.push(FoundFile { path, bytes: metadata.len(), modified });
-                        }
-                    }
-                    EntryKind::Link | EntryKind::Other => {}
-                }
+        walk(self.dir(), Unreadable::PassBy, |entry| {
+            // A name that is no text cannot be asked for.
+            let (Some(above), Ok(name)) = (entry.above.to_str(), entry.name.to_str()) else {
+                return Ok(Next::PassBy);
+            };
+            if entry.kind() == FileType::RegularFile && !name.starts_with(UNFINISHED) {
+                let slash = if above.is_empty() { "" } else { "/" };
+                let path = format!("{above}{slash}{name}");
+                found.push(FoundFile { path, bytes: entry.bytes(), modified: entry.modified() });
             }
-        }
+            Ok(Next::Enter)
+        })?;
         found.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(found)
+    }
+
+    /// Returns what went wrong with something that was to be written.
+    pub(super) fn reason(&self, error: ErrorCode) -> io::Error {
+        match self.count_failure().filter(|_| error == UNCOUNTED) {
+            Some(failure) => io::Error::other(failure),
+            None => reason(error),
+        }
     }
 
     fn make_folders(&self, folder: &str) -> Result<(), ErrorCode> {
@@ -203,7 +195,7 @@ pub struct WorkspaceFile(DiskFile);
 impl WorkspaceFile {
     /// Adds to the end, within the quota.
     pub fn append(&self, bytes: &[u8]) -> io::Result<()> {
-        self.0.append(bytes).map_err(reason)
+        self.0.append(bytes).map_err(|error| self.0.workspace().reason(error))
     }
 }
 
@@ -241,7 +233,7 @@ impl UnfinishedFile {
 impl Write for UnfinishedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(file) = &self.file {
-            file.append(bytes).map_err(reason)?;
+            file.append(bytes).map_err(|error| self.workspace.reason(error))?;
         }
         Ok(bytes.len())
     }

@@ -1,8 +1,9 @@
 //! The file system that a program sees: `/workspace` on disk, `/tmp` in memory, nothing else.
 //!
 //! [`files`] is the tree of one run, [`workspace`] and [`memory`] are its two mounts,
-//! [`hosted`] is the workspace as the host uses it, and [`wasi`] makes it the `wasi:filesystem` of the guest. wasmtime's own implementation has no
-//! quotas, which is why this one exists.
+//! [`hosted`] is the workspace as the host uses it, [`walk`] goes through all of it and [`tidy`] puts it in
+//! order, and [`wasi`] makes it the `wasi:filesystem` of the guest. wasmtime's own implementation has
+//! no quotas, which is why this one exists.
 
 mod files;
 mod hosted;
@@ -10,6 +11,8 @@ mod memory;
 mod path;
 mod quota;
 mod streams;
+mod tidy;
+mod walk;
 mod wasi;
 mod workspace;
 

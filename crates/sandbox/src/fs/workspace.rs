@@ -1,5 +1,7 @@
 //! `/workspace`: a directory of the host, with a quota and no way out of it.
 
+mod count;
+
 use std::{
     collections::HashMap,
     io,
@@ -9,12 +11,15 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant, SystemTime},
+    time::SystemTime,
 };
 
 use cap_std::{
     ambient_authority,
-    fs::{Dir, FileType, Metadata, MetadataExt, OpenOptions, OpenOptionsExt},
+    fs::{
+        Dir, DirBuilder, DirBuilderExt, FileType, Metadata, MetadataExt, OpenOptions,
+        OpenOptionsExt,
+    },
 };
 use narrows_model::{LimitKind, Limits};
 use rustix::fs::{OFlags, Timespec, Timestamps};
@@ -24,21 +29,33 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use super::{
     files::{EntryKind, Stat, Times},
     quota::Quota,
+    tidy,
 };
+use count::LastCount;
+pub(super) use count::UNCOUNTED;
 
-/// When the quota is reached, the directory is counted again at most so often: somebody else
-/// may have removed files, but a program must not make the host walk the tree without end.
-const RECOUNT_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a file is begun that another process removes at once.
+const MAX_TRIES: u32 = 3;
+
+/// Who else may read what programs write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Privacy {
+    /// Whoever the umask lets: the directory is the user's own.
+    Umask,
+    /// Nobody, whatever the umask is.
+    OwnerOnly,
+}
 
 /// A directory that programs see as `/workspace`. Runs may share it; the quota is shared too.
 #[derive(Debug)]
 pub struct Workspace {
     dir: Dir,
     path: PathBuf,
+    privacy: Privacy,
     quota: Quota,
     /// Held by whoever changes what the workspace holds, from looking at the sizes to counting them.
     open: Mutex<OpenFiles>,
-    counted: Mutex<Instant>,
+    counted: Mutex<LastCount>,
     /// Something was written, moved or removed.
     pub(super) changed: AtomicBool,
     /// The files that the host made by itself.
@@ -63,11 +80,29 @@ pub enum WorkspaceError {
 }
 
 impl Workspace {
-    /// Opens a directory, which is made if its parent exists, with the quota of `limits`.
+    /// Opens a directory of the user, which is made if its parent exists, with the quota of `limits`.
     pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Arc<Self>, WorkspaceError> {
-        let path = path.as_ref();
+        Self::open_as(path.as_ref(), limits, Privacy::Umask)
+    }
+
+    /// Opens a directory of Narrows' own: what is in it is for its owner only, whatever the umask is
+    /// and was, and what killed processes left unfinished is removed.
+    pub fn open_private(
+        path: impl AsRef<Path>,
+        limits: &Limits,
+    ) -> Result<Arc<Self>, WorkspaceError> {
+        Self::open_as(path.as_ref(), limits, Privacy::OwnerOnly)
+    }
+
+    fn open_as(
+        path: &Path,
+        limits: &Limits,
+        privacy: Privacy,
+    ) -> Result<Arc<Self>, WorkspaceError> {
         let failed = |source| WorkspaceError::Open { path: path.to_owned(), source };
-        match std::fs::create_dir(path) {
+        let mut builder = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, privacy.folder_mode());
+        match builder.create(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(failed(error));
             }
@@ -78,13 +113,21 @@ impl Workspace {
         let workspace = Self {
             dir,
             path: path.to_owned(),
+            privacy,
             quota: Quota::new(limits.workspace_bytes, limits.workspace_files, names),
             open: Mutex::default(),
-            counted: Mutex::new(Instant::now()),
+            counted: Mutex::default(),
             changed: AtomicBool::new(false),
             made: Mutex::default(),
         };
-        workspace.count(&OpenFiles::new()).map_err(failed)?;
+        // One that cannot be counted can be read all the same.
+        let _ = match privacy {
+            Privacy::Umask => workspace.count_again(&OpenFiles::new(), |_| true),
+            Privacy::OwnerOnly => {
+                tidy::close_to_others(&workspace.dir);
+                workspace.count_again(&OpenFiles::new(), tidy::put_in_order)
+            }
+        };
         Ok(Arc::new(workspace))
     }
 
@@ -133,6 +176,22 @@ impl Workspace {
         })
     }
 
+    /// Makes a file that is not complete yet, and marks it as being written.
+    pub(super) fn open_unfinished(
+        self: &Arc<Self>,
+        path: &str,
+        how: OpenHow,
+    ) -> Result<DiskFile, ErrorCode> {
+        for _ in 0..MAX_TRIES {
+            let file = self.open_file(path, how)?;
+            // A process that starts just now may have taken it for one that nobody writes any more.
+            if tidy::mark_unfinished(&file.file) && self.metadata(path, false).is_ok() {
+                return Ok(file);
+            }
+        }
+        Err(ErrorCode::Interrupted)
+    }
+
     fn open_checked(
         self: &Arc<Self>,
         open: &mut OpenFiles,
@@ -148,6 +207,7 @@ impl Workspace {
             .read(how.read || !how.write)
             .write(how.write || how.truncate)
             .create_new(is_new)
+            .mode(self.privacy.file_mode())
             .custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
         let file = self.dir.open_with(path, &options)?;
         let metadata = file.metadata()?;
@@ -163,8 +223,12 @@ impl Workspace {
     }
 
     pub(super) fn create_folder(&self, path: &str) -> Result<(), ErrorCode> {
-        self.take_file(&self.open_files())?;
-        Ok(self.dir.create_dir(path).inspect_err(|_| self.quota.give_file())?)
+        let open = self.open_files();
+        self.take_file(&open)?;
+        let mut builder = DirBuilder::new();
+        builder.mode(self.privacy.folder_mode());
+        let created = self.dir.create_dir_with(path, &builder);
+        Ok(created.inspect_err(|_| self.quota.give_file())?)
     }
 
     pub(super) fn list(&self, path: &str) -> Result<Vec<(EntryKind, String)>, ErrorCode> {
@@ -201,6 +265,8 @@ impl Workspace {
         if path.is_empty() {
             return Err(ErrorCode::Busy);
         }
+        // Held, so that nobody counts between the two.
+        let _open = self.open_files();
         self.dir.remove_dir(path)?;
         self.quota.give_file();
         Ok(())
@@ -250,53 +316,6 @@ impl Workspace {
         self.quota.give_file();
     }
 
-    fn take_bytes(&self, open: &OpenFiles, bytes: u64) -> Result<(), ErrorCode> {
-        self.quota.take_bytes(bytes).or_else(|full| self.recount(open, full)?.take_bytes(bytes))
-    }
-
-    fn take_file(&self, open: &OpenFiles) -> Result<(), ErrorCode> {
-        self.quota.take_file().or_else(|full| self.recount(open, full)?.take_file())
-    }
-
-    fn recount(&self, open: &OpenFiles, full: ErrorCode) -> Result<&Quota, ErrorCode> {
-        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        if counted.elapsed() < RECOUNT_INTERVAL {
-            return Err(full);
-        }
-        self.count(open)?;
-        *counted = Instant::now();
-        Ok(&self.quota)
-    }
-
-    /// Counts what is there. One folder is open at a time, however many there are: those that could not
-    /// be opened would not count.
-    fn count(&self, open: &OpenFiles) -> io::Result<()> {
-        let mut bytes: u64 = open.values().filter_map(|open| open.removed_bytes).sum();
-        let mut files = 0;
-        let mut folders = vec![PathBuf::from(".")];
-        while let Some(folder) = folders.pop() {
-            let entries = match self.dir.read_dir(&folder) {
-                Ok(entries) => entries,
-                // It vanished while we looked, or no program can write to it.
-                Err(error) if is_out_of_reach(&error) => continue,
-                Err(error) => return Err(error),
-            };
-            for entry in entries {
-                let entry = entry?;
-                files += 1;
-                match entry.file_type() {
-                    Ok(kind) if kind.is_dir() => folders.push(folder.join(entry.file_name())),
-                    Ok(kind) if kind.is_file() => {
-                        bytes += entry.metadata().map_or(0, |metadata| metadata.len());
-                    }
-                    _ => {}
-                }
-            }
-        }
-        self.quota.set(bytes, files);
-        Ok(())
-    }
-
     /// Changes the size of an open file.
     fn resize(
         &self,
@@ -319,8 +338,20 @@ impl Workspace {
     }
 }
 
-fn is_out_of_reach(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+impl Privacy {
+    fn file_mode(self) -> u32 {
+        match self {
+            Self::Umask => 0o666,
+            Self::OwnerOnly => 0o600,
+        }
+    }
+
+    fn folder_mode(self) -> u32 {
+        match self {
+            Self::Umask => 0o777,
+            Self::OwnerOnly => 0o700,
+        }
+    }
 }
 
 /// Keeps the size of a file that nobody finds by walking.
@@ -397,6 +428,10 @@ impl DiskFile {
     pub(super) fn set_size(&self, size: u64) -> Result<(), ErrorCode> {
         let mut open = self.workspace.open_files();
         self.workspace.resize(&mut open, &self.file, self.inode, size)
+    }
+
+    pub(super) fn workspace(&self) -> &Workspace {
+        &self.workspace
     }
 
     pub(super) fn set_times(&self, times: Times) -> Result<(), ErrorCode> {

@@ -161,6 +161,27 @@ impl Place {
         command
     }
 
+    /// The same for a user whose new files are open to others, as far as this umask lets them.
+    pub(crate) fn narrows_with_umask(&self, umask: &str, args: &[&str]) -> Command {
+        let narrows = self.narrows(args);
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "umask $0 && exec \"$@\"", umask])
+            .arg(narrows.get_program())
+            .args(narrows.get_args())
+            .current_dir(self.dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for (name, value) in narrows.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
     pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.narrows(args).output().unwrap()
     }
@@ -230,7 +251,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut process = command.stdin(Stdio::piped()).spawn().unwrap();
         let stdout = BufReader::new(process.stdout.take().unwrap());
         let mut errors = process.stderr.take().unwrap();
@@ -377,6 +398,21 @@ impl Gateway {
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.ask("tools/call", json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// Sends a program of a session and waits for nothing.
+    pub(crate) fn start_in(&mut self, session: &str, code: &str) -> u64 {
+        let seconds = MAX_PROGRAM_TIME.as_secs();
+        let arguments = json!({ "code": code, "session_id": session, "timeout": seconds });
+        self.request("tools/call", json!({ "name": "execute_code", "arguments": arguments }))
+    }
+
+    /// Kills the process, and gives what it had said.
+    pub(crate) fn kill(mut self) -> Vec<Value> {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+        self.early.extend(self.messages.iter());
+        std::mem::take(&mut self.early).into()
     }
 
     /// Sends a program and waits for nothing.
