@@ -9,17 +9,19 @@
 //! | `journal` | writes the audit beside the work |
 //! | `boards` | messages and values that agents share |
 //! | `sessions` | programs that see the variables of those before them |
+//! | `holder` | which process has a session, and whether it lives |
 
 mod agent;
 mod boards;
 mod files;
+mod holder;
 mod journal;
 mod outputs;
 mod sessions;
 mod workspaces;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -64,6 +66,13 @@ pub struct StateSettings {
     pub sessions: SessionSettings,
     pub safety: Arc<Safety>,
     pub analysis: narrows_analysis::Settings,
+}
+
+impl StateSettings {
+    /// Where the processes that share the workspaces say that they live.
+    fn holders(&self) -> PathBuf {
+        self.workspaces.parent().unwrap_or(Path::new(".")).join("holders")
+    }
 }
 
 /// How long and how many sessions are kept in memory.
@@ -175,7 +184,7 @@ impl State {
             store: OnceCell::new(),
             failed: Mutex::default(),
             workspaces: workspaces::Workspaces::new(&settings),
-            sessions: sessions::Sessions::new(settings.sessions),
+            sessions: sessions::Sessions::new(settings.sessions, settings.holders()),
             news: boards::News::default(),
             library: Library::default(),
             journal: journal::Journal::default(),

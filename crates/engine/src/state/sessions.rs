@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -17,11 +18,10 @@ use serde_json::json;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Agent, SessionSettings, State, StateError, files::milliseconds};
+use super::{Agent, SessionSettings, State, StateError, files::milliseconds, holder::Holder};
 use crate::{
     execute::{ExecuteRequest, Executor},
     guide::Guide,
-    hex::random_name,
     policy::Flow,
     program,
     safety::{Deed, Mode, Watch},
@@ -51,7 +51,7 @@ pub struct SessionRun<'a> {
 pub(super) struct Sessions {
     settings: SessionSettings,
     /// Tells this gateway from others that use the same store.
-    holder: String,
+    holder: Holder,
     slots: Mutex<HashMap<Key, Arc<AsyncMutex<Slot>>>>,
     sweeper: Mutex<Option<tokio::task::AbortHandle>>,
 }
@@ -74,9 +74,9 @@ struct Live {
 }
 
 impl Sessions {
-    pub(super) fn new(settings: SessionSettings) -> Self {
-        // Without randomness the process' number has to do.
-        let holder = format!("{}-{}", std::process::id(), random_name::<8>());
+    /// Sessions whose holders have their files in a directory.
+    pub(super) fn new(settings: SessionSettings, holders: PathBuf) -> Self {
+        let holder = Holder::new(holders);
         Self { settings, holder, slots: Mutex::default(), sweeper: Mutex::default() }
     }
 
@@ -312,11 +312,16 @@ impl Agent {
         let holder = &self.state.sessions.holder;
         let since = Instant::now();
         loop {
-            let taken = store.sessions().take(&key.0, &key.1, holder, LEASE, self.name()).await?;
+            let sessions = store.sessions();
+            let taken = sessions.take(&key.0, &key.1, holder.name(), LEASE, self.name()).await?;
             match taken {
                 Taken::Yours(stored) => {
                     let state = Arc::clone(&self.state);
                     return Ok((Lease { state, key: key.clone(), is_held: true }, stored));
+                }
+                // It was killed, and gives nothing back itself.
+                Taken::Held { holder: other, .. } if holder.is_dead(&other) => {
+                    sessions.give_back(&key.0, &key.1, &other).await?;
                 }
                 Taken::Held { .. } if since.elapsed() < PATIENCE => {
                     tokio::time::sleep(LOOK_INTERVAL).await;
@@ -378,7 +383,7 @@ impl Lease {
                     // If it fails, saving tells.
                     if let Ok(store) = self.state.store().await {
                         let (namespace, id) = &self.key;
-                        let holder = &self.state.sessions.holder;
+                        let holder = self.state.sessions.holder.name();
                         let _ = store.sessions().renew(namespace, id, holder, LEASE).await;
                     }
                 }
@@ -396,7 +401,7 @@ impl Lease {
         let (namespace, id) = &self.key;
         let lost = serde_json::json!(lost);
         let sessions = self.state.store().await?.sessions();
-        let holder = &self.state.sessions.holder;
+        let holder = self.state.sessions.holder.name();
         let left = Left { state, lost: &lost, flow: &json!(flow) };
         Ok(sessions.save(namespace, id, holder, generation, &left).await?)
     }
@@ -419,7 +424,8 @@ impl Drop for Lease {
 
 async fn give_back(state: &State, (namespace, id): &Key) {
     if let Ok(store) = state.store().await
-        && let Err(error) = store.sessions().give_back(namespace, id, &state.sessions.holder).await
+        && let Err(error) =
+            store.sessions().give_back(namespace, id, state.sessions.holder.name()).await
     {
         tracing::warn!(%error, "a session stays taken until its lease is over");
     }

@@ -21,6 +21,7 @@ mod hostile_servers;
 mod http_clients;
 mod import_command;
 mod isolation;
+mod killed_gateways;
 mod login_command;
 mod oauth;
 mod policy;

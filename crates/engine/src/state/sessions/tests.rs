@@ -33,7 +33,8 @@ fn moments() -> impl Iterator<Item = Instant> {
 #[test]
 fn a_session_that_nobody_used_for_long_is_put_to_rest() {
     let idle = Duration::from_millis(1);
-    let sessions = Sessions::new(SessionSettings { idle, ..SessionSettings::default() });
+    let sessions =
+        Sessions::new(SessionSettings { idle, ..SessionSettings::default() }, PathBuf::new());
     let now = Instant::now();
     add(&sessions, "idle", now - Duration::from_millis(2), 1);
     add(&sessions, "used", now + Duration::from_secs(60), 1);
@@ -44,7 +45,10 @@ fn a_session_that_nobody_used_for_long_is_put_to_rest() {
 
 #[test]
 fn of_too_many_sessions_those_used_last_stay() {
-    let sessions = Sessions::new(SessionSettings { most_live: 2, ..SessionSettings::default() });
+    let sessions = Sessions::new(
+        SessionSettings { most_live: 2, ..SessionSettings::default() },
+        PathBuf::new(),
+    );
     // Not in the order of their names.
     for (id, used) in ["d", "a", "c", "b"].iter().zip(moments()) {
         add(&sessions, id, used, 1);
@@ -56,7 +60,7 @@ fn of_too_many_sessions_those_used_last_stay() {
 #[test]
 fn of_sessions_that_are_too_large_together_those_used_last_stay() {
     let settings = SessionSettings { memory_bytes: 100, ..SessionSettings::default() };
-    let sessions = Sessions::new(settings);
+    let sessions = Sessions::new(settings, PathBuf::new());
     for ((id, bytes), used) in [("a", 60), ("b", 60), ("c", 40)].iter().zip(moments()) {
         add(&sessions, id, used, *bytes);
     }
@@ -71,7 +75,7 @@ fn of_sessions_that_are_too_large_together_those_used_last_stay() {
 fn a_session_that_runs_a_program_is_left_alone() {
     let idle = Duration::ZERO;
     let settings = SessionSettings { idle, most_live: 0, ..SessionSettings::default() };
-    let sessions = Sessions::new(settings);
+    let sessions = Sessions::new(settings, PathBuf::new());
     add(&sessions, "busy", Instant::now() - Duration::from_millis(1), 1);
     let slot = sessions.slot(&key("busy"));
     let running = slot.try_lock().unwrap();
@@ -84,7 +88,7 @@ fn a_session_that_runs_a_program_is_left_alone() {
 
 #[test]
 fn two_programs_of_one_session_share_a_slot() {
-    let sessions = Sessions::new(SessionSettings::default());
+    let sessions = Sessions::new(SessionSettings::default(), PathBuf::new());
     assert!(Arc::ptr_eq(&sessions.slot(&key("a")), &sessions.slot(&key("a"))));
     assert!(!Arc::ptr_eq(&sessions.slot(&key("a")), &sessions.slot(&key("b"))));
     let elsewhere = ("other".to_owned(), "a".to_owned());
@@ -120,7 +124,7 @@ async fn a_lease_that_is_dropped_is_given_back() {
     let agent = agent(home.path(), SafetySettings::default());
     let (lease, _) = agent.lease(&key("a")).await.unwrap();
     let holder = async || agent.sessions().await.unwrap()[0].holder.clone();
-    assert_eq!(holder().await.as_ref(), Some(&agent.state.sessions.holder));
+    assert_eq!(holder().await.as_deref(), Some(agent.state.sessions.holder.name()));
     drop(lease);
     // A task gives it back.
     let given_back = async {
@@ -129,4 +133,22 @@ async fn a_lease_that_is_dropped_is_given_back() {
         }
     };
     tokio::time::timeout(LEASE / 2, given_back).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_session_of_a_gateway_that_was_killed_is_free_at_once() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let sessions = agent.store().await.unwrap().sessions();
+    let hold = async |id: &str, holder: &str| {
+        sessions.take("default", id, holder, LEASE, "local").await.unwrap();
+    };
+    hold("killed", "7-killed").await;
+    crate::private_file::open(&home.path().join("holders/7-killed")).unwrap();
+    let (lease, _) = agent.lease(&key("killed")).await.unwrap();
+    lease.give_back().await;
+    // The positive control: whoever lives, or may, keeps it until its lease is over.
+    hold("held", "7-elsewhere").await;
+    let waiting = tokio::time::timeout(5 * LOOK_INTERVAL, agent.lease(&key("held")));
+    assert!(waiting.await.is_err());
 }
