@@ -15,6 +15,9 @@ use crate::{
 /// What is over is kept for so long, in milliseconds.
 const HISTORY: i64 = 30 * 24 * 60 * 60 * 1000;
 
+/// By how much the clocks of those who share a store may differ, in milliseconds.
+const CLOCK_DIFFERENCE: i64 = 60 * 60 * 1000;
+
 /// The approvals of all principals.
 #[derive(Clone, Copy, Debug)]
 pub struct Approvals<'a> {
@@ -196,12 +199,14 @@ impl Approvals<'_> {
     /// decided.
     pub async fn take(&self, call: &CallKey<'_>, now: i64) -> Result<Option<Approval>> {
         let CallKey { principal, tool, arguments_hash, reasons, run, session } = *call;
-        let standing = args![principal, tool, reasons, now, run, session];
+        // One of the future was asked for by a clock that was ahead. It would last until then.
+        let latest = now.saturating_add(CLOCK_DIFFERENCE);
+        let standing = args![principal, tool, reasons, now, run, session, latest];
         if let Some(row) = self.database.row(sql::STANDING, standing).await? {
             return approval(&row).map(Some);
         }
         let mut write = self.database.begin().await?;
-        let args = args![principal, tool, arguments_hash, now, reasons];
+        let args = args![principal, tool, arguments_hash, now, reasons, latest];
         let row = write.row(sql::TAKE, args).await?;
         write.commit().await?;
         row.as_ref().map(approval).transpose()

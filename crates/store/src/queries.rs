@@ -282,8 +282,10 @@ queries! {
                        CAST(coalesce(length(state), 0) AS BIGINT)
                 FROM sessions WHERE namespace = $1 ORDER BY id";
         REMOVE = "DELETE FROM sessions WHERE namespace = $1 AND id = $2";
+        /// A lease that ends after `$3` was made by a clock that was ahead.
         EXPIRE = "DELETE FROM sessions
-                  WHERE updated_at < $1 AND (holder IS NULL OR lease_until <= $2)";
+                  WHERE updated_at < $1
+                    AND (holder IS NULL OR lease_until <= $2 OR lease_until > $3)";
     }
 
     mod files {
@@ -414,13 +416,15 @@ queries! {
                         (SELECT id FROM approvals
                          WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
                          AND decision IS NOT NULL AND used_at IS NULL AND expires_at > $4
-                         AND reasons = $5 AND (decision = 'denied' OR scope IN ('once', 'always'))
+                         AND reasons = $5
+                         AND (decision = 'denied'
+                              OR created_at <= $6 AND scope IN ('once', 'always'))
                          ORDER BY decided_at DESC, seq DESC LIMIT 1)
                         RETURNING ", approval_columns!(), ", decision");
         /// A yes for all calls of a tool in a run or a session. It is not used up.
         STANDING = approvals_where!("principal = $1 AND tool = $2 AND reasons = $3
                                      AND decision = 'allowed' AND used_at IS NULL
-                                     AND expires_at > $4
+                                     AND expires_at > $4 AND created_at <= $7
                                      AND (scope = 'run' AND run = $5
                                           OR scope = 'session' AND session = $6)
                                      ORDER BY seq DESC LIMIT 1");

@@ -2,7 +2,8 @@
 //!
 //! A session is leased: who takes it is its holder until the lease runs out, and renews it while
 //! working. Leases are measured by the clocks of the processes, which have to agree to much less
-//! than a lease. If they do not, nothing is mixed up: of two holders only one can save.
+//! than a lease. If they do not, nothing is mixed up: of two holders only one can save. A lease that is
+//! longer than one can be was made by a clock that was ahead, and does not hold.
 
 use std::time::Duration;
 
@@ -16,6 +17,9 @@ use crate::{
     queries::sessions as sql,
     store::now,
 };
+
+/// Nobody leases a session for longer without renewing it.
+const MAX_LEASE: Duration = Duration::from_secs(3_600);
 
 /// The sessions of all namespaces.
 #[derive(Clone, Copy, Debug)]
@@ -158,7 +162,7 @@ impl Sessions<'_> {
             let (author, updated_at) = (columns.get()?, columns.get()?);
             let (holder, until): (Option<String>, i64) = (columns.get()?, columns.get()?);
             let (lost, bytes) = (columns.json("sessions")?, columns.get()?);
-            let holder = holder.filter(|_| until > now);
+            let holder = holder.filter(|_| (now + 1..=end(now, MAX_LEASE)).contains(&until));
             Ok(SessionRow { id, generation, author, updated_at, holder, lost, bytes })
         };
         self.database.rows(sql::LIST, args![namespace]).await?.iter().map(session).collect()
@@ -176,7 +180,8 @@ impl Sessions<'_> {
     /// 1970) and that nobody has, and says how many.
     pub async fn expire(&self, before_ms: i64) -> Result<u64> {
         let mut write = self.database.begin().await?;
-        let rows = write.run(sql::EXPIRE, args![before_ms, now()]).await?;
+        let now = now();
+        let rows = write.run(sql::EXPIRE, args![before_ms, now, end(now, MAX_LEASE)]).await?;
         write.commit().await?;
         Ok(rows)
     }

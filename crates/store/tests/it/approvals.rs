@@ -91,6 +91,18 @@ on_both! {
         assert_eq!(home.store.approvals().get("a2").await.unwrap(), None);
     }
 
+    async fn a_yes_of_a_clock_that_was_days_ahead_is_none(home) {
+        let ahead = NOW + 3 * DAY;
+        for (id, hash, scope) in [("a1", "1", Scope::Once), ("a2", "2", Scope::Session)] {
+            let new = NewApproval { expires_at: ahead + DAY, ..call(id, hash) };
+            home.store.approvals().record(&new, scope, "bob", ahead).await.unwrap();
+            assert_eq!(take(&home.store, hash, NOW).await, None, "{scope:?}");
+        }
+        // The positive control: clocks may differ a little, and it is good when its time has come.
+        assert!(take(&home.store, "2", ahead - 10 * MINUTE).await.is_some());
+        assert!(take(&home.store, "1", ahead).await.is_some());
+    }
+
     async fn the_same_call_is_asked_about_once(home) {
         let first = ask(&home.store, &call("a1", "1")).await;
         assert_eq!(ask(&home.store, &call("a2", "1")).await, first);

@@ -72,6 +72,19 @@ on_both! {
         assert!(matches!(take(&home.store, "two", LONG.mul_f64(0.9)).await, Taken::Held { .. }));
     }
 
+    async fn a_session_that_a_clock_days_ahead_held_is_free_and_expires(home) {
+        let sessions = home.store.sessions();
+        for (id, lease) in [("ahead", 48 * LONG), ("held", LONG / 2)] {
+            sessions.take("team", id, "one", lease, "ada").await.unwrap();
+        }
+        let list = sessions.list("team").await.unwrap();
+        let holders: Vec<_> = list.iter().map(|s| (s.id.as_str(), s.holder.as_deref())).collect();
+        assert_eq!(holders, [("ahead", None), ("held", Some("one"))]);
+        home.tamper("UPDATE sessions SET updated_at = 1000").await;
+        assert_eq!(sessions.expire(2_000).await.unwrap(), 1);
+        assert_eq!(sessions.list("team").await.unwrap()[0].id, "held");
+    }
+
     async fn a_lease_that_ran_out_may_be_taken_and_its_holder_cannot_save(home) {
         take_it(&home.store, "one", OVER).await;
         let sessions = home.store.sessions();
