@@ -13,7 +13,8 @@ use super::Asking;
 use crate::{
     app::{self, Exit, Setting},
     config::RulesFile,
-    printer::Printer,
+    printer::{Column, Printer, Style, Table},
+    times,
 };
 
 #[derive(Debug, Args)]
@@ -103,7 +104,7 @@ pub(crate) async fn run(
             } else if found.is_empty() {
                 printer.line("nothing waits for approval");
             } else {
-                found.iter().for_each(|approval| tell(approval, now, printer));
+                printer.table(&table(&found));
             }
         }
         ApprovalsCommand::Show { id, reveal } => match approvals.get(&id).await? {
@@ -239,9 +240,39 @@ fn as_json(approval: &Approval, now: i64) -> Value {
     value
 }
 
+/// Every argument is shown, also to whoever decides by the list alone.
+fn table(approvals: &[Approval]) -> Table {
+    let mut table = Table::new([
+        Column::name("id"),
+        Column::text("state"),
+        Column::text("agent"),
+        Column::text("asked").styled(Style::Dim),
+        Column::name("tool"),
+        Column::text("reason").wrapped(),
+        Column::text("arguments").wrapped(),
+    ]);
+    for approval in approvals {
+        let shown = visible(&approval.shown);
+        let arguments: Vec<&str> = shown.lines().map(str::trim).collect();
+        table.row([
+            (&approval.id).into(),
+            state_name(approval).into(),
+            (&approval.principal).into(),
+            times::format(approval.created_at).into(),
+            visible(&approval.tool).into(),
+            visible(&approval.why).into(),
+            arguments.join(" ").into(),
+        ]);
+    }
+    table
+}
+
+fn state_name(approval: &Approval) -> String {
+    json!(approval.state).as_str().unwrap_or_default().to_owned()
+}
+
 fn tell(approval: &Approval, now: i64, printer: Printer) {
-    let state = json!(approval.state);
-    let state = state.as_str().unwrap_or_default();
+    let state = state_name(approval);
     let Approval { id, principal, tool, .. } = approval;
     let age = ago(now - approval.created_at);
     printer.line(format!("{id}  {state}  {principal}  {}  {age}", visible(tool)));

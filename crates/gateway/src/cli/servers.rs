@@ -16,7 +16,7 @@ use super::login::{self, LoginArgs};
 use crate::{
     app::{At, Exit, Setting},
     config::{ConfigEdit, Enabled},
-    printer::Printer,
+    printer::{Cell, Column, Printer, Style, Table},
     status as gateway_status,
 };
 
@@ -125,12 +125,25 @@ fn list(setting: &Setting, output: &OutputArgs, printer: Printer) -> Exit {
     if all.is_empty() {
         printer.note(NO_SERVERS);
     }
-    let width = all.iter().map(|(spec, _)| spec.name.len()).max().unwrap_or_default();
+    let mut table = Table::new([
+        Column::name("name"),
+        Column::text("kind"),
+        Column::text("address").wrapped(),
+        Column::text("state"),
+    ]);
     for (spec, enabled) in all {
-        let off = if enabled { "" } else { "  (disabled)" };
-        let (name, address) = (&spec.name, spec.connection.address());
-        printer.line(format!("{name:width$}  {:5}  {address}{off}", kind(spec)));
+        let state = match enabled {
+            true => Cell::from("enabled"),
+            false => Cell::styled("disabled", Style::Dim),
+        };
+        table.row([
+            (&spec.name).into(),
+            kind(spec).into(),
+            spec.connection.address().into(),
+            state,
+        ]);
     }
+    printer.table(&table);
     Exit::Success
 }
 

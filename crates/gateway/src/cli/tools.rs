@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{servers::probe_each, tool_call};
 use crate::{
     app::{Exit, Setting},
-    printer::Printer,
+    printer::{Column, Printer, Table},
 };
 
 #[derive(Debug, Args)]
@@ -115,7 +115,11 @@ async fn run_with(what: ToolsCommand, guide: &Guide, printer: Printer) -> anyhow
                 snapshot.tools().filter(|tool| wanted.is_none_or(|name| tool.id.server == name));
             let found: Vec<Found> =
                 tools.map(|tool| Found::new(tool, Detail::WithDescription, String::new)).collect();
-            show(&found, args.json, printer);
+            if args.json {
+                printer.json(&json!({ "tools": found }));
+            } else {
+                printer.table(&table(&found));
+            }
         }
         ToolsCommand::Search(args) => {
             check_server(broker, args.server.as_deref())?;
@@ -204,10 +208,16 @@ async fn learn(broker: &Broker, server: Option<&str>, printer: Printer) {
     .await;
 }
 
-fn show(found: &[Found], as_json: bool, printer: Printer) {
-    if as_json {
-        return printer.json(&json!({ "tools": found }));
+fn table(tools: &[Found]) -> Table {
+    let mut table = Table::new([Column::name("tool"), Column::text("what it does").cut()]);
+    for tool in tools {
+        let description = tool.description.as_deref().unwrap_or_default();
+        table.row([format!("{}.{}", tool.server, tool.name).into(), description.into()]);
     }
+    table
+}
+
+fn show(found: &[Found], printer: Printer) {
     for found in found {
         if !found.is_tool() {
             let told = found.definition.as_ref().or(found.description.as_ref());
@@ -227,7 +237,7 @@ fn show(found: &[Found], as_json: bool, printer: Printer) {
 fn show_answer(answer: &Answer, printer: Printer) {
     match answer {
         Answer::Tools(found) => {
-            show(&found.tools, false, printer);
+            show(&found.tools, printer);
             if let Some(hint) = &found.hint {
                 printer.note(hint);
             }

@@ -17,7 +17,7 @@ const SECRET: &str = "a-token-that-nobody-may-see";
 fn tools_are_listed_searched_and_shown() {
     let Some(site) = Site::with(&["time", "memory"]) else { return };
     let listed = text(&site.says(&["tools", "list"]).stdout);
-    assert!(listed.contains("time.convert_time  Convert time between timezones"), "{listed}");
+    assert!(listed.contains("time.convert_time\tConvert time between timezones"), "{listed}");
     assert_eq!(listed.lines().count(), 11, "{listed}");
     let of_one = site.json(&["tools", "list", "time", "--json"]);
     assert_eq!(of_one["tools"].as_array().unwrap().len(), 2);

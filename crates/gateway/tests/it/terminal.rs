@@ -31,7 +31,12 @@ sys.exit(child.wait())
 
 /// What a command shows on a terminal of so many columns.
 #[track_caller]
-fn on_terminal(place: &Place, columns: usize, variables: &[(&str, &str)], args: &[&str]) -> String {
+pub(crate) fn on_terminal(
+    place: &Place,
+    columns: usize,
+    variables: &[(&str, &str)],
+    args: &[&str],
+) -> String {
     let narrows = place.narrows(args);
     let mut command = Command::new("python3");
     command.args(["-c", ON_TERMINAL, &columns.to_string()]).arg(narrows.get_program());
@@ -92,6 +97,37 @@ fn a_list_lines_up_on_a_terminal_and_is_made_of_fields_in_a_pipe() {
     let fields: Vec<Vec<&str>> = piped.lines().map(|line| line.split('\t').collect()).collect();
     assert_eq!((fields.len(), fields[0][0], fields[0][3]), (2, "1", LONG), "{piped}");
     assert!(fields[0][1].ends_with('Z') && !piped.contains('\x1b'), "{piped}");
+}
+
+#[test]
+fn lists_of_servers_and_tools_line_up_on_a_terminal_and_are_made_of_fields_in_a_pipe() {
+    let place = Place::with_good();
+    place.run(&["servers", "add", "other-one", "https://h.example/mcp"]);
+    done(&place, &["servers", "disable", "other-one"]);
+    let shown = on_terminal(&place, 200, &[("NO_COLOR", "1")], &["servers", "list"]);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with("NAME       KIND   ADDRESS"), "{shown}");
+    assert!(
+        lines[1].starts_with("good       stdio  ") && lines[1].ends_with("  enabled"),
+        "{shown}"
+    );
+    assert!(lines[2].starts_with("other-one  http   https://h.example/mcp"), "{shown}");
+    let piped = done(&place, &["servers", "list"]);
+    let fields: Vec<&str> = piped.lines().nth(1).unwrap().split('\t').collect();
+    assert_eq!(fields, ["other-one", "http", "https://h.example/mcp", "disabled"]);
+
+    let shown = on_terminal(&place, 80, &[("NO_COLOR", "1")], &["tools", "list"]);
+    assert!(shown.contains("\ngood.echo        The tool echo\n"), "{shown}");
+    let piped = done(&place, &["tools", "list"]);
+    assert!(piped.contains("good.echo\tThe tool echo\n"), "{piped}");
+}
+
+#[test]
+fn help_after_an_address_is_shown_and_nothing_is_added() {
+    let place = Place::new().toml("");
+    let shown = done(&place, &["servers", "add", "linear", "https://h.example/mcp", "--help"]);
+    assert_eq!(shown, done(&place, &["servers", "add", "--help"]));
+    assert_eq!(std::fs::read_to_string(place.file("narrows.toml")).unwrap(), "");
 }
 
 #[test]

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use clap::{Args, Parser, ValueEnum};
+use clap::{Args, CommandFactory, Parser, ValueEnum};
 use narrows_model::{Connection, Expose, HttpSpec, HttpTransport, StdioSpec, Template};
 use serde_json::json;
 
 use crate::{
     app::{At, Exit, Setting},
+    cli::Cli,
     config::{ConfigEdit, Existing, ServerEntry, valid_name},
     printer::Printer,
 };
@@ -97,6 +98,10 @@ fn expose(text: &str) -> Result<Expose, String> {
 }
 
 pub(super) fn run(args: AddArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
+    if wants_help(&args) {
+        printer.line(help().trim_end());
+        return Ok(Exit::Success);
+    }
     let name = args.name.clone();
     if valid_name(&name) != name {
         bail!("{name:?} is not a name for a server; use {:?}", valid_name(&name));
@@ -119,6 +124,21 @@ pub(super) fn run(args: AddArgs, at: &At, printer: Printer) -> anyhow::Result<Ex
     printer
         .note(format!("{name:?} is in {}; try it: narrows servers status {name}", path.display()));
     Ok(Exit::Success)
+}
+
+/// Whether help is asked for after an address. After a command it is the command's own.
+fn wants_help(args: &AddArgs) -> bool {
+    let Some((first, after)) = args.target.split_first() else { return false };
+    is_address(first, &args.options) && after.iter().any(|word| word == "--help" || word == "-h")
+}
+
+/// Returns what `narrows servers add --help` prints.
+fn help() -> String {
+    let mut command = Cli::command();
+    command.build();
+    let servers = command.find_subcommand_mut("servers");
+    let add = servers.and_then(|servers| servers.find_subcommand_mut("add"));
+    add.map(|add| add.render_long_help().to_string()).unwrap_or_default()
 }
 
 /// Reads what the server is; the reason if it is neither a command nor an address.
@@ -267,6 +287,20 @@ mod tests {
         }
         assert_eq!(http(&["a", "-t", "sse", "${URL}"]).url, "${URL}".into());
         assert!(parse(&["a", "https://h.example", "--force"]).unwrap().1.force);
+    }
+
+    #[test]
+    fn help_after_an_address_is_ours_and_after_a_command_its_own() {
+        let wants = |line: &[&str]| wants_help(&Line::try_parse_from(line).unwrap().args);
+        assert!(wants(&["a", "https://h.example/mcp", "--help"]));
+        assert!(wants(&["a", "https://h.example/mcp", "-t", "http", "-h"]));
+        assert!(!wants(&["a", "npx", "server", "--help"]));
+        assert!(!wants(&["a", "https://h.example/mcp"]));
+        let help = help();
+        assert!(
+            help.contains("Usage: narrows servers add") && help.contains("Examples:"),
+            "{help}"
+        );
     }
 
     #[test]
