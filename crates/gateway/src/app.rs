@@ -89,8 +89,14 @@ pub(crate) fn main() -> ExitCode {
     let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
     let color = ColorWhen::in_arguments(arguments);
     // Wrong arguments end here, with clap's own message and exit code 2.
-    let matches = Cli::command().color(color.into()).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let cli = Cli::command()
+        .color(color.into())
+        .try_get_matches()
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match cli {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error, Printer::new(color)),
+    };
     let printer = Printer::new(cli.color);
     let exit = match start(cli, printer) {
         // Who reads no further does not want to know how it went on.
@@ -102,6 +108,17 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     ExitCode::from(exit as u8)
+}
+
+/// Says what is wrong with the arguments, or shows the help that was asked for. Arguments may be names
+/// that somebody else chose, as those of files are.
+fn refuse(error: &clap::Error, printer: Printer) -> ExitCode {
+    let text = error.render().to_string();
+    if !error.use_stderr() || printer.is_plain(&text) {
+        error.exit();
+    }
+    printer.error(text.trim_start_matches("error: ").trim_end());
+    ExitCode::from(Exit::WrongUse as u8)
 }
 
 /// An error with its causes, each said once: many name their cause themselves.

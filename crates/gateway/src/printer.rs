@@ -19,7 +19,7 @@ use narrows_model::OutputStream;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use escape::{Notation, escaped};
+use escape::{Notation, escaped, escaped_but_colors, is_visible};
 use table::Layout;
 
 pub(crate) use color::{ColorWhen, Style};
@@ -144,6 +144,29 @@ impl Printer {
         }
         let text = String::from_utf8_lossy(bytes);
         self.write_all(escaped(&text, Notation::Text).as_bytes())
+    }
+
+    /// Writes a line that takes the place of the one before, or takes it back. Only for a terminal.
+    pub(crate) fn status(self, text: Option<&str>) {
+        let text = escaped(text.unwrap_or_default(), Notation::Text);
+        let mut stderr = io::stderr().lock();
+        let _ = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
+    }
+
+    /// Writes what was logged, which has its colours already.
+    pub(crate) fn log(self, bytes: &[u8]) -> io::Result<()> {
+        let text = String::from_utf8_lossy(bytes);
+        let text = match self.stderr {
+            Stream { is_terminal: false, .. } => text,
+            Stream { is_colored: true, .. } => escaped_but_colors(&text).into(),
+            Stream { is_colored: false, .. } => escaped(&text, Notation::Text).into_owned().into(),
+        };
+        io::stderr().lock().write_all(text.as_bytes())
+    }
+
+    /// Whether a text can be written to standard error as it is.
+    pub(crate) fn is_plain(self, text: &str) -> bool {
+        !self.stderr.is_terminal || is_visible(text)
     }
 
     /// Says something beside the result that the user should know.

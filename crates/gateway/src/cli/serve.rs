@@ -1,7 +1,7 @@
 //! `narrows serve`: the MCP server that clients connect to.
 
 use std::{
-    io::IsTerminal,
+    io::{self, IsTerminal},
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -186,6 +186,19 @@ fn kept_key(path: &Path) -> anyhow::Result<String> {
     })
 }
 
+/// Writes logs through the printer: they name what servers and programs said.
+struct LogWriter(Printer);
+
+impl io::Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.log(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Logs go to standard error: standard output is the protocol.
 fn start_logging(printer: Printer) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG")
@@ -197,7 +210,7 @@ fn start_logging(printer: Printer) {
     };
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(move || LogWriter(printer))
         .with_ansi(printer.colors_errors())
         .try_init();
 }

@@ -5,8 +5,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_model::OutputStream;
-
 use crate::printer::Printer;
 
 /// What takes less is not worth a word.
@@ -59,13 +57,13 @@ impl Waiting {
     fn show(&mut self) {
         if let Some(line) = line(&self.names, self.since.elapsed()) {
             self.is_shown = true;
-            self.printer.output(OutputStream::Stderr, &format!("\r\x1b[2K{line}"));
+            self.printer.status(Some(&line));
         }
     }
 
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_shown) {
-            self.printer.output(OutputStream::Stderr, "\r\x1b[2K");
+            self.printer.status(None);
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum Notation {
 
 /// Returns the text as it can be shown on a terminal.
 pub(super) fn escaped(text: &str, notation: Notation) -> Cow<'_, str> {
-    if !text.chars().any(is_obeyed) {
+    if is_visible(text) {
         return Cow::Borrowed(text);
     }
     let mut visible = String::with_capacity(text.len() + 16);
@@ -42,6 +42,35 @@ pub(super) fn escaped(text: &str, notation: Notation) -> Cow<'_, str> {
         };
     }
     Cow::Owned(visible)
+}
+
+/// Returns a text that was coloured already, with its colours and nothing else that a terminal obeys.
+pub(super) fn escaped_but_colors(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        visible.push_str(&escaped(&rest[..at], Notation::Text));
+        let length = color_length(&rest[at..]);
+        match length {
+            Some(length) => visible.push_str(&rest[at..at + length]),
+            None => visible.push_str("\\x1b"),
+        }
+        rest = &rest[at + length.unwrap_or(1)..];
+    }
+    visible.push_str(&escaped(rest, Notation::Text));
+    visible
+}
+
+/// Returns how long the sequence is that a text begins with, if it changes nothing but colours.
+fn color_length(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\x1b[")?;
+    let end = parameters.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    parameters[end..].starts_with('m').then_some("\x1b[".len() + end + 1)
+}
+
+/// Whether a text can be shown as it is.
+pub(super) fn is_visible(text: &str) -> bool {
+    !text.chars().any(is_obeyed)
 }
 
 /// Whether a terminal does something else with it than to show it.
@@ -79,6 +108,17 @@ mod tests {
     fn what_is_only_shown_stays_as_it_is() {
         let plain = "Größe\t日本語 👩‍👩‍👧 עברית\nnext line\r\nand another";
         assert_eq!(escaped(plain, Notation::Text), plain);
+    }
+
+    #[test]
+    fn of_what_is_coloured_the_colours_stay() {
+        let colored = "\x1b[2m12:00\x1b[0m \x1b[1;31mERROR\x1b[0m";
+        assert_eq!(escaped_but_colors(colored), colored);
+        assert_eq!(
+            escaped_but_colors("a\x1b[2Jb\x1b]0;t\x07\r\u{202e}"),
+            r"a\x1b[2Jb\x1b]0;t\x07\r\u{202e}"
+        );
+        assert_eq!(escaped_but_colors("\x1b[31\x1b"), r"\x1b[31\x1b");
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod discovery;
 mod documents;
 mod first_tries;
 mod hostile_servers;
+mod hostile_text;
 mod http_clients;
 mod import_command;
 mod isolation;
