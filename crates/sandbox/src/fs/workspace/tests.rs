@@ -152,7 +152,7 @@ fn a_folder_that_may_not_be_read_is_not_an_empty_one() {
     let directory = tempfile::tempdir().unwrap();
     let closed = directory.path().join("closed");
     fs::create_dir(&closed).unwrap();
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read_dir(&closed).is_ok() {
         return; // As root everything may be read.
     }
