@@ -231,7 +231,11 @@ mod tests {
             let (_, tail) = tail.split_once("]\n").unwrap();
             assert!(head.len() <= 100 && tail.len() <= 100);
             for part in [head, tail] {
-                assert_eq!(part.replace(address.trim(), "").matches(['@', '.']).count(), 0, "{part}");
+                assert_eq!(
+                    part.replace(address.trim(), "").matches(['@', '.']).count(),
+                    0,
+                    "{part}"
+                );
             }
         }
     }

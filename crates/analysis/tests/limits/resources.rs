@@ -286,7 +286,7 @@ async fn what_needs_more_memory_says_so_and_leaves_nothing() {
 fn megabytes(size: usize) -> Vec<(String, Input)> {
     let rows = (size * MB / size_of::<i64>()) as i64;
     let numbers = Int64Array::from_iter_values(0..rows);
-    vec![("big".to_owned(), Input::from(table(vec![("n", Arc::new(numbers))])))]
+    vec![("big".to_owned(), Input::from(table(vec![("n", Arc::new(numbers) as ArrayRef)])))]
 }
 
 #[tokio::test]

@@ -256,7 +256,9 @@ fn server(status: &Status, is_http: bool) -> Check {
 }
 
 fn remedy(reason: &str, server: &str, is_http: bool) -> String {
-    if reason.contains("not installed or not in PATH") {
+    if reason.contains("inherit_env") {
+        format!("give it the variable: inherit_env of servers.{server}")
+    } else if reason.contains("not installed or not in PATH") {
         "install the command, or give its full path in the configuration".to_owned()
     } else if reason.contains("environment variable") {
         UNSET.to_owned()
@@ -264,8 +266,6 @@ fn remedy(reason: &str, server: &str, is_http: bool) -> String {
         format!(
             "run its command by hand; if it only starts slowly, set servers.{server}.start_timeout"
         )
-    } else if reason.contains("inherit_env") {
-        format!("give it the variable: inherit_env of servers.{server}")
     } else if is_http {
         format!("check the url and the headers of servers.{server}, and whether it can be reached")
     } else {

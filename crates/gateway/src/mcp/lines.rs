@@ -206,7 +206,7 @@ mod tests {
         lines.read_to_string(&mut passed).await.unwrap();
         assert!(passed == [&small, &fewer, &small].map(String::as_str).concat());
         let refusal = refused.try_recv().unwrap();
-        let expected = (RequestId::Number(2), ScanError::TooMany.into());
+        let expected = (RequestId::Number(2), LineError::from(ScanError::TooMany));
         assert_eq!((refusal.id, refusal.reason), expected);
         assert!(refused.try_recv().is_err(), "a response is not answered");
     }
@@ -217,13 +217,13 @@ mod tests {
             let start = format!("{{\"id\":{id},\"method\":\"ping\",\"params\":\"");
             format!("{start}{}\"}}\n", "x".repeat(bytes - start.len() - 3))
         };
-        let fits = long(1, MAX_LINE_BYTES);
-        let input = [&long(2, MAX_LINE_BYTES + 1), &fits, &long(3, 2 * MAX_LINE_BYTES), "{}\n"];
-        let input = input.map(|line| line as &str).concat();
+        let (fits, longer) = (long(1, MAX_LINE_BYTES), long(2, MAX_LINE_BYTES + 1));
+        let longest = long(3, 2 * MAX_LINE_BYTES);
+        let input = [longer.as_str(), &fits, &longest, "{}\n"].concat();
         let (mut lines, mut refused) = CheckedLines::new(input.as_bytes());
         let mut passed = String::new();
         lines.read_to_string(&mut passed).await.unwrap();
-        assert!(passed == [&fits, "{}\n"].concat());
+        assert!(passed == [fits.as_str(), "{}\n"].concat());
         for id in [2, 3] {
             let refusal = refused.try_recv().unwrap();
             assert_eq!((refusal.id, refusal.reason), (RequestId::Number(id), LineError::TooLong));

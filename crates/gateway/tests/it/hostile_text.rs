@@ -17,7 +17,7 @@ use crate::{
 const HOSTILE: &str = "\x1b[2J\x1b]0;t\x07safe\rrm\u{9b}31m\u{202e}txt";
 
 /// What is left of it to be seen, in whichever notation.
-const VISIBLE: &str = "[2J";
+const VISIBLE: &str = "31m";
 
 /// A server whose every text is hostile.
 const SERVER: &str = r#"
@@ -63,7 +63,7 @@ H = "\x1b[2J\x1b]0;t\x07safe\rrm\x9b31m\u202etxt"
 open("/workspace/" + H, "w").write(H)
 open("/workspace/table.csv", "w").write("name\n" + H.replace("\r", " ") + "\n")
 save_skill("sk", "def sk():\n    '''" + "does it'''\n    return 1\n", description="does " + H, tags=["t" + H])
-post_message("plan", {"a": H})
+board("plan").post({"a": H})
 globals()["v" + H] = (n for n in [])
 from servers.evil import wipe
 try:
@@ -126,7 +126,6 @@ fn no_command_lets_a_terminal_obey_what_comes_from_outside() {
         &["run", "-c", &print],
         &["run", "--json", "-c", &print],
         &["run", "-c", &raise],
-        &["analyze", "filter", "--tool", "evil.speak"],
         &["doctor"],
         &["workspace", "list"],
         &["workspace", "list", "--json"],
@@ -137,13 +136,11 @@ fn no_command_lets_a_terminal_obey_what_comes_from_outside() {
         &["sessions", "show", "s"],
         &["approvals", "list"],
         &["approvals", "show", approval],
-        &["approvals", "deny", approval, "--json"],
         &["audit", "search", "--json"],
         &["import", "--dry-run"],
         // What somebody else chose the name of, as an argument.
         &["workspace", "show", &missing],
         &["skills", "show", HOSTILE],
-        &["boards", "show", HOSTILE],
         &["sessions", "show", HOSTILE],
         &["approvals", "show", HOSTILE],
         &["servers", "status", HOSTILE],
@@ -158,10 +155,8 @@ fn no_command_lets_a_terminal_obey_what_comes_from_outside() {
     ];
     let colorless = [("NO_COLOR", "1")];
     // A few at a time: most of it is waiting for processes to start.
-    let (first, rest): (Vec<_>, Vec<_>) =
-        from_outside.iter().partition(|args| !args.contains(&"deny"));
     thread::scope(|scope| {
-        for part in first.chunks(first.len().div_ceil(4)) {
+        for part in from_outside.chunks(from_outside.len().div_ceil(4)) {
             let place = &place;
             scope.spawn(move || {
                 for args in part {
@@ -170,9 +165,6 @@ fn no_command_lets_a_terminal_obey_what_comes_from_outside() {
             });
         }
     });
-    for args in rest {
-        assert_only_shown(args, &on_terminal(&place, 200, &colorless, args));
-    }
     // With colours, which are ours, nothing else is obeyed either.
     let colored = on_terminal(&place, 200, &[], &["workspace", "list"]);
     assert!(colored.contains("\x1b[1m") && !colored.contains("\x1b[2J"), "{colored:?}");

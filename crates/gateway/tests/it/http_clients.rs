@@ -558,8 +558,8 @@ fn what_floods_took_goes_back_to_the_system() {
     let before = memory(process);
     let floods: [(&str, usize, &str, &str); 3] = [
         ("programs", 24, "import asyncio\nawait asyncio.sleep(3)", ""),
-        ("analyses", 3, &analysis, ""),
-        ("large requests", 12, "result = len(text)", &text),
+        ("analyses", 3, analysis.as_str(), ""),
+        ("large requests", 12, "result = len(text)", text.as_str()),
     ];
     for (name, count, code, context) in floods {
         std::thread::scope(|scope| {

@@ -49,7 +49,7 @@ os.makedirs("/workspace/folder/below")
 open("/workspace/folder/below/file", "w").write("x")
 write_file("written/whole.txt", "x")
 save_skill("one", "def one():\n    return 1\n", description="one")
-post_message("plan", "x")
+board("plan").post("x")
 from servers.good import echo
 await echo(text="ada@example.com")
 print("x" * 100_000)

@@ -80,7 +80,7 @@ fn a_server_that_is_switched_off_is_told_of_and_not_started() {
     assert_has(&succeeds(&place, &["servers", "disable", "other"]), &["\"other\" is disabled in"]);
     assert_has(&succeeds(&place, &["servers", "disable", "other"]), &["disabled already"]);
     assert_has(&fails(&place, &["servers", "disable", "othr"], 1), &["did you mean other?"]);
-    assert_has(&succeeds(&place, &["servers", "ls"]), &["(disabled)"]);
+    assert_has(&succeeds(&place, &["servers", "ls"]), &["\tdisabled"]);
     assert_has(&succeeds(&place, &["servers", "status"]), &["good: ready", "other: disabled"]);
     let enable = "narrows servers enable other";
     for command in [

@@ -5,8 +5,7 @@ use std::os::fd::AsFd;
 
 use rustix::{
     fs::{
-        AtFlags, FileType, FlockOperation, Mode, OFlags, chmodat, fchmod, flock, fstat, openat,
-        unlinkat,
+        AtFlags, FileType, FlockOperation, Mode, OFlags, chmodat, flock, fstat, openat, unlinkat,
     },
     io::Errno,
 };
@@ -34,7 +33,8 @@ pub(super) fn close_to_others(dir: impl AsFd) {
     if let Ok(stat) = fstat(&dir) {
         let mode = Mode::from_raw_mode(stat.st_mode);
         if mode.intersects(OTHERS) {
-            let _ = fchmod(&dir, mode.difference(OTHERS));
+            // By its name: what opened it may only look for paths in it.
+            let _ = chmodat(&dir, c".", mode.difference(OTHERS), AtFlags::empty());
         }
     }
 }

@@ -306,7 +306,7 @@ async fn what_a_server_says_of_itself_was_read_from_it() {
     for (name, arguments, stopped) in [
         ("get_tool_definition", json!({"name": "mail.help"}), true),
         ("get_tool_definition", json!({"name": "mail.help", "raw": true}), true),
-        ("search_tools", json!({"query": "help"}), true),
+        ("search_tools", json!({"query": "send a mail"}), true),
         ("list_servers", json!({}), true),
         ("tool_names", json!({"server": "asleep"}), true),
         // The positive control: who names a tool has not read what is said of it.

@@ -149,6 +149,7 @@ async fn a_session_of_a_gateway_that_was_killed_is_free_at_once() {
     lease.give_back().await;
     // The positive control: whoever lives, or may, keeps it until its lease is over.
     hold("held", "7-elsewhere").await;
-    let waiting = tokio::time::timeout(5 * LOOK_INTERVAL, agent.lease(&key("held")));
+    let held = key("held");
+    let waiting = tokio::time::timeout(5 * LOOK_INTERVAL, agent.lease(&held));
     assert!(waiting.await.is_err());
 }

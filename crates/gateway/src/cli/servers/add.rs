@@ -138,7 +138,7 @@ fn help() -> String {
     command.build();
     let servers = command.find_subcommand_mut("servers");
     let add = servers.and_then(|servers| servers.find_subcommand_mut("add"));
-    add.map(|add| add.render_long_help().to_string()).unwrap_or_default()
+    add.map(|add| add.render_help().to_string()).unwrap_or_default()
 }
 
 /// Reads what the server is; the reason if it is neither a command nor an address.
