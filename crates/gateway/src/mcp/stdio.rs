@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Gateway, Session,
     lines::{CheckedLines, Refusal},
+    request_ids::id_in_use,
 };
 
 /// A client that closes our standard input leaves. What it asked for last is answered if that
@@ -112,7 +113,8 @@ fn sockets() -> Option<(UnixStream, UnixStream)> {
 /// A transport that ignores what cannot be meant for us before the client has asked for anything,
 /// such as the cancellation of a probe: rmcp takes it for a broken handshake. And it tells of the
 /// end only when all is answered: rmcp forwards nothing after it, so that who has something to
-/// tell before an answer would wait for ever.
+/// tell before an answer would wait for ever. It also answers what rmcp would not: a message that is not
+/// read, and a second request with the id of one that is under way.
 struct Patient<T> {
     inner: T,
     /// Requests that were not parsed.
@@ -150,6 +152,15 @@ impl Pending {
     }
 }
 
+impl<T: Transport<RoleServer>> Patient<T> {
+    /// Answers in the place of rmcp, beside what is read next.
+    fn refuse(&mut self, refusal: TxJsonRpcMessage<RoleServer>) {
+        // Not as an answer of ours: the first request with this id may have none yet. It is sent to its
+        // end, though others may wait for this no longer.
+        tokio::spawn(self.inner.send(refusal));
+    }
+}
+
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
     type Error = T::Error;
 
@@ -178,8 +189,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
             let received = tokio::select! {
                 received = self.inner.receive() => received,
                 Some(refusal) = self.refused.recv() => {
-                    // Sent to its end, though others may wait for this no longer.
-                    tokio::spawn(self.inner.send(refusal.into()));
+                    self.refuse(refusal.into());
                     continue;
                 }
             };
@@ -191,7 +201,12 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
                 JsonRpcMessage::Request(request) => {
                     // After a probe the client may still begin in the older way.
                     self.begun |= !matches!(request.request, ClientRequest::DiscoverRequest(_));
-                    self.pending.ids().insert(request.id.clone());
+                    let is_new = self.pending.ids().insert(request.id.clone());
+                    if !is_new {
+                        let id = request.id.clone();
+                        self.refuse(JsonRpcMessage::error(id_in_use(&id), Some(id)));
+                        continue;
+                    }
                     return Some(message);
                 }
                 JsonRpcMessage::Notification(notification) if self.begun => {

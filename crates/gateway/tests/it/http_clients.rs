@@ -376,6 +376,34 @@ fn a_session_lives_as_long_as_a_question_to_a_person() {
     assert!(done.contains("\"id\":5"), "{done}");
 }
 
+#[test]
+fn a_second_request_with_an_id_that_is_in_use_is_refused() {
+    let Some(site) = Site::new() else { return };
+    site.configure(&format!("[http]\n{KEYS}\n{}", asking_server()));
+    let gateway = HttpGateway::start(&site);
+    gateway.wait_for_tools(&site);
+    let caller = Caller::new(&gateway, "the-first-key-of-two");
+    let session = caller.session();
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+                      "params": {"name": "echo", "arguments": {"text": "called"}}});
+    let header = [("mcp-session-id", session.as_str())];
+    let mut stream = caller.open("POST", &header, &call.to_string());
+    let asked = Answer::parse(read_until(&mut stream, &["elicitation/create", "\n\n"]));
+    // Its id is that of the call, which waits for a person.
+    let refusal = caller.post(&session, &list()).message();
+    assert_eq!((&refusal["id"], &refusal["error"]["code"]), (&json!(7), &json!(-32600)));
+    says(&refusal["error"]["message"], &["id 7", "give each request an id of its own"]);
+    // In another session the id is free, and so it is here when the call is answered.
+    let other = caller.session();
+    assert!(caller.post(&other, &list()).message()["result"]["tools"].is_array());
+    let answer = json!({"jsonrpc": "2.0", "id": asked.message()["id"],
+                        "result": {"action": "accept", "content": {"allow": "once"}}});
+    assert_eq!(caller.post(&session, &answer).status, 202);
+    let done = read_until(&mut stream, &["\"id\":7"]);
+    assert!(done.contains("called"), "{done}");
+    assert!(caller.post(&session, &list()).message()["result"]["tools"].is_array());
+}
+
 // Connections.
 
 #[test]

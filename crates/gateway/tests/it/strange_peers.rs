@@ -174,6 +174,46 @@ fn malformed_lines_of_a_client_do_not_end_the_gateway() {
 }
 
 #[test]
+fn a_message_that_is_nested_too_deeply_is_answered() {
+    let place = Place::with_good();
+    let mut gateway = place.legacy();
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let ping = |id: u32, nested: &str| {
+        let params = format!("{{\"_meta\":{{\"x\":{nested}}}}}");
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\",\"params\":{params}}}")
+    };
+    gateway.send_line(ping(800, &nested(200)).as_bytes());
+    let refusal = gateway.wait("an error", |message| message["id"] == 800);
+    assert_eq!(refusal["error"]["code"], -32600, "{refusal}");
+    assert_has(&refusal.to_string(), &["nested"]);
+    gateway.send_line(ping(801, &nested(100)).as_bytes());
+    assert!(gateway.answer(801)["result"].is_object());
+    assert_good_works(&mut gateway);
+}
+
+#[test]
+fn a_second_request_with_an_id_that_is_in_use_is_refused() {
+    let place = Place::with_good();
+    let mut gateway = place.legacy();
+    let call = json!({"jsonrpc": "2.0", "id": 850, "method": "tools/call", "params": {
+        "name": "execute_code", "arguments": {"code": "6 * 7"},
+    }});
+    // Both are there before the first can be answered.
+    gateway.send_line(format!("{call}\n{call}").as_bytes());
+    let of_both = |message: &Value| message["id"] == 850;
+    let refusal =
+        gateway.wait("a refusal", |message| of_both(message) && message["error"]["code"] == -32600);
+    assert_has(&refusal.to_string(), &["850", "give each request an id of its own"]);
+    let result = gateway.wait("the answer to the first", |message| {
+        of_both(message) && !message["result"].is_null()
+    });
+    assert_eq!(result["result"]["structuredContent"]["result"], 42, "{result}");
+    // What was answered leaves its id.
+    gateway.send(&call);
+    gateway.wait("another answer", |message| of_both(message) && !message["result"].is_null());
+}
+
+#[test]
 fn messages_that_nobody_waits_for_do_not_end_the_gateway() {
     let place = Place::with_good();
     let messages = [

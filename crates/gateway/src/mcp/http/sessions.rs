@@ -17,7 +17,7 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, stream};
 use rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::streamable_http_server::session::{
@@ -30,7 +30,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::caller::{Caller, CallerId};
-use crate::config::HttpLimits;
+use crate::{config::HttpLimits, mcp::request_ids::RequestIds};
 
 /// A session that was not used for so long makes room for a new one of the same key.
 const SPARE_TIME: Duration = Duration::from_secs(300);
@@ -98,6 +98,7 @@ struct Entry {
     owner: CallerId,
     /// Streams that are open and requests that are not answered.
     uses: AtomicUsize,
+    requests: Arc<RequestIds>,
     last_used: Mutex<Instant>,
     /// The library may still have answers that nobody will fetch.
     has_answers: AtomicBool,
@@ -209,6 +210,7 @@ impl Sessions {
             return Ok(Entry {
                 owner,
                 uses: AtomicUsize::new(0),
+                requests: Arc::default(),
                 last_used: Mutex::new(Instant::now()),
                 has_answers: AtomicBool::new(false),
                 _of_key,
@@ -349,9 +351,22 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
-        let in_use = InUse::new(self.own(id)?);
+        let entry = self.own(id)?;
+        let in_use = InUse::new(Arc::clone(&entry));
         message.insert_extension(Arc::clone(&in_use));
-        Ok(in_use.hold(self.local.create_stream(id, message).await?))
+        if let ClientJsonRpcMessage::Request(request) = &message {
+            let request_id = request.id.clone();
+            match entry.requests.begin(&request_id) {
+                // Until the request is answered, as above.
+                Ok(used_id) => message.insert_extension(Arc::new(used_id)),
+                Err(refusal) => {
+                    let refusal = ServerJsonRpcMessage::error(refusal, Some(request_id));
+                    let refusal = ServerSseMessage::from_message(refusal);
+                    return Ok(stream::iter([refusal]).left_stream());
+                }
+            }
+        }
+        Ok(in_use.hold(self.local.create_stream(id, message).await?).right_stream())
     }
 
     async fn accept_message(
