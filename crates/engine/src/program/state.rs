@@ -79,7 +79,7 @@ impl ProgramHost {
             "board_wait" => {
                 let wanted: BoardRequest = parse(arguments)?;
                 let seconds = wanted.timeout.unwrap_or(PATIENCE_SECONDS);
-                let patience = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
+                let patience = patience(seconds);
                 let (board, namespace) = (&wanted.board, wanted.namespace.as_deref());
                 let waited = self.agent().wait_board(board, wanted.since, patience, namespace);
                 Ok(self.let_in(json!(waited.await.map_err(failure)?)))
@@ -177,6 +177,15 @@ impl ProgramHost {
             }
             other => Err(ToolFailure::new(format!("{other:?} is not available here"))),
         }
+    }
+}
+
+/// How long somebody wants to wait, who may say anything: for ever, or less than no time.
+fn patience(seconds: f64) -> Duration {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(patience) => patience,
+        Err(_) if seconds > 0.0 => Duration::MAX,
+        Err(_) => Duration::ZERO,
     }
 }
 

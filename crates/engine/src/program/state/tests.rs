@@ -10,6 +10,17 @@ async fn program() -> RunningProgram {
     RunningProgram::new(&[], SafetySettings::default()).await
 }
 
+#[test]
+fn whoever_wants_to_wait_for_ever_waits_as_long_as_one_can() {
+    assert_eq!(patience(2.5), Duration::from_millis(2_500));
+    for seconds in [1e300, f64::INFINITY, 2e19] {
+        assert_eq!(patience(seconds), Duration::MAX);
+    }
+    for seconds in [0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+        assert_eq!(patience(seconds), Duration::ZERO);
+    }
+}
+
 #[tokio::test]
 async fn a_shared_value_is_set_only_over_what_the_program_expects() {
     let program = program().await;
