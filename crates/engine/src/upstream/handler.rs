@@ -380,6 +380,23 @@ mod tests {
         assert_eq!(deadline.next_look(at(17), AFTER), None);
     }
 
+    /// Twenty thousand of them reached a client's person.
+    #[test]
+    fn a_call_asks_so_many_questions_and_the_next_may_ask_again() {
+        let (changes, _) = broadcast::channel(1);
+        let handler = Handler::new("s", changes);
+        let call = || handler.begin(Arc::new(super::super::Nobody), Deadline::new(AFTER));
+        let first = call();
+        for _ in 0..MAX_QUESTIONS {
+            drop(handler.question().map_err(|error| error.message).unwrap());
+        }
+        let refused = handler.question().map(drop).unwrap_err();
+        assert_eq!(refused.message, "16 questions were asked in this call, which is enough");
+        drop(first);
+        let _next = call();
+        assert!(handler.question().is_ok());
+    }
+
     #[test]
     fn progress_gives_time_and_takes_none() {
         let (mut deadline, at) = times();
