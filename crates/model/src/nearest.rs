@@ -14,6 +14,10 @@ const MAX_LISTED: usize = 10;
 /// length, so that a huge name would keep the gateway busy: it is near to nothing.
 pub const MAX_NAME_BYTES: usize = 128;
 
+/// How many letters are compared with letters for one name, in all. A server can have thousands of tools
+/// with the longest names, and a program as many variables; further ones are near only as parts.
+const MAX_COMPARED_LETTERS: usize = 8_000_000;
+
 /// The nearest names, as the end of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nearest(pub Vec<String>);
@@ -34,10 +38,11 @@ pub fn similar<'a, T: Ord>(
         return Vec::new();
     }
     let wanted = plain(name);
+    let mut letters_left = MAX_COMPARED_LETTERS;
     let mut scored: Vec<(f64, T)> = known
         .into_iter()
         .filter(|(candidate, _)| candidate.len() <= MAX_NAME_BYTES)
-        .map(|(candidate, thing)| (likeness(&wanted, &plain(candidate)), thing))
+        .map(|(candidate, thing)| (likeness(&wanted, &plain(candidate), &mut letters_left), thing))
         .filter(|(score, _)| *score >= LIKENESS)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -64,11 +69,14 @@ pub fn clipped_name(name: &str) -> String {
     format!("{}…", cut::head(name, MAX_NAME_BYTES))
 }
 
-fn likeness(a: &str, b: &str) -> f64 {
-    let edits = strsim::normalized_damerau_levenshtein(a, b);
+fn likeness(a: &str, b: &str, letters_left: &mut usize) -> f64 {
     // `issue` for `create_issue`: a part of a name is near to the whole.
     let part =
         if a.len() >= 3 && (b.contains(a) || a.contains(b) && b.len() >= 3) { 0.65 } else { 0.0 };
+    let left = letters_left.checked_sub(a.len() * b.len());
+    let Some(left) = left.filter(|_| may_be_alike(a, b)) else { return part };
+    *letters_left = left;
+    let edits = strsim::normalized_damerau_levenshtein(a, b);
     // `issue_create` for `create_issue`: so are its words in another order.
     let sorted = |name: &str| {
         let mut words: Vec<&str> = name.split('_').collect();
@@ -77,6 +85,13 @@ fn likeness(a: &str, b: &str) -> f64 {
     };
     let words = strsim::normalized_damerau_levenshtein(&sorted(a), &sorted(b)) * 0.95;
     edits.max(part).max(words)
+}
+
+/// Whether two names are alike enough by their lengths alone: each letter that one has more is an edit.
+/// Most names are told apart by this, which takes no time.
+fn may_be_alike(a: &str, b: &str) -> bool {
+    let (a, b) = (a.chars().count(), b.chars().count());
+    a.min(b) as f64 >= LIKENESS * a.max(b) as f64
 }
 
 fn plain(name: &str) -> String {
@@ -119,6 +134,34 @@ mod tests {
         }
         assert_eq!(nearest("weather", known), Nearest::default());
         assert_eq!(nearest("listissues", known).to_string(), "; did you mean list_issues?");
+    }
+
+    #[test]
+    fn what_lengths_alone_tell_apart_is_not_alike() {
+        let mut names: Vec<String> = (1..40).map(|length| "x".repeat(length)).collect();
+        names.extend(["é".repeat(6), "xé".repeat(10), "create_issue".into(), "issue".into()]);
+        for (a, b) in names.iter().flat_map(|a| names.iter().map(move |b| (a, b))) {
+            let edits = strsim::normalized_damerau_levenshtein(a, b);
+            assert!(edits < LIKENESS || may_be_alike(a, b), "{a} {b}");
+        }
+        assert!(!may_be_alike("issue", "create_issue"));
+        assert_eq!(likeness("issue", "create_issue", &mut 1_000), 0.65);
+    }
+
+    #[test]
+    fn a_name_is_compared_with_so_many_letters() {
+        let many: Vec<String> = (0..100).map(|n| format!("{}{n:05}", "n".repeat(115))).collect();
+        let known = || many.iter().map(String::as_str).chain(["n_last"]);
+        let name = "m".repeat(120);
+        let mut left = 100_000;
+        let compared = known().take_while(|known| {
+            let before = left;
+            likeness(&name, known, &mut left);
+            left < before
+        });
+        assert_eq!(compared.count(), 6, "each takes 120 times 120");
+        // Those that are short are compared all the same.
+        assert_eq!(nearest("n_lsat", known()).0, ["n_last"]);
     }
 
     #[test]
