@@ -61,6 +61,7 @@ struct Sizes<'s, 'a> {
 impl Sizes<'_, '_> {
     /// At least so many bytes.
     fn of(&self, expr: &Expr) -> Option<f64> {
+        self.scopes.step()?;
         self.steps.set(self.steps.get().checked_sub(1)?);
         match expr {
             Expr::StringLiteral(text) => Some(text.value.to_str().len() as f64),
@@ -151,6 +152,7 @@ impl Sizes<'_, '_> {
 
     /// How many elements.
     fn count(&self, iter: &Expr) -> Option<f64> {
+        self.scopes.step()?;
         self.steps.set(self.steps.get().checked_sub(1)?);
         match iter {
             Expr::List(list) if !list.elts.iter().any(Expr::is_starred_expr) => {

@@ -11,6 +11,8 @@ use super::scope::{Bound, ScopeId, Scopes};
 pub(super) const STEPS: usize = 300;
 /// From a name to its value is a long way, or names that stand for one another would take all day.
 const STEP_TO_VALUE: usize = 30;
+/// What has more digits is more than any number that is reckoned with.
+const LONGEST_NUMBER: usize = 1_000;
 /// Names of attributes are shorter.
 const LONGEST_TEXT: usize = 1_000;
 
@@ -37,8 +39,11 @@ impl<'a> Scopes<'a> {
     }
 
     fn text_within(&self, expr: &Expr, scope: ScopeId, steps: &Cell<usize>) -> Option<String> {
+        self.step()?;
         steps.set(steps.get().checked_sub(1)?);
         let text = match expr {
+            // It may be named a thousand times, and must not be copied as often.
+            Expr::StringLiteral(text) if text.value.len() > LONGEST_TEXT => return None,
             Expr::StringLiteral(text) => text.value.to_str().to_owned(),
             Expr::Name(_) => {
                 let (value, scope) = self.value_of(expr, scope, steps)?;
@@ -57,6 +62,9 @@ impl<'a> Scopes<'a> {
                 for element in text.value.elements() {
                     if let Some(literal) = element.as_literal() {
                         whole.push_str(literal);
+                        if whole.len() > LONGEST_TEXT {
+                            return None;
+                        }
                     } else {
                         let inner = element.as_interpolation()?;
                         if inner.format_spec.is_some() || !inner.conversion.is_none() {
@@ -89,9 +97,13 @@ impl<'a> Scopes<'a> {
 
     /// A whole number that is known, about.
     pub(super) fn number(&self, expr: &Expr, scope: ScopeId, steps: &Cell<usize>) -> Option<f64> {
+        self.step()?;
         steps.set(steps.get().checked_sub(1)?);
         match expr {
             Expr::NumberLiteral(number) => match &number.value {
+                Number::Int(_) if number.range.len().to_usize() > LONGEST_NUMBER => {
+                    Some(f64::INFINITY)
+                }
                 Number::Int(int) => {
                     Some(int.as_u64().map_or_else(|| big(&int.to_string()), |small| small as f64))
                 }

@@ -12,6 +12,8 @@ use crate::lines::Lines;
 
 /// More than anyone reads; stops a program that is made to fill the answer.
 const MOST: usize = 50;
+/// How many are collected to choose the worst from: a program can be made of them, each with its text.
+const MAX_COLLECTED: usize = 5_000;
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -70,11 +72,16 @@ pub(super) struct Found {
 pub(super) struct Findings<'s> {
     settings: &'s ReviewSettings,
     found: BTreeMap<(TextSize, &'static str), (Severity, String)>,
+    dangers: usize,
 }
 
 impl<'s> Findings<'s> {
     pub(super) fn new(settings: &'s ReviewSettings) -> Self {
-        Self { settings, found: BTreeMap::new() }
+        Self { settings, found: BTreeMap::new(), dangers: 0 }
+    }
+
+    fn has_many_dangers(&self) -> bool {
+        self.dangers >= MAX_COLLECTED
     }
 
     pub(super) fn denied(&self) -> &'s BTreeSet<String> {
@@ -94,6 +101,12 @@ impl<'s> Findings<'s> {
         if is_allowed {
             return;
         }
+        // What blocks a program is found among those that come first, if there is so much of it.
+        let is_worst = severity == Severity::Danger && !self.has_many_dangers();
+        if self.found.len() >= MAX_COLLECTED && !is_worst {
+            return;
+        }
+        self.dangers += usize::from(severity == Severity::Danger);
         let known = self.found.entry((at, rule)).or_insert((severity, message.clone()));
         if known.0 < severity {
             *known = (severity, message);

@@ -37,7 +37,20 @@ pub fn review(
     calls::denied(&mentions, level, tools, &mut findings);
     let scopes = collect::collect(body);
     Walker::new(&scopes, level, &mentions.calls, &mut findings).walk(body);
+    if scopes.are_used_up() {
+        findings.add(TextSize::default(), too_complex());
+    }
     findings.in_order(code)
+}
+
+/// What was not looked at may be dangerous.
+fn too_complex() -> Found {
+    Found {
+        rule: "too-complex",
+        severity: Severity::Danger,
+        subject: "too-complex".to_owned(),
+        message: "the program is too complex to be looked at; make it shorter, and put data into a file of the workspace".to_owned(),
+    }
 }
 
 fn too_deep() -> Found {

@@ -1,6 +1,6 @@
 //! Where names are bound, and to what.
 
-use std::collections::HashMap;
+use std::{cell::Cell, collections::HashMap};
 
 use ruff_python_ast::Expr;
 use ruff_text_size::{TextRange, TextSize};
@@ -65,18 +65,36 @@ pub(super) enum Builtin {
     Yes,
 }
 
+/// How much is looked at for texts and numbers in one program. A program can be made of sums that stand
+/// in each other, each of which is added up anew.
+const MAX_STEPS: usize = 2_000_000;
+
 /// All scopes of a program.
 #[derive(Debug)]
 pub(super) struct Scopes<'a> {
     scopes: Vec<Scope<'a>>,
     by_node: HashMap<TextRange, ScopeId>,
+    steps_left: Cell<usize>,
 }
 
 impl<'a> Scopes<'a> {
     pub(super) fn new() -> Self {
-        let mut scopes = Self { scopes: Vec::new(), by_node: HashMap::new() };
+        let steps_left = Cell::new(MAX_STEPS);
+        let mut scopes = Self { scopes: Vec::new(), by_node: HashMap::new(), steps_left };
         scopes.push(Kind::Module, None);
         scopes
+    }
+
+    /// Takes one step of those that there are for the whole program. None when they are used up.
+    pub(super) fn step(&self) -> Option<()> {
+        let left = self.steps_left.get().checked_sub(1);
+        self.steps_left.set(left.unwrap_or_default());
+        left.map(drop)
+    }
+
+    /// Whether there was more to be looked at than may be.
+    pub(super) fn are_used_up(&self) -> bool {
+        self.steps_left.get() == 0
     }
 
     fn push(&mut self, kind: Kind, parent: Option<ScopeId>) -> ScopeId {

@@ -19,9 +19,15 @@ use crate::lines::Lines;
 const FOLLOWED: [&str; 7] =
     ["servers", "skills", "client", "importlib", "builtins", "sys", "_narrows"];
 const CALL_BY_NAME: &str = "client.call_mcp_tool";
+/// What leads to any tool, whatever is done with it.
+const ANY_MEANING: &str = "_narrows";
 /// What can reach any tool by a name that is made when the code runs.
 const ANYTHING: [&str; 5] =
     ["builtins.exec", "builtins.eval", "builtins.__import__", "sys.modules", "importlib.reload"];
+
+/// How many imports are followed that bind one name. Each use of it would count for each of them, which
+/// takes hours for a name that is bound ten thousand times. What is bound more often may be anything.
+const MAX_MEANINGS: usize = 16;
 
 /// A tool that code names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,8 +118,13 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn bind(&mut self, name: &'a str, path: String) {
-        if is_followed(&path) {
-            self.imported.entry(name).or_default().insert(path);
+        if !is_followed(&path) {
+            return;
+        }
+        let meanings = self.imported.entry(name).or_default();
+        match meanings.len() < MAX_MEANINGS {
+            true => _ = meanings.insert(path),
+            false => _ = meanings.insert(ANY_MEANING.to_owned()),
         }
     }
 }

@@ -137,6 +137,23 @@ fn deep_programs_neither_crash_nor_slip_through() {
 }
 
 #[test]
+fn programs_that_take_too_long_to_look_at_do_not_slip_through() {
+    let sum = format!("x = 'a'{}\n", " + y".repeat(300));
+    let complex = format!("{}print(1)\n", sum.repeat(300));
+    assert_eq!(brief(&complex), [("too-complex", 1, Severity::Danger)]);
+    // A few of them are looked at.
+    assert_clean(&sum.repeat(3));
+}
+
+#[test]
+fn a_program_that_is_made_of_dangers_is_told_in_part() {
+    let code = format!("import os\nx = __import__('os')\n{}", "eval('1')\n".repeat(20_000));
+    let found = findings(&code);
+    assert_eq!(found.len(), 50);
+    assert!(found.iter().any(|one| one.rule == "dynamic-import"), "the first are told");
+}
+
+#[test]
 fn programs_that_do_not_parse_have_no_findings() {
     for code in ["eval(", "def", "x = = 1\neval('1')", "import"] {
         assert_clean(code);

@@ -247,6 +247,12 @@ fn code_made_to_exhaust_us_is_refused() {
     // As many names and calls as there is room for take little time.
     let many = "from servers.a import b\nb(); f = b\n".repeat(20_000) + "x = 1";
     assert_eq!(Analysed::of("x", &many).unwrap().tools.len(), 1);
+    // A name that may mean thousands of tools may mean any, wherever it is used.
+    let bound: String = (0..5_000).map(|n| format!("from servers.a import t{n} as t\n")).collect();
+    let any = bound + &"t(t)\n".repeat(20_000) + "x = 1";
+    let tools = Analysed::of("x", &any).unwrap().tools;
+    assert_eq!(tools.len(), 5_001);
+    assert!(tools.iter().any(|used| used.tool == "*" && used.dynamic));
     let names: String = (0..60_000).map(|n| format!("v{n} = 1\n")).collect();
     assert!(refusal("x", &names).contains("more"));
 }
