@@ -16,8 +16,10 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::{
-    catalog::{Catalog, Tool, Unresolved},
+    catalog::{Catalog, Missing, Tool, Unresolved},
+    compute::ALWAYS_APART,
     safety::{Target, Watch},
+    state::Agent,
     upstream::{Caller, Fleet, MAX_QUESTIONS, UpstreamError},
 };
 
@@ -74,26 +76,56 @@ impl Broker {
         &self.fleet
     }
 
-    /// The tool that a name means. Starts its server if the server's tools are not known.
+    /// The tool that a name means, or what may have been meant. Starts its server if the server's tools
+    /// are not known.
     pub async fn find(&self, name: &str, server: Option<&str>) -> Result<Arc<Tool>, CallError> {
-        match self.catalog.resolve(name, server) {
-            Ok(tool) => Ok(tool),
-            Err(Unresolved::NotListed(server)) => {
+        let found = self.find_exactly(name, server).await?;
+        found.map_err(|missing| self.catalog.advise(missing).into())
+    }
+
+    /// As [`Self::find`], for an agent: what it may have meant is found without holding up others.
+    pub(crate) async fn find_for(
+        &self,
+        name: &str,
+        server: Option<&str>,
+        agent: &Agent,
+    ) -> Result<Arc<Tool>, CallError> {
+        let missing = match self.find_exactly(name, server).await? {
+            Ok(tool) => return Ok(tool),
+            Err(missing) => missing,
+        };
+        // A program can ask for one wrong name after the other, of thousands of tools.
+        let unresolved = agent.compute(ALWAYS_APART, || self.catalog.advise(missing)).await;
+        Err(unresolved.into())
+    }
+
+    /// As [`Self::find`], without what may have been meant.
+    pub(crate) async fn find_exactly(
+        &self,
+        name: &str,
+        server: Option<&str>,
+    ) -> Result<Result<Arc<Tool>, Missing>, UpstreamError> {
+        let missing = match self.catalog.find(name, server) {
+            Ok(tool) => return Ok(Ok(tool)),
+            Err(missing) => missing,
+        };
+        Ok(match missing {
+            Missing::NotListed(server) => {
                 self.fleet.start(&server).await?;
-                Ok(self.catalog.resolve(name, Some(&server))?)
+                self.catalog.find(name, Some(&server))
             }
             // It may be newer than what is known.
-            Err(Unresolved::NoTool { server, .. }) => {
-                self.fleet.list_again(&server).await;
-                Ok(self.catalog.resolve(name, Some(&server))?)
+            Missing::Tool { server, .. } => {
+                self.fleet.list_again(&server.server).await;
+                self.catalog.find(name, Some(&server.server))
             }
             // Its server may not have said yet what it has.
-            Err(Unresolved::NoToolAnywhere { .. }) => {
+            Missing::ToolAnywhere(_) => {
                 self.learn().await;
-                Ok(self.catalog.resolve(name, server)?)
+                self.catalog.find(name, server)
             }
-            Err(error) => Err(error.into()),
-        }
+            other => Err(other),
+        })
     }
 
     /// Calls a tool for a run, and waits for its result.

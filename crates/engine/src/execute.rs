@@ -3,9 +3,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use narrows_model::{Limits, Outcome, Program};
+use narrows_model::{LimitKind, Limits, Outcome, Program};
 use narrows_sandbox::{
-    RunOptions, Sandbox, SandboxConfig, SandboxError, Session, ToolHost, Workspace,
+    RunOptions, Sandbox, SandboxConfig, SandboxError, Session, ToolHost, Workspace, apart,
 };
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,10 @@ use crate::{overflow::Overflow, safety::Shield};
 
 /// The shortest and the longest time that a caller may ask for.
 const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
+
+/// The longest program. It is parsed and looked at before it runs, which takes time and many times its
+/// size in memory; agents write a thousandth of that.
+const MAX_SOURCE_BYTES: usize = 1 << 20;
 
 /// A program and the conditions under which it is to run.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +52,10 @@ pub enum ExecuteError {
     Timeout(Duration),
     #[error("a memory limit of {} MB is not possible; ask for {} to {} MB", .0 >> 20, Limits::LEAST_MEMORY_BYTES >> 20, Limits::MOST_MEMORY_BYTES >> 20)]
     Memory(u64),
+    #[error(
+        "the program has {0} bytes, and may have {MAX_SOURCE_BYTES}; put data into a file of the workspace, or into \"context\", and read it from there"
+    )]
+    Source(usize),
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
 }
@@ -55,7 +63,7 @@ pub enum ExecuteError {
 impl ExecuteError {
     /// Whether the caller asked for something that cannot be had.
     pub fn is_wrong_use(&self) -> bool {
-        matches!(self, Self::Timeout(_) | Self::Memory(_))
+        matches!(self, Self::Timeout(_) | Self::Memory(_) | Self::Source(_))
     }
 }
 
@@ -86,7 +94,17 @@ impl Executor {
         let overflow = Overflow::new(host, &limits, output, kept, shield);
         let options = RunOptions { limits, workspace, read_only, caller };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
-        Ok(overflow.finish(outcome))
+        let is_large = outcome.limit().is_some_and(|hit| hit.name == LimitKind::Result);
+        // It is written to a file.
+        Ok(if is_large { apart(|| overflow.finish(outcome)) } else { overflow.finish(outcome) })
+    }
+}
+
+/// Whether a program is short enough to be looked at and run.
+pub fn check_source(source: &str) -> Result<(), ExecuteError> {
+    match source.len() {
+        bytes if bytes > MAX_SOURCE_BYTES => Err(ExecuteError::Source(bytes)),
+        _ => Ok(()),
     }
 }
 

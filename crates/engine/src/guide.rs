@@ -1,7 +1,12 @@
 //! What a caller can be told about tools: which there are, how to call them, what they give, and
 //! whether a program uses them right. What is learnt from use comes in here.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use narrows_model::{Failure, Outcome, Program};
 use serde_json::Value;
@@ -12,9 +17,10 @@ use crate::{
     catalog::Tool,
     check::{self, Checked, Given},
     codegen::{self, Observation, ToolCode},
+    compute::{ALWAYS_APART, json_bytes},
     observed::Observed,
     policy::Policy,
-    search::{Ability, Answer, DefinitionRequest, Finder, Habits, SearchRequest},
+    search::{Ability, Answer, DefinitionRequest, Detail, Finder, Habits, SearchRequest},
     skills::ListedSkill,
     state::{Agent, StateError},
 };
@@ -24,6 +30,12 @@ const RELISTING_TIME: Duration = Duration::from_secs(2);
 
 /// How many skills stand among the tools that were found.
 const MOST_SKILLS: usize = 3;
+
+/// What a search does for each byte of its query is as much as other work does for so many bytes, and
+/// one more for so many tools.
+const MIN_QUERY_BYTES: usize = 32;
+const QUERY_WEIGHT: usize = 8;
+const TOOLS_PER_BYTE: usize = 16;
 
 /// What is learnt and checked, and where it is kept.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +88,8 @@ impl Guide {
             let skills = agent.list_skills(&self.broker, query, None, request.limit).await;
             return Answer::of_skills(&told(skills, agent), request.detail_level);
         }
-        let mut answer = self.search_visible(request, &|tool| !agent.hides(tool));
+        let searching = || self.search_visible(request, &|tool| !agent.hides(tool));
+        let mut answer = agent.compute(self.search_bytes(request), searching).await;
         if request.is_everywhere() {
             let query = Some(request.query.as_str());
             let skills = agent.list_skills(&self.broker, query, None, Some(MOST_SKILLS)).await;
@@ -88,6 +101,19 @@ impl Guide {
     /// As [`Self::search`], without waiting for servers that have not said what they have.
     pub fn search_known(&self, request: &SearchRequest) -> Answer {
         self.search_visible(request, &|_| true)
+    }
+
+    /// How much work a search is, as the size of an input.
+    fn search_bytes(&self, request: &SearchRequest) -> usize {
+        let snapshot = self.broker.catalog().snapshot();
+        // Signatures are written for each tool, and tools that are new are indexed first.
+        if request.detail_level == Detail::Full || !self.finder.has_indexed(&snapshot) {
+            return ALWAYS_APART;
+        }
+        let tools: usize = snapshot.servers().map(|server| server.tools.len()).sum();
+        // Without a query, all tools are looked at too.
+        let query_bytes = request.query.len().max(MIN_QUERY_BYTES);
+        query_bytes.saturating_mul(QUERY_WEIGHT + tools / TOOLS_PER_BYTE)
     }
 
     fn search_visible(
@@ -110,9 +136,13 @@ impl Guide {
         agent: &Agent,
     ) -> Result<Value, CallError> {
         let server = self.named_server(request);
-        let error = match self.broker.find(&request.name, server).await {
+        let error = match self.broker.find_for(&request.name, server, agent).await {
             Ok(tool) if request.raw => return Ok(tool.raw.clone()),
-            Ok(tool) => return Ok(Value::String(self.definition(&tool))),
+            Ok(tool) => {
+                let defining = || self.definition(&tool);
+                let text = agent.compute(json_bytes(&tool.raw), defining).await;
+                return Ok(Value::String(text));
+            }
             Err(error) => error,
         };
         // Searches find skills too, and what is built in.
@@ -190,14 +220,19 @@ impl Guide {
         }
     }
 
-    /// Looks at a program before it runs. In a session, earlier programs have bound names too.
-    pub async fn look(&self, program: &Program, in_session: bool) -> Looked {
+    /// Looks at a program of an agent before it runs. In a session, earlier programs have bound names
+    /// too.
+    pub async fn look(&self, program: &Program, in_session: bool, agent: &Agent) -> Looked {
         if !self.checks {
             return Looked::default();
         }
-        let given: Vec<&str> = program.context.keys().map(String::as_str).collect();
-        let given = if in_session { Given::Unknown } else { Given::Names(&given) };
-        let checked = check::check(&program.source, given, self);
+        let checking = || {
+            let given: HashSet<&str> = program.context.keys().map(String::as_str).collect();
+            let given = if in_session { Given::Unknown } else { Given::Names(&given) };
+            check::check(&program.source, given, self)
+        };
+        let bytes = program.source.len() + program.context.len();
+        let checked = agent.compute(bytes, checking).await;
         if checked.findings.is_empty() {
             return Looked { refusal: None, note: implied(&checked) };
         }
@@ -207,7 +242,8 @@ impl Guide {
         let named = named.filter(|(_, module)| program.source.contains(module.as_str()));
         let listing = named.map(|(server, _)| self.broker.fleet().list_again(server));
         let _ = tokio::time::timeout(RELISTING_TIME, futures::future::join_all(listing)).await;
-        let checked = check::check(&program.source, given, self);
+        // Each mistake may have been compared with all tools.
+        let checked = agent.compute(ALWAYS_APART, checking).await;
         let Some(first) = checked.findings.first() else {
             return Looked { refusal: None, note: implied(&checked) };
         };

@@ -12,6 +12,7 @@ pub mod broker;
 pub mod catalog;
 pub mod check;
 pub mod codegen;
+pub mod compute;
 mod excerpt;
 mod execute;
 mod fingerprint;
@@ -39,7 +40,7 @@ mod value;
 
 pub use background::Background;
 pub use excerpt::fit;
-pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse};
+pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse, check_source};
 pub use guide::{Guide, GuideSettings};
 pub use program::{AnalyzeError, ProgramHost};
 pub use value::{model_text, text as result_text};

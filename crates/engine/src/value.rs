@@ -8,8 +8,6 @@ use serde_json::{Value, json};
 
 use crate::{catalog::Tool, codegen::is_wrapped, media::Media, recover};
 
-/// Longer texts are read beside other work.
-const LONG_TEXT: usize = 128 << 10;
 /// How much of a failing tool's text becomes its error message.
 const LONGEST_MESSAGE: usize = 4_000;
 
@@ -40,17 +38,12 @@ impl Given {
 }
 
 /// As [`of`], with tables and JSON inside of text as values.
-pub(crate) async fn recovered(
+pub(crate) fn recovered(
     result: CallToolResult,
     tool: &Tool,
     media: &Media,
 ) -> Result<Given, String> {
     match of(result, tool, media)? {
-        Value::String(raw) if raw.len() > LONG_TEXT => {
-            let kept = raw.clone();
-            let read = tokio::task::spawn_blocking(move || read(raw)).await;
-            Ok(read.unwrap_or_else(|_| Value::String(kept).into()))
-        }
         Value::String(raw) => Ok(read(raw)),
         value => Ok(value.into()),
     }
@@ -308,29 +301,28 @@ mod tests {
         assert_eq!(told, format!("{start} … ({} bytes in all)", long.len()));
     }
 
-    #[tokio::test]
-    async fn a_table_in_a_text_is_rows_that_keep_the_text() {
+    #[test]
+    fn a_table_in_a_text_is_rows_that_keep_the_text() {
         let tool = tool(json!({"name": "go"}));
         let table = "| id | name |\n|---|---|\n| 1 | Ada |\n| 2 | Bob |\n";
         let rows = json!([{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}]);
         let answer = result(json!({"content": [text_block(table)]}));
-        let read = recovered(answer, &tool, &Media::default()).await.unwrap();
+        let read = recovered(answer, &tool, &Media::default()).unwrap();
         assert_eq!(read, Given { value: rows.clone(), raw: Some(table.to_owned()) });
         assert_eq!(read.into_message(), json!({"$recovered": rows, "raw": table}));
         // A text that is only a text is one.
         let prose = result(json!({"content": [text_block("There is nothing to tell.")]}));
-        let read = recovered(prose, &tool, &Media::default()).await.unwrap();
+        let read = recovered(prose, &tool, &Media::default()).unwrap();
         assert_eq!(read.into_message(), json!("There is nothing to tell."));
     }
 
-    #[tokio::test]
-    async fn a_long_text_is_read_as_a_short_one_is() {
+    #[test]
+    fn a_long_text_is_read_as_a_short_one_is() {
         let tool = tool(json!({"name": "go"}));
         let rows: String = (0..20_000).map(|id| format!("| {id} | Ada |\n")).collect();
         let table = format!("| id | name |\n|---|---|\n{rows}");
-        assert!(table.len() > LONG_TEXT);
         let answer = result(json!({"content": [text_block(&table)]}));
-        let read = recovered(answer, &tool, &Media::default()).await.unwrap();
+        let read = recovered(answer, &tool, &Media::default()).unwrap();
         assert_eq!(read.value[19_999], json!({"id": 19_999, "name": "Ada"}));
         assert_eq!(read.raw, Some(table));
     }

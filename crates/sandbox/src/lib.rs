@@ -8,6 +8,7 @@
 //! isolate, [`isolate`] runs the guest under its limits, and [`driver`] answers the guest's
 //! requests on the caller's side.
 
+mod apart;
 mod driver;
 mod fs;
 mod guest;
@@ -24,6 +25,7 @@ mod sandbox;
 mod session;
 mod ticker;
 
+pub use apart::apart;
 pub use fs::{FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile};
 pub use host::{ModuleSource, NoTools, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 pub use patience::{Patience, Waiting};

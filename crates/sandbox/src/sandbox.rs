@@ -11,10 +11,11 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    apart,
     driver::{self, Event},
     fs::Workspace,
     host::ToolHost,
-    isolate::{Isolate, Job, Turn},
+    isolate::{Ended, Isolate, Job, Turn},
     meter::MemoryBudget,
     pool::{Pool, PoolSize, Use},
     report,
@@ -22,6 +23,10 @@ use crate::{
     session::Session,
     ticker::Ticker,
 };
+
+/// What a program returns is read beside the async threads if it is longer: millions of empty lists are
+/// a few megabytes of text, and take a second.
+const LONG_BYTES: usize = 16 << 10;
 
 /// How much a sandbox does at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,7 +224,10 @@ impl Sandbox {
         match report {
             Some((mut report, kept)) => {
                 let left = report.session.take();
-                let mut outcome = report::outcome(report, printed, &limits);
+                let is_long =
+                    matches!(&report.ended, Ended::Returned(text) if text.len() > LONG_BYTES);
+                let telling = || report::outcome(report, printed, &limits);
+                let mut outcome = if is_long { apart(telling) } else { telling() };
                 if let Some(session) = session {
                     outcome.notes.extend(session.end(left, kept));
                 }

@@ -10,6 +10,7 @@ mod suggest;
 
 pub use cache::Cache;
 pub use listing::{About, Listing};
+pub(crate) use names::Missing;
 pub use names::{DisabledServer, Unresolved};
 pub use snapshot::{Catalog, ServerTools, Snapshot, Tool};
 

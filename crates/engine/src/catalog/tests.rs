@@ -200,7 +200,16 @@ fn a_huge_name_is_not_compared_and_not_repeated() {
         let told = catalog.resolve(name, server).unwrap_err().to_string();
         assert!(told.len() < 400 && told.contains('…'), "{}", told.len());
         assert!(!told.contains("did you mean"), "{told}");
+        assert!(told.ends_with("bytes, and names have at most 1024"), "{told}");
     }
+    // Each dot may end the name of a server.
+    let dots = ".".repeat(2_000_000);
+    assert!(matches!(
+        catalog.resolve(&dots, None),
+        Err(Unresolved::TooLong { bytes: 2_000_000, .. })
+    ));
+    let longest = format!("github.{}", "x".repeat(1_000));
+    assert!(matches!(catalog.resolve(&longest, None), Err(Unresolved::NoTool { .. })));
 }
 
 #[test]

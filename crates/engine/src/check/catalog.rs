@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::known::{ByFullName, Known, KnownParameter, KnownTool};
 use crate::{
-    catalog::{Catalog, Tool, Unresolved},
+    catalog::{Catalog, Missing, Tool},
     codegen::{Calling, unwrapped},
     guide::Guide,
 };
@@ -38,6 +38,10 @@ impl Known for Catalog {
     fn by_full_name(&self, name: &str) -> ByFullName {
         by_full_name(self, name, |tool| known(tool, None))
     }
+
+    fn why_wrong(&self, name: &str) -> String {
+        self.resolve(name, None).err().map(|error| error.to_string()).unwrap_or_default()
+    }
 }
 
 /// As the catalog, with what was learnt of results.
@@ -67,6 +71,10 @@ impl Known for Guide {
     fn by_full_name(&self, name: &str) -> ByFullName {
         by_full_name(self.broker().catalog(), name, |tool| known(tool, self.observed(tool)))
     }
+
+    fn why_wrong(&self, name: &str) -> String {
+        self.broker().catalog().why_wrong(name)
+    }
 }
 
 fn by_full_name(
@@ -75,13 +83,15 @@ fn by_full_name(
     known: impl FnOnce(&Tool) -> KnownTool,
 ) -> ByFullName {
     let all_listed = || catalog.modules().keys().all(|server| !catalog.is_stale(server));
-    match catalog.resolve(name, None) {
+    match catalog.find(name, None) {
         Ok(tool) => ByFullName::Tool(Box::new(known(&tool))),
-        Err(Unresolved::NotListed(_)) => ByFullName::NotKnown,
-        Err(Unresolved::NoTool { server, .. }) if catalog.is_stale(&server) => ByFullName::NotKnown,
+        Err(Missing::NotListed(_)) => ByFullName::NotKnown,
+        Err(Missing::Tool { server, .. }) if catalog.is_stale(&server.server) => {
+            ByFullName::NotKnown
+        }
         // It may be a tool of a server that has not said yet what it has.
-        Err(Unresolved::NoToolAnywhere { .. }) if !all_listed() => ByFullName::NotKnown,
-        Err(error) => ByFullName::Wrong(error.to_string()),
+        Err(Missing::ToolAnywhere(_)) if !all_listed() => ByFullName::NotKnown,
+        Err(_) => ByFullName::Wrong,
     }
 }
 

@@ -120,6 +120,8 @@ impl Reading<'_, '_, '_, '_> {
             Shape::Object(object) if !of_either => {
                 if object.fields.contains_key(name) {
                     format!("{of} is a dict: write {of}[\"{name}\"]")
+                } else if !self.findings.may_compare() {
+                    return;
                 } else {
                     let known = object.fields.keys().map(String::as_str);
                     match spelling::meant(name, known, object.trust) {
@@ -142,11 +144,11 @@ impl Reading<'_, '_, '_, '_> {
     }
 
     /// The field that was meant, if the one that is named is surely not there.
-    fn meant<'o>(&self, tool: &Tool, object: &'o Object, name: &str) -> Option<&'o str> {
+    fn meant<'o>(&mut self, tool: &Tool, object: &'o Object, name: &str) -> Option<&'o str> {
         let may_be_there = object.fields.contains_key(name)
             || self.values.facts.touched_fields.contains(name)
             || self.values.tools.is_changed(tool);
-        if may_be_there {
+        if may_be_there || !self.findings.may_compare() {
             return None;
         }
         spelling::meant(name, object.fields.keys().map(String::as_str), object.trust)

@@ -28,6 +28,9 @@ pub struct Checked {
 /// Enough to mend a program; the next check tells what is left. It also bounds the time for a
 /// program that is made of mistakes.
 const MOST_FINDINGS: usize = 20;
+/// How many names are compared with all that are known, of tools or of fields, to tell whether they are
+/// misspelt. A program that is made of names of its own is not worth more time.
+const MAX_COMPARED: usize = 200;
 
 /// Findings of one program, as they are made.
 #[derive(Debug)]
@@ -35,11 +38,18 @@ pub(super) struct Findings<'a> {
     code: &'a str,
     lines: Lines,
     found: Vec<Finding>,
+    compared: usize,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(code: &'a str) -> Self {
-        Self { code, lines: Lines::of(code), found: Vec::new() }
+        Self { code, lines: Lines::of(code), found: Vec::new(), compared: 0 }
+    }
+
+    /// Whether one more name may be compared with all that are known.
+    pub(super) fn may_compare(&mut self) -> bool {
+        self.compared += 1;
+        self.compared <= MAX_COMPARED
     }
 
     /// Nothing more is looked for.

@@ -24,14 +24,16 @@ pub trait Known {
 
     /// A tool by a name for `call_mcp_tool`, such as `mcp__server__tool`.
     fn by_full_name(&self, name: &str) -> ByFullName;
+    /// Why a full name means no tool, and what may have been meant.
+    fn why_wrong(&self, name: &str) -> String;
 }
 
 /// What a full name means.
 #[derive(Clone, Debug)]
 pub enum ByFullName {
     Tool(Box<KnownTool>),
-    /// No tool, for this reason, which says what may have been meant.
-    Wrong(String),
+    /// No tool.
+    Wrong,
     /// It cannot be told yet.
     NotKnown,
 }

@@ -61,11 +61,15 @@ pub(super) fn of_attribute(
 }
 
 /// Why there is no such name in the package of servers or in the module of one.
-fn wrong(place: &Meant, name: &str, tools: &Tools<'_>, findings: &Findings<'_>) -> Option<String> {
+fn wrong(
+    place: &Meant,
+    name: &str,
+    tools: &Tools<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
     match place {
         Meant::Servers => no_server(name, tools),
-        // It may be made by the program, which says its name to another tool: `add_tool("it")`.
-        Meant::Server(module) => no_tool(module, name, tools).filter(|_| !findings.is_text(name)),
+        Meant::Server(module) => no_tool(module, name, tools, findings),
         Meant::Tool(_) | Meant::Other => None,
     }
 }
@@ -78,15 +82,22 @@ fn no_server(name: &str, tools: &Tools<'_>) -> Option<String> {
         return Some(reason);
     }
     let known = || tools.servers().iter().map(String::as_str);
-    let hint = match nearest(name, known()) {
-        Nearest(near) if near.is_empty() => there_are(known()),
-        nearest => nearest.to_string(),
-    };
+    let near = if tools.takes_advice() { nearest(name, known()) } else { Nearest::default() };
+    let hint = if near.0.is_empty() { there_are(known()) } else { near.to_string() };
     Some(format!("there is no server '{name}'{hint}"))
 }
 
-fn no_tool(module: &str, name: &str, tools: &Tools<'_>) -> Option<String> {
+fn no_tool(
+    module: &str,
+    name: &str,
+    tools: &Tools<'_>,
+    findings: &mut Findings<'_>,
+) -> Option<String> {
     if name.starts_with('_') || !is_name(name) || tools.tool(module, name).is_some() {
+        return None;
+    }
+    // It may be made by the program, which says its name to another tool: `add_tool("it")`.
+    if !findings.may_compare() || findings.is_text(name) {
         return None;
     }
     let known = tools.names(module)?;

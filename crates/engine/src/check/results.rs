@@ -29,6 +29,10 @@ const MAKERS: [&str; 9] = [
     "bytearray",
 ];
 
+/// How many parts of a value are looked at for the tools that they came from. A list of lists of the
+/// same value, forty times over, has more parts than anyone can count.
+const MAX_PARTS_CHANGED: usize = 1_000;
+
 /// What a function is, when it is called.
 pub(super) enum Callee {
     /// The Python function of a tool.
@@ -150,7 +154,13 @@ impl Values<'_, '_> {
             match self.of(mutation.of, mutation.scope) {
                 Value::Unknown if mutation.is_list || self.is_own(mutation.of, mutation.scope) => {}
                 Value::Unknown => self.tools.all_change.set(true),
-                value => value.tools(&mut |tool| tool.is_changed.set(true)),
+                value => {
+                    let mut parts_left = MAX_PARTS_CHANGED;
+                    let change = &mut |tool: &Tool| tool.is_changed.set(true);
+                    if value.tools(&mut parts_left, change).is_none() {
+                        self.tools.all_change.set(true);
+                    }
+                }
             }
         }
     }

@@ -1,9 +1,13 @@
 //! Programs and what is found in them.
 
+use std::collections::HashSet;
+
 use narrows_model::{Nearest, nearest, there_are};
 use serde_json::{Value, json};
 
 use super::{ByFullName, Checked, Finding, Given, Known, KnownParameter, KnownTool, check};
+
+mod hostile;
 
 /// Two servers, and one whose tools are not known yet.
 struct Example;
@@ -108,9 +112,15 @@ impl Known for Example {
         };
         match (self.tool(server, tool), self.tools(server)) {
             (Some(tool), _) => ByFullName::Tool(Box::new(tool)),
-            (None, Some(_)) => ByFullName::Wrong(format!("{server} has no tool '{tool}'")),
+            (None, Some(_)) => ByFullName::Wrong,
             (None, None) => ByFullName::NotKnown,
         }
+    }
+
+    fn why_wrong(&self, name: &str) -> String {
+        let mut parts = name.split("__").skip(1);
+        let (server, tool) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        format!("{server} has no tool '{tool}'")
     }
 }
 
@@ -524,14 +534,15 @@ fn whatever_is_written_nothing_breaks() {
     assert_eq!(found("\r\r\n\rservers.githb")[0].line, 4);
     let mistakes: String = (0..2_000).map(|n| format!("servers.github.a{n}\n")).collect();
     assert_eq!(found(&mistakes).len(), 20);
-    let names = Given::Names(&[]);
+    let none = HashSet::new();
+    let names = Given::Names(&none);
     assert_eq!(check(&"#".repeat(1 << 20), names, &Example), Checked::default());
     let checked = check(&format!("\u{feff}{IMPORTS}servers.githb"), names, &Example);
     assert_eq!(checked.findings[0].line, 2);
 }
 
 fn names(program: &str) -> (Vec<String>, Vec<&'static str>) {
-    let checked = check(program, Given::Names(&["user_id"]), &Example);
+    let checked = check(program, Given::Names(&HashSet::from(["user_id"])), &Example);
     let messages = checked.findings.into_iter().map(|finding| finding.message).collect();
     (messages, checked.implied.into_iter().collect())
 }
@@ -590,7 +601,8 @@ fn tools_are_reached_without_an_import_and_looked_at_all_the_same() {
         assert_eq!(names(program), (vec![], vec![]), "{program}");
     }
     // A variable of that name is something else, and an earlier program may have bound one.
-    let given = Given::Names(&["servers"]);
+    let servers = HashSet::from(["servers"]);
+    let given = Given::Names(&servers);
     assert_eq!(check("servers.github.serch()", given, &Example), Checked::default());
     assert_eq!(check("servers.github.serch()", Given::Unknown, &Example), Checked::default());
 }

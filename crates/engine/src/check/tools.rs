@@ -35,11 +35,18 @@ impl Tool {
     }
 }
 
+/// How many names are looked up for `call_mcp_tool`: one tool can be written in many ways, and each has
+/// its schemas copied. Of further names nothing is known.
+const MAX_FULL_NAMES: usize = 200;
+/// For how many wrong names it is told what may have been meant: to find that in a large catalog takes
+/// milliseconds, and a program can be made of wrong names.
+const MAX_ADVICE: usize = 5;
+
 /// What a full name means.
 #[derive(Clone, Debug)]
 pub(super) enum Full {
     Tool(Rc<Tool>),
-    Wrong(String),
+    Wrong,
     NotKnown,
 }
 
@@ -61,6 +68,8 @@ pub(super) struct Tools<'k> {
     by_full_name: RefCell<HashMap<String, Full>>,
     /// The program changes what may be the result of any tool.
     pub(super) all_change: Cell<bool>,
+    /// For how many wrong names it may still be told what was meant.
+    advice_left: Cell<usize>,
 }
 
 impl<'k> Tools<'k> {
@@ -71,7 +80,15 @@ impl<'k> Tools<'k> {
             by_path: RefCell::default(),
             by_full_name: RefCell::default(),
             all_change: Cell::new(false),
+            advice_left: Cell::new(MAX_ADVICE),
         }
+    }
+
+    /// Whether it is told once more what may have been meant by a wrong name.
+    pub(super) fn takes_advice(&self) -> bool {
+        let left = self.advice_left.get().checked_sub(1);
+        self.advice_left.set(left.unwrap_or_default());
+        left.is_some()
     }
 
     pub(super) fn servers(&self) -> &[String] {
@@ -102,7 +119,15 @@ impl<'k> Tools<'k> {
 
     /// The end of a message that says that a module has no such tool.
     pub(super) fn suggest(&self, module: &str, name: &str) -> String {
-        self.known.suggest(module, name)
+        if self.takes_advice() { self.known.suggest(module, name) } else { String::new() }
+    }
+
+    /// Why a full name means no tool.
+    pub(super) fn why_wrong(&self, name: &str) -> String {
+        match self.takes_advice() {
+            true => self.known.why_wrong(name),
+            false => format!("there is no tool {name:?}"),
+        }
     }
 
     pub(super) fn at(&self, path: &str) -> Meant {
@@ -122,10 +147,13 @@ impl<'k> Tools<'k> {
 
     pub(super) fn full(&self, name: &str) -> Full {
         let mut by_full_name = self.by_full_name.borrow_mut();
+        if by_full_name.len() >= MAX_FULL_NAMES && !by_full_name.contains_key(name) {
+            return Full::NotKnown;
+        }
         let found = by_full_name.entry(name.to_owned()).or_insert_with(|| {
             match self.known.by_full_name(name) {
                 ByFullName::Tool(known) => Full::Tool(Tool::new(*known)),
-                ByFullName::Wrong(message) => Full::Wrong(message),
+                ByFullName::Wrong => Full::Wrong,
                 ByFullName::NotKnown => Full::NotKnown,
             }
         });

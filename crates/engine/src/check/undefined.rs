@@ -1,7 +1,7 @@
 //! Names that nothing binds: a module that needs no import, or a mistake that would end the program
 //! after its tools were called.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use narrows_model::nearest;
 use ruff_python_ast::ExprName;
@@ -14,11 +14,14 @@ use super::{
     value::Values,
 };
 
+/// How many of a program's own names one that is not defined is compared with.
+const MAX_CANDIDATES: usize = 500;
+
 /// The variables that a program is given.
 #[derive(Clone, Copy, Debug)]
 pub enum Given<'a> {
-    /// These and no others.
-    Names(&'a [&'a str]),
+    /// These and no others. There may be hundreds of thousands of them.
+    Names(&'a HashSet<&'a str>),
     /// Whatever earlier programs of its session have bound.
     Unknown,
 }
@@ -27,7 +30,7 @@ impl Given<'_> {
     /// Whether a name that a program does not bind may be a variable that it is given.
     pub(super) fn may_have(self, name: &str) -> bool {
         match self {
-            Self::Names(names) => names.contains(&name),
+            Self::Names(names) => names.contains(name),
             Self::Unknown => true,
         }
     }
@@ -58,20 +61,27 @@ impl<'g> Undefined<'g> {
         let Given::Names(given) = self.given else { return };
         let (id, scopes) = (name.id.as_str(), &values.facts.scopes);
         let is_free = matches!(scopes.meaning(id, scope, name.start()), Meaning::Free);
-        if !is_free || given.contains(&id) || standard::is_builtin(id) {
+        if !is_free || given.contains(id) || standard::is_builtin(id) {
             return;
         }
         if let Some(module) = standard::module(id) {
             self.implied.insert(module);
         } else if !is_handled {
             let advice = standard::advice(id).or_else(|| import(id, values));
-            let hint = advice.map(|advice| format!("; {advice}")).unwrap_or_else(|| {
-                // A name of that spelling is bound elsewhere, and says nothing.
-                let bound: Vec<&str> = scopes.names().filter(|name| *name != id).collect();
-                // Of the many builtins, only one of about the same length is meant.
-                let builtins = standard::names().filter(|name| name.len().abs_diff(id.len()) < 3);
-                nearest(id, bound.iter().chain(given).copied().chain(builtins)).to_string()
-            });
+            let hint = match advice {
+                Some(advice) => format!("; {advice}"),
+                None if !values.tools.takes_advice() => String::new(),
+                None => {
+                    // A name of that spelling is bound elsewhere, and says nothing.
+                    let bound = scopes.names().filter(|name| *name != id);
+                    let bound: Vec<&str> = bound.take(MAX_CANDIDATES).collect();
+                    let own = bound.iter().chain(given).copied().take(MAX_CANDIDATES);
+                    // Of the many builtins, only one of about the same length is meant.
+                    let builtins =
+                        standard::names().filter(|name| name.len().abs_diff(id.len()) < 3);
+                    nearest(id, own.chain(builtins)).to_string()
+                }
+            };
             findings.add(name.start(), format!("`{id}` is not defined{hint}"));
         }
     }

@@ -110,13 +110,21 @@ impl Value {
         }
     }
 
-    /// The tools that it came from.
-    pub(super) fn tools(&self, visit: &mut impl FnMut(&Tool)) {
+    /// The tools that it came from. None if it has more parts than may be looked at.
+    pub(super) fn tools(
+        &self,
+        parts_left: &mut usize,
+        visit: &mut impl FnMut(&Tool),
+    ) -> Option<()> {
+        *parts_left = parts_left.checked_sub(1)?;
         match self {
-            Self::Unknown | Self::Path(_) => {}
-            Self::Coroutine(tool, _) | Self::Result(tool, _) => visit(tool),
-            Self::Future(value) | Self::List(value) => value.tools(visit),
-            Self::Parts(parts) => parts.iter().for_each(|part| part.tools(visit)),
+            Self::Unknown | Self::Path(_) => Some(()),
+            Self::Coroutine(tool, _) | Self::Result(tool, _) => {
+                visit(tool);
+                Some(())
+            }
+            Self::Future(value) | Self::List(value) => value.tools(parts_left, visit),
+            Self::Parts(parts) => parts.iter().try_for_each(|part| part.tools(parts_left, visit)),
         }
     }
 }

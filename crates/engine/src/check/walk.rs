@@ -11,6 +11,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::{
     calls,
     comprehension::Comprehended,
+    facts::string,
     fields,
     fields::Reading,
     finding::{Checked, Findings},
@@ -111,9 +112,11 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
                 Callee::ByName(Full::Tool(tool)) => {
                     calls::by_full_name(call, &tool.known, &mut self.findings);
                 }
-                Callee::ByName(Full::Wrong(message)) => {
-                    let at = call.arguments.args.first().map_or(call.start(), Ranged::start);
-                    self.findings.add(at, message);
+                Callee::ByName(Full::Wrong) => {
+                    let name = call.arguments.args.first();
+                    let at = name.map_or(call.start(), Ranged::start);
+                    let name = name.and_then(string).unwrap_or_default();
+                    self.findings.add(at, self.values.tools.why_wrong(name));
                 }
                 Callee::ByName(Full::NotKnown) | Callee::Other => {}
             }

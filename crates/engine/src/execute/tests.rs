@@ -41,6 +41,16 @@ fn a_run_has_memory_that_its_interpreter_can_start_in_and_address() {
 }
 
 #[test]
+fn a_program_is_short_enough_to_be_looked_at() {
+    check_source(&" ".repeat(MAX_SOURCE_BYTES)).unwrap();
+    let error = check_source(&" ".repeat(MAX_SOURCE_BYTES + 1)).unwrap_err();
+    let told = "the program has 1048577 bytes, and may have 1048576; put data into a file of the \
+                workspace, or into \"context\", and read it from there";
+    assert_eq!(error.to_string(), told);
+    assert!(error.is_wrong_use());
+}
+
+#[test]
 fn the_defaults_are_possible() {
     check(&Limits::default()).unwrap();
 }

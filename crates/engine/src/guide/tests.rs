@@ -1,5 +1,6 @@
 //! Discovery: which tools a caller is told of, how, and which programs are not run.
 
+use futures::FutureExt as _;
 use serde_json::json;
 
 use super::*;
@@ -53,7 +54,9 @@ fn checking() -> GuideSettings {
 }
 
 async fn refusal(guide: &Guide, program: &str) -> Option<Failure> {
-    let outcome = guide.look(&Program::new(program), false).await.refusal?;
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let outcome = guide.look(&Program::new(program), false, &agent).await.refusal?;
     outcome.failure().cloned()
 }
 
@@ -117,6 +120,38 @@ async fn as_much_is_told_of_a_tool_as_is_asked_for() {
     let full = text(Detail::Full);
     assert!(full.starts_with("# servers.github\n"), "{full}");
     assert!(full.contains("async def create_issue(") && full.contains("title: str"), "{full}");
+}
+
+#[tokio::test]
+async fn what_takes_time_waits_for_a_place_of_its_agent_and_what_is_small_does_not() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let guide = guide(&[("github", issues())], checking()).await;
+    assert_eq!(names(&guide.search_known(&query("create issue"))).len(), 3, "it is indexed");
+    let small = Program::new("1 + 1");
+    let large = Program::new("x = 1\n".repeat(1_000));
+    let full = SearchRequest { detail_level: Detail::Full, ..query("create issue") };
+    let wrong = DefinitionRequest {
+        name: "github.craete_issue".to_owned(),
+        server: None,
+        category: None,
+        raw: false,
+    };
+
+    let places = agent.take_places();
+    assert!(guide.look(&small, false, &agent).now_or_never().is_some());
+    let mut waiting = [
+        async { drop(guide.look(&large, false, &agent).await) }.boxed_local(),
+        async { drop(guide.search(&full, &agent).await) }.boxed_local(),
+        async { drop(guide.define(&wrong, &agent).await) }.boxed_local(),
+    ];
+    for work in &mut waiting {
+        assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
+    }
+    // A search does not wait for what it takes no time to find.
+    drop(guide.search(&query("create issue"), &agent).await);
+    drop(places);
+    futures::future::join_all(waiting).await;
 }
 
 #[tokio::test]

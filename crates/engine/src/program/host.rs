@@ -12,6 +12,7 @@ use super::{analysis::ANALYZE, modules, patient::Patient};
 use crate::{
     aliases,
     broker::{Broker, CallError},
+    compute::json_bytes,
     guide::Guide,
     ledger::Tab,
     media::Media,
@@ -99,7 +100,11 @@ impl ProgramHost {
     async fn call_tool(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
         match name.strip_prefix("narrows:") {
             Some(own) => self.call_own(own, arguments).await,
-            None => Ok(self.tool_value(name, parse(arguments)?).await?.into_message()),
+            None => {
+                let parsing = || parse(arguments);
+                let arguments = self.agent().compute(arguments.get().len(), parsing).await?;
+                Ok(self.tool_value(name, arguments).await?.into_message())
+            }
         }
     }
 
@@ -125,31 +130,40 @@ impl ProgramHost {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<Given, ToolFailure> {
-        let tool = self.broker().find(name, None).await.map_err(|error| self.not_found(&error))?;
+        let agent = self.agent();
+        let tool = self.broker().find_for(name, None, agent).await;
+        let tool = tool.map_err(|error| self.not_found(&error))?;
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
-        let written = self.tab.as_ref().map(|_| Value::Object(arguments.clone()).to_string());
+        let writing = || self.tab.as_ref().and_then(|_| serde_json::to_string(&arguments).ok());
+        let written = agent.compute(json_bytes(&arguments), writing).await;
         let called = self.broker().call(&self.watch, &tool, arguments, self.caller.clone()).await;
         let result = called.map_err(|error| failure(&error, at))?;
-        if let Some((tab, written)) = self.tab.as_ref().zip(written) {
-            tab.called(&format!("{}{written}", tool.id), &value::text(&result));
-        }
-        let spec = self.broker().fleet().spec(&tool.id.server);
-        let given = match spec.is_none_or(|spec| spec.recover) {
-            true => value::recovered(result, &tool, &self.media).await,
-            false => value::of(result, &tool, &self.media).map(Given::from),
+        let bytes = json_bytes(&result);
+        let reading = || {
+            if let Some((tab, written)) = self.tab.as_ref().zip(written) {
+                tab.called(&format!("{}{written}", tool.id), &value::text(&result));
+            }
+            let spec = self.broker().fleet().spec(&tool.id.server);
+            let given = match spec.is_none_or(|spec| spec.recover) {
+                true => value::recovered(result, &tool, &self.media),
+                false => value::of(result, &tool, &self.media).map(Given::from),
+            };
+            given.inspect(|given| self.guide.used(&tool, &given.value))
         };
-        let given = given.map_err(|said| with_place(said, at))?;
-        self.guide.used(&tool, &given.value);
-        Ok(given)
+        let given = agent.compute(bytes, reading).await;
+        given.map_err(|said| with_place(said, at))
     }
 
     async fn answer(&self, name: &str, arguments: &RawValue) -> Result<Value, ToolFailure> {
         match name {
             "wrapper" => {
                 let wanted: WrapperRequest = parse(arguments)?;
-                let tool = self.broker().find(&wanted.name, Some(&wanted.server)).await;
+                let (name, server) = (&wanted.name, Some(wanted.server.as_str()));
+                let tool = self.broker().find_for(name, server, self.agent()).await;
                 let tool = tool.map_err(|error| self.not_found(&error))?;
-                let code = self.guide.wrapper(&tool, &self.agent().safety().policy());
+                let policy = self.agent().safety().policy();
+                let writing = || self.guide.wrapper(&tool, &policy);
+                let code = self.agent().compute(json_bytes(&tool.raw), writing).await;
                 Ok(json!({ "name": code.python_name, "source": code.source }))
             }
             "tool_names" => {
@@ -303,7 +317,11 @@ impl ToolHost for ProgramHost {
             let answer = match call.tool.as_str() {
                 ANALYZE => self.answer_analysis(call).await,
                 tool => match self.call_tool(tool, &call.arguments).await {
-                    Ok(value) => raw(value).map(ToolAnswer::from),
+                    Ok(value) => {
+                        let bytes = json_bytes(&value);
+                        let writing = || raw(value).map(ToolAnswer::from);
+                        self.agent().compute(bytes, writing).await
+                    }
                     Err(failure) => Err(failure),
                 },
             };
@@ -315,11 +333,12 @@ impl ToolHost for ProgramHost {
         Box::pin(async move {
             let answer = self.answer(&query.name, &query.arguments).await;
             let answer = answer.map_err(|failure| self.let_in_failure(failure))?;
-            raw(if DEFINITIONS.contains(&query.name.as_str()) {
-                answer
-            } else {
-                self.let_in(answer)
-            })
+            let bytes = json_bytes(&answer);
+            let writing = || {
+                let is_public = DEFINITIONS.contains(&query.name.as_str());
+                raw(if is_public { answer } else { self.let_in(answer) })
+            };
+            self.agent().compute(bytes, writing).await
         })
     }
 
@@ -330,7 +349,9 @@ impl ToolHost for ProgramHost {
             };
             let mut module = self.agent().skill_module(self.broker(), skill).await?;
             if self.watch.is_strict() {
-                self.watch.shield().replace(&mut module.source);
+                let bytes = module.source.len();
+                let protecting = || self.watch.shield().replace(&mut module.source);
+                self.agent().compute(bytes, protecting).await;
             }
             Some(module)
         })

@@ -41,8 +41,9 @@ async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, S
             program.context = context;
         }
     }
-    let tokens: BTreeSet<String> =
-        tokens_in(&program.source).map(|token| token.text.to_owned()).collect();
+    let source = &program.source;
+    let reading = || tokens_in(source).map(|token| token.text.to_owned()).collect();
+    let tokens: BTreeSet<String> = watch.agent().compute(source.len(), reading).await;
     if tokens.is_empty() {
         return Ok(restored);
     }
@@ -55,7 +56,8 @@ async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, S
     });
     let known: HashMap<String, String> =
         tokens.into_iter().zip(values).filter(|(token, value)| token != value).collect();
-    let (source, left) = with_values(&program.source, &known);
+    let replacing = || with_values(source, &known);
+    let (source, left) = watch.agent().compute(source.len(), replacing).await;
     program.source = source;
     let left: Vec<String> = left.into_iter().collect();
     restored.note = (!left.is_empty()).then(|| {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use super::host::{ProgramHost, parse};
-use crate::{skills::SkillDraft, state::StateError};
+use crate::{search::optional_query, skills::SkillDraft, state::StateError};
 
 #[derive(Deserialize)]
 struct SkillRequest {
@@ -19,6 +19,7 @@ struct SkillRequest {
 
 #[derive(Deserialize)]
 struct ListRequest {
+    #[serde(default, deserialize_with = "optional_query")]
     query: Option<String>,
     namespace: Option<String>,
     limit: Option<usize>,
@@ -65,6 +66,9 @@ struct ValueRequest {
     value: Value,
 }
 
+/// What is looked at for personal data at once, as much as a client can send: nothing interrupts it, and
+/// a program could have it go on for minutes after its end.
+const MAX_SANITIZED_BYTES: usize = 16 << 20;
 const READ: usize = 100;
 const PATIENCE_SECONDS: f64 = 30.0;
 
@@ -167,8 +171,16 @@ impl ProgramHost {
                 Ok(json!(keys.map_err(failure)?))
             }
             "sanitize_pii" => {
+                let bytes = arguments.get().len();
+                if bytes > MAX_SANITIZED_BYTES {
+                    return Err(ToolFailure::new(format!(
+                        "sanitize_pii was given {bytes} bytes, and takes {MAX_SANITIZED_BYTES} at \
+                         once; give it one part after the other"
+                    )));
+                }
                 let mut wanted: ValueRequest = parse(arguments)?;
-                self.watch().shield().sanitize_json(&mut wanted.value);
+                let sanitizing = || self.watch().shield().sanitize_json(&mut wanted.value);
+                agent.compute(bytes, sanitizing).await;
                 Ok(wanted.value)
             }
             "restore_pii" => {

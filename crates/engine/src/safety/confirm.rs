@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     broker::CallError,
+    compute::json_bytes,
     hex::random_name,
     policy::{AlwaysRule, Reason},
     state::now,
@@ -77,7 +78,8 @@ impl Watch {
                  which {MAX_ARGUMENTS} can be shown; give fewer"
             )));
         }
-        let call = Arc::new(self.asked_call(target, arguments, why));
+        let describing = || self.asked_call(target, arguments, why);
+        let call = Arc::new(self.agent().compute(json_bytes(arguments), describing).await);
         // Somebody may have decided already.
         let decided = self.decision(&call, caller.as_ref()).await.map_err(refused)?;
         let answer = match decided {
@@ -168,7 +170,9 @@ impl Watch {
     ) -> Answer {
         let choices = self.choices(calls, caller);
         let digest = |text: &str| self.safety().vault.digest(text);
-        let form = question(calls, waiting, &choices, &digest);
+        let bytes = calls.iter().map(|call| json_bytes(&call.arguments)).sum();
+        let form =
+            self.agent().compute(bytes, || question(calls, waiting, &choices, &digest)).await;
         let answer = match caller.elicit(ASKER, form).await {
             Ok(answer) => choices.read(&answer),
             Err(error) => {

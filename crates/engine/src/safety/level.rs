@@ -102,7 +102,7 @@ impl Watch {
             return Reviewed::default();
         }
         let denied = |name: &str| {
-            let tool = broker.catalog().resolve(name, None).ok()?;
+            let tool = broker.catalog().find(name, None).ok()?;
             let why = self.would_refuse(&tool)?;
             Some(Denial { why })
         };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use narrows_model::{Ending, Failure, Outcome, OutputStream, Principal};
-use narrows_pii::{Form, Found, Stream, TokenMaker, Tokens};
+use narrows_pii::{Form, Found, Stream, Token, TokenMaker, Tokens};
 use rmcp::ErrorData;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
@@ -17,7 +17,7 @@ use super::{
     echoes::{Echo, Finder},
     message::each_text,
 };
-use crate::state::Agent;
+use crate::{compute::json_bytes, state::Agent};
 
 /// What is looked at beside a part of a text, on either side: a value that a cut went through
 /// must be found whole.
@@ -290,7 +290,8 @@ impl Shield {
         may: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<RevealOutcome, VaultError> {
         let mut tokens = BTreeSet::new();
-        collect(value, &mut tokens);
+        let bytes = json_bytes(value);
+        agent.compute(bytes, || collect(value, &mut tokens)).await;
         let tokens: Vec<String> =
             tokens.into_iter().filter(|(kind, _)| may(kind)).map(|(_, token)| token).collect();
         if tokens.is_empty() {
@@ -308,7 +309,7 @@ impl Shield {
         }
         let withheld = found - known.len();
         let mut kinds = BTreeSet::new();
-        narrows_pii::reveal_json(value, &mut |token| {
+        let mut put_back = |token: Token<'_>| {
             let found = known.get(token.text)?;
             self.safety.echoes.add(
                 &self.namespace,
@@ -316,7 +317,8 @@ impl Shield {
             );
             kinds.insert(token.kind.to_owned());
             Some(found.clone())
-        });
+        };
+        agent.compute(bytes, || narrows_pii::reveal_json(value, &mut put_back)).await;
         Ok(RevealOutcome { kinds, withheld })
     }
 }

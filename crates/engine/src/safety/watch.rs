@@ -21,6 +21,7 @@ use super::{
 use crate::{
     broker::CallError,
     catalog::Tool,
+    compute::json_bytes,
     hex::random_name,
     policy::{Action, Ask, Decision, Flow, Hints, Level, Reason},
     state::{Agent, StateError, Trail},
@@ -151,15 +152,18 @@ impl Watch {
         arguments: Map<String, Value>,
         caller: &Arc<dyn Caller>,
     ) -> Result<Admitted, CallError> {
-        let sent = Value::Object(arguments.clone());
-        let details = json!({
-            "run": self.run,
-            "decision": "allow",
-            "rule": null,
-            "arguments": self.shown(&sent),
-            "sent_bytes": sent.to_string().len(),
-            "revealed": [],
-        });
+        let describing = || {
+            let sent = Value::Object(arguments.clone());
+            json!({
+                "run": self.run,
+                "decision": "allow",
+                "rule": null,
+                "arguments": self.shown(&sent),
+                "sent_bytes": sent.to_string().len(),
+                "revealed": [],
+            })
+        };
+        let details = self.agent.compute(json_bytes(&arguments), describing).await;
         let mut deed = Deed::new(self, "call", target.to_string(), details);
         match self.decide(target, arguments, &mut deed, caller).await {
             Ok(arguments) => {
@@ -224,7 +228,10 @@ impl Watch {
         let revealed = revealed.kinds;
         deed.note("revealed", json!(revealed));
         let sent_kinds = match policy.looks_at_kinds() {
-            true => &self.shield.kinds(&value) | &revealed,
+            true => {
+                let looking = || self.shield.kinds(&value);
+                &self.agent.compute(json_bytes(&value), looking).await | &revealed
+            }
             false => revealed,
         };
         let arguments = into_object(value);
@@ -282,7 +289,33 @@ impl Watch {
         mut result: Result<CallToolResult, CallError>,
     ) -> Result<CallToolResult, CallError> {
         let mut deed = admitted.deed;
-        let text = match &result {
+        let bytes = result.as_ref().map_or(0, json_bytes);
+        let noting = || self.note_result(target, &result);
+        let (got_bytes, shown) = self.agent.compute(bytes, noting).await;
+        let outcome = match &result {
+            Ok(result) if result.is_error != Some(true) => "ok",
+            _ => "error",
+        };
+        deed.note("got_bytes", got_bytes);
+        deed.note("result", shown);
+        deed.end(outcome);
+        self.held().await?;
+        if self.is_strict() {
+            match &mut result {
+                Ok(result) => self.agent.compute(bytes, || self.shield.answer(result)).await,
+                Err(error) => return Err(refused(self.shield.text(&error.to_string()))),
+            }
+        }
+        result
+    }
+
+    /// Notes what was read by a call. Gives how much it is, and what the audit has of it.
+    fn note_result(
+        &self,
+        target: Target<'_>,
+        result: &Result<CallToolResult, CallError>,
+    ) -> (usize, Value) {
+        let text = match result {
             Ok(result) => value::text(result).into_owned(),
             Err(error) => error.to_string(),
         };
@@ -316,21 +349,7 @@ impl Watch {
             Err(_) => {}
         }
         self.safety.meter.bytes(&policy, self.agent.name(), text.len() as u64, Instant::now());
-        let outcome = match &result {
-            Ok(result) if result.is_error != Some(true) => "ok",
-            _ => "error",
-        };
-        deed.note("got_bytes", text.len());
-        deed.note("result", self.shown(&Value::String(text)));
-        deed.end(outcome);
-        self.held().await?;
-        if self.is_strict() {
-            match &mut result {
-                Ok(result) => self.shield.answer(result),
-                Err(error) => return Err(refused(self.shield.text(&error.to_string()))),
-            }
-        }
-        result
+        (text.len(), self.shown(&Value::String(text)))
     }
 
     /// A program was given what a server says beside the results of its tools: a definition, or why

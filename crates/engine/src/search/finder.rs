@@ -32,6 +32,14 @@ struct Indexed {
     index: Index,
 }
 
+impl Indexed {
+    fn is_of(&self, snapshot: &Snapshot) -> bool {
+        let known = self.servers.iter().map(|known| &known.tools);
+        known.len() == snapshot.servers().count()
+            && known.zip(snapshot.servers()).all(|(known, server)| Arc::ptr_eq(known, server))
+    }
+}
+
 #[derive(Clone, Debug)]
 struct IndexedServer {
     tools: Arc<ServerTools>,
@@ -193,13 +201,16 @@ impl Finder {
         )
     }
 
+    /// Whether what is in the catalog now is indexed.
+    pub(crate) fn has_indexed(&self, snapshot: &Snapshot) -> bool {
+        // Whoever has the lock is indexing.
+        self.indexed.try_lock().is_ok_and(|indexed| indexed.is_of(snapshot))
+    }
+
     /// The index of what is in the catalog now. Only servers that changed are indexed again.
     fn indexed(&self, snapshot: &Snapshot) -> Arc<Indexed> {
         let mut indexed = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = indexed.servers.iter().map(|known| &known.tools);
-        if known.len() == snapshot.servers().count()
-            && known.zip(snapshot.servers()).all(|(known, server)| Arc::ptr_eq(known, server))
-        {
+        if indexed.is_of(snapshot) {
             return Arc::clone(&indexed);
         }
         let servers: Vec<IndexedServer> = snapshot

@@ -22,4 +22,4 @@ pub use answer::{Answer, Found, ServerOverview, Tools};
 pub use category::{CATEGORIES, category_of};
 pub use finder::Finder;
 pub use habits::Habits;
-pub use request::{DefinitionRequest, Detail, SearchRequest};
+pub use request::{DefinitionRequest, Detail, SearchRequest, optional_query};

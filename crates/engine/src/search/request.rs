@@ -1,7 +1,15 @@
 //! What is looked for.
 
+use narrows_model::clipped_name;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
+
+/// More than anyone asks for at once. Each word of a query is looked up in all tools, and a query of
+/// megabytes would take seconds.
+const MAX_QUERY_BYTES: usize = 2 << 10;
+const MAX_QUERY_WORDS: usize = 200;
+/// More than the names of a server and a tool have together.
+const MAX_NAME_BYTES: usize = 1 << 10;
 
 /// How much of each tool is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +28,7 @@ pub enum Detail {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct SearchRequest {
+    #[serde(deserialize_with = "query")]
     pub query: String,
     #[serde(alias = "detail")]
     pub detail_level: Detail,
@@ -27,10 +36,10 @@ pub struct SearchRequest {
     #[serde(deserialize_with = "limit")]
     pub limit: Option<usize>,
     /// Only tools of this server.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "name")]
     pub server: Option<String>,
     /// Only tools of servers of this category.
-    #[serde(deserialize_with = "text")]
+    #[serde(deserialize_with = "name")]
     pub category: Option<String>,
 }
 
@@ -38,10 +47,10 @@ pub struct SearchRequest {
 #[derive(Clone, Debug, Deserialize)]
 pub struct DefinitionRequest {
     pub name: String,
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "name")]
     pub server: Option<String>,
     /// A server's name is understood; other categories say nothing about a tool that is named.
-    #[serde(default, deserialize_with = "text")]
+    #[serde(default, deserialize_with = "name")]
     pub category: Option<String>,
     /// The JSON definition as its server wrote it.
     #[serde(default)]
@@ -77,10 +86,49 @@ fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D:
     }
 }
 
-/// An empty text is no text.
-fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
-    Ok(text.filter(|text| !text.trim().is_empty()))
+/// An empty name is no name.
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    let name = name.filter(|name| !name.trim().is_empty());
+    match name.as_deref().map(str::len) {
+        Some(bytes) if bytes > MAX_NAME_BYTES => Err(D::Error::custom(format!(
+            "{:?} has {bytes} bytes, and names have at most {MAX_NAME_BYTES}",
+            clipped_name(&name.unwrap_or_default())
+        ))),
+        _ => Ok(name),
+    }
+}
+
+/// Reads what is looked for, if it is short enough to be looked for.
+fn query<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let query = String::deserialize(deserializer)?;
+    check_query(&query).map_err(D::Error::custom)?;
+    Ok(query)
+}
+
+/// Reads what is looked for, if anything is, and if it is short enough.
+pub fn optional_query<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    let query = Option::<String>::deserialize(deserializer)?;
+    query.as_deref().map_or(Ok(()), check_query).map_err(D::Error::custom)?;
+    Ok(query)
+}
+
+fn check_query(query: &str) -> Result<(), String> {
+    let advice = "say in a few words what is to be done";
+    if query.len() > MAX_QUERY_BYTES {
+        let bytes = query.len();
+        return Err(format!(
+            "the query has {bytes} bytes, and may have {MAX_QUERY_BYTES}; {advice}"
+        ));
+    }
+    match query.split_whitespace().count() {
+        words if words > MAX_QUERY_WORDS => {
+            Err(format!("the query has {words} words, and may have {MAX_QUERY_WORDS}; {advice}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -100,6 +148,27 @@ mod tests {
         assert_eq!((request.limit, request.server), (Some(5), None));
         for wrong in [json!({"limit": 0}), json!({"limit": "many"}), json!({"query": 5})] {
             assert!(serde_json::from_value::<SearchRequest>(wrong).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_looked_for_is_refused_with_the_bound() {
+        let told = |value: Value| {
+            serde_json::from_value::<SearchRequest>(value).map_err(|error| error.to_string())
+        };
+        let longest = "ab ".repeat(MAX_QUERY_WORDS);
+        assert_eq!(told(json!({ "query": longest })).unwrap().query, longest);
+        let error = told(json!({"query": "create issue ".repeat(1_000)})).unwrap_err();
+        assert_eq!(
+            error,
+            "the query has 13000 bytes, and may have 2048; say in a few words what is to be done"
+        );
+        let error = told(json!({"query": "a ".repeat(MAX_QUERY_WORDS + 1)})).unwrap_err();
+        assert!(error.starts_with("the query has 201 words, and may have 200;"), "{error}");
+        for key in ["server", "category"] {
+            let error = told(json!({"query": "", key: "y".repeat(2_000_000)})).unwrap_err();
+            assert!(error.ends_with("has 2000000 bytes, and names have at most 1024"), "{error}");
+            assert!(error.len() < 300, "it is not repeated");
         }
     }
 }

@@ -17,6 +17,7 @@ use narrows_model::{Nearest, nearest};
 
 use crate::{
     broker::Broker,
+    compute::ALWAYS_APART,
     state::{Agent, StateError},
 };
 
@@ -24,6 +25,9 @@ use crate::{
 const LISTED: usize = 50;
 /// The most names that are looked at for one that is misspelt.
 const MOST_NAMES: usize = 5_000;
+/// The most tools whose definitions are kept with a skill. Code that is made of names of tools would
+/// have their servers asked for each.
+const MAX_PINNED: usize = 200;
 
 /// Why a skill was not saved, or not found.
 #[derive(Debug, Error)]
@@ -122,7 +126,9 @@ impl Agent {
         draft: SkillDraft,
     ) -> Result<SavedSkill, StateError> {
         let namespace = self.namespace(draft.namespace.as_deref(), Access::Write)?.to_owned();
-        let analysed = Analysed::of(&draft.name, &draft.code).map_err(LibraryError::from)?;
+        let analysing = || Analysed::of(&draft.name, &draft.code);
+        let analysed = self.compute(draft.code.len(), analysing).await;
+        let analysed = analysed.map_err(LibraryError::from)?;
         let missing = self.refuse_cycle(&analysed).await?;
         let mut notes = Vec::new();
         let pins = self.pin(broker, &analysed, &mut notes).await;
@@ -162,7 +168,8 @@ impl Agent {
     /// The tools that a skill names, as they are now.
     async fn pin(&self, broker: &Broker, analysed: &Analysed, notes: &mut Vec<String>) -> Vec<Pin> {
         let mut definitions: HashMap<String, Value> = HashMap::new();
-        for used in analysed.tools.iter().filter(|used| !used.dynamic) {
+        // Of one that is not known, its server is asked for its tools once more.
+        for used in analysed.tools.iter().filter(|used| !used.dynamic).take(MAX_PINNED) {
             if let Some(definition) = definition(broker, &used.tool).await {
                 definitions.insert(used.tool.clone(), definition);
             }
@@ -239,7 +246,8 @@ impl Agent {
         namespace: Option<&str>,
     ) -> Result<LibraryError, StateError> {
         let names = self.names(namespace).await?;
-        let near = nearest(name, names.iter().map(String::as_str));
+        let looking = || nearest(name, names.iter().map(String::as_str));
+        let near = self.compute(ALWAYS_APART, looking).await;
         Ok(LibraryError::Missing { name: name.to_owned(), near })
     }
 
@@ -247,7 +255,10 @@ impl Agent {
     pub(crate) async fn skill_names(&self, near: Option<&str>) -> Result<Vec<String>, StateError> {
         let names = self.names(None).await?;
         Ok(match near {
-            Some(near) => nearest(near, names.iter().map(String::as_str)).0,
+            Some(near) => {
+                let looking = || nearest(near, names.iter().map(String::as_str)).0;
+                self.compute(ALWAYS_APART, looking).await
+            }
             None => names,
         })
     }
@@ -408,12 +419,12 @@ fn changes(broker: &Broker, pins: &[Pin]) -> Vec<Change> {
     let changed = pins.iter().filter_map(|pin| {
         let (server, _) = pin.tool.split_once('.')?;
         catalog.listing(catalog.server_of(server)?)?;
-        let now = catalog.resolve(&pin.tool, None).ok();
+        let now = catalog.find(&pin.tool, None).ok();
         compare(pin, now.as_ref().map(|tool| &tool.raw))
     });
     changed.collect()
 }
 
 async fn definition(broker: &Broker, tool: &str) -> Option<Value> {
-    Some(broker.find(tool, None).await.ok()?.raw.clone())
+    Some(broker.find_exactly(tool, None).await.ok()?.ok()?.raw.clone())
 }

@@ -9,11 +9,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
+use narrows_sandbox::apart;
 use narrows_search::{Document, Index, Segment, Selection};
 use narrows_store::{SkillHead, Store, StoreError};
 
 /// How many skills are read from the store at once.
 const PAGE: usize = 2_000;
+/// So many are searched in less than a millisecond; more of them beside the async threads.
+const FEW_SKILLS: usize = 200;
 
 /// The shelves of all namespaces that were searched.
 #[derive(Debug, Default)]
@@ -52,7 +55,10 @@ impl Shelves {
         let mut found = Vec::new();
         for namespace in namespaces {
             let shelf = self.caught_up(store, namespace, revision).await?;
-            found.extend(shelf.read().unwrap_or_else(PoisonError::into_inner).search(query, limit));
+            let shelf = shelf.read().unwrap_or_else(PoisonError::into_inner);
+            let searching = || shelf.search(query, limit);
+            let is_small = shelf.current.len() <= FEW_SKILLS;
+            found.extend(if is_small { searching() } else { apart(searching) });
         }
         found.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         found.truncate(limit);

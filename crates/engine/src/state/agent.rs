@@ -64,6 +64,18 @@ impl Agent {
         &self.state.analyst
     }
 
+    /// Does work on an input of so many bytes where it keeps nobody waiting; see
+    /// [`Compute`](crate::compute::Compute).
+    pub async fn compute<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        self.state.compute.run(self.name(), bytes, work).await
+    }
+
+    /// Takes all places that this principal has for such work.
+    #[cfg(test)]
+    pub(crate) fn take_places(&self) -> Vec<narrows_model::Permit> {
+        self.state.compute.take_all(self.name())
+    }
+
     /// The directory that this principal's programs see as `/workspace`.
     pub fn workspace(&self) -> Result<Arc<Workspace>, StateError> {
         self.state.workspaces.open(&self.principal.home)

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::{Agent, StateError};
 use crate::{
+    compute::ALWAYS_APART,
     media,
     safety::{MARGIN, Shield},
 };
@@ -19,6 +20,8 @@ use crate::{
 const SHOWN_BYTES: u64 = 32 << 10;
 /// The most that one answer carries.
 const MOST_BYTES: u64 = 10 << 20;
+/// The longest pattern of file names. It is compiled, and compared with every path.
+const MAX_PATTERN_BYTES: usize = 1 << 10;
 /// How many files one answer lists.
 const LISTED: usize = 1_000;
 
@@ -164,7 +167,7 @@ impl Agent {
         let workspace = self.state.workspaces.open(namespace)?;
         let failed = |error: std::io::Error| file_error(path, &error);
         let path = workspace.resolve(path).map_err(failed)?;
-        workspace.write(&path, bytes).map_err(failed)?;
+        self.compute(bytes.len(), || workspace.write(&path, bytes)).await.map_err(failed)?;
         let details = json!({ "bytes": bytes.len() });
         self.audit(namespace, "file.write", &path, "success", details).await;
         self.note_files_of(namespace).await;
@@ -193,6 +196,11 @@ impl Agent {
     ) -> Result<(Vec<FileEntry>, usize), StateError> {
         let namespace = self.namespace(namespace, Access::Read)?;
         let pattern = pattern.unwrap_or("**").trim_start_matches("/workspace/");
+        if pattern.len() > MAX_PATTERN_BYTES {
+            let reason =
+                format!("it has {} bytes, and may have {MAX_PATTERN_BYTES}", pattern.len());
+            return Err(StateError::Pattern(narrows_model::clipped_name(pattern), reason));
+        }
         let glob = GlobBuilder::new(pattern)
             .literal_separator(true)
             .build()
@@ -205,14 +213,18 @@ impl Agent {
                     && path.rsplit_once('/').is_some_and(|(_, name)| glob.is_match(name))
         };
         let workspace = self.state.workspaces.open(namespace)?;
-        let walked = workspace.walk().map_err(|error| file_error("/workspace", &error))?;
+        let walked = self.compute(ALWAYS_APART, || workspace.walk()).await;
+        let walked = walked.map_err(|error| file_error("/workspace", &error))?;
         let mut files: Vec<FileEntry> = walked.into_iter().map(FileEntry::from).collect();
         // Without the store, what is here is all that is known.
         if let Ok(elsewhere) = self.files_elsewhere(namespace).await {
             files.extend(elsewhere);
         }
-        files.retain(|file| fits(&file.path));
-        files.sort_by(|a, b| a.path.cmp(&b.path));
+        let choosing = || {
+            files.retain(|file| fits(&file.path));
+            files.sort_by(|a, b| a.path.cmp(&b.path));
+        };
+        self.compute(ALWAYS_APART, choosing).await;
         let total = files.len();
         files.truncate(limit.unwrap_or(LISTED).min(LISTED));
         Ok((files, total))

@@ -44,6 +44,7 @@ pub(crate) use journal::Trail;
 
 use crate::{
     analysis::Analyst,
+    compute::Compute,
     policy::LevelError,
     safety::{AuditSettings, Safety, VaultError},
     skills::{Library, LibraryError},
@@ -176,6 +177,7 @@ pub struct State {
     library: Library,
     journal: journal::Journal,
     analyst: Analyst,
+    compute: Compute,
 }
 
 impl State {
@@ -189,6 +191,7 @@ impl State {
             library: Library::default(),
             journal: journal::Journal::default(),
             analyst: Analyst::new(settings.analysis.clone()),
+            compute: Compute::default(),
             settings,
         })
     }

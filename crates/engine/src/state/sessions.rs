@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds, holder::Holder};
 use crate::{
-    execute::{ExecuteRequest, Executor},
+    execute::{ExecuteRequest, Executor, check_source},
     guide::Guide,
     policy::Flow,
     program,
@@ -154,7 +154,9 @@ impl Agent {
         mut run: SessionRun<'_>,
         host: &dyn ToolHost,
     ) -> Result<Outcome, StateError> {
-        let mut deed = self.deed(&run);
+        check_source(&run.request.program.source)?;
+        let bytes = run.request.program.source.len();
+        let mut deed = self.compute(bytes, || self.deed(&run)).await;
         let watch = run.watch;
         let restored = program::restore_literals(watch, &mut run.request.program).await;
         if !restored.kinds.is_empty() {
@@ -196,7 +198,7 @@ impl Agent {
     ) -> Result<(Outcome, bool), StateError> {
         let watch = run.watch;
         // What cannot work is not counted.
-        let looked = run.guide.look(&run.request.program, run.session.is_some()).await;
+        let looked = run.guide.look(&run.request.program, run.session.is_some(), self).await;
         if let Some(refusal) = looked.refusal {
             return Ok((refusal, false));
         }
@@ -205,7 +207,9 @@ impl Agent {
             deed.begin();
             self.written(watch.trail()).await.map_err(StateError::AuditDown)?;
         }
-        let reviewed = watch.review(&run.request.program, &run.request.limits, run.guide.broker());
+        let ExecuteRequest { program, limits, .. } = &run.request;
+        let reviewing = || watch.review(program, limits, run.guide.broker());
+        let reviewed = self.compute(program.source.len(), reviewing).await;
         if let Some(refusal) = reviewed.refusal {
             return Ok((refusal, false));
         }

@@ -6,6 +6,7 @@ use narrows_analysis::Input;
 use narrows_engine::{
     ProgramHost,
     analysis::{AnalysisRequest, Origin},
+    compute::{ALWAYS_APART, json_bytes},
     ledger::Tab,
     media::Media,
     state::Agent,
@@ -29,7 +30,8 @@ pub(super) async fn execute(
     client: Arc<Client>,
     tab: Arc<Tab>,
 ) -> Result<CallToolResult, ErrorData> {
-    let mut request = match AnalysisRequest::read(arguments.clone()) {
+    let reading = || AnalysisRequest::read(arguments.clone());
+    let mut request = match agent.compute(json_bytes(&arguments), reading).await {
         Ok(request) => request,
         Err(mistake) => return Ok(failed(mistake)),
     };
@@ -50,12 +52,14 @@ pub(super) async fn execute(
     request.output.cost = true;
     let mut result = match host.analyze_for_client(request, &CancellationToken::new()).await {
         Ok(answer) => {
-            let (text, structured) = host.told(&answer, format);
+            let telling = || host.told(&answer, format);
+            let (text, structured) = agent.compute(ALWAYS_APART, telling).await;
             told(text, json!({"success": true, "result": structured}))
         }
         Err(error) => failed(error.to_string()),
     };
-    watch.shield().result(&mut result);
+    let bytes = json_bytes(&result);
+    agent.compute(bytes, || watch.shield().result(&mut result)).await;
     agent.note_files().await;
     Ok(result)
 }

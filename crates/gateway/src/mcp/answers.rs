@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use narrows_engine::{
     aliases,
+    compute::json_bytes,
     ledger::Kind,
     model_text,
     search::{DefinitionRequest, SearchRequest},
@@ -37,8 +38,12 @@ pub(super) async fn answer(
 ) -> Result<CallToolResult, ErrorData> {
     let is_run = tool.runs_code() || tool == OwnTool::ExecuteAnalysis;
     let kind = if is_run { Kind::Run } else { Kind::Lookup };
-    let written = format!("{}{}", tool.name(), Value::Object(arguments.clone()));
-    let tab = gateway.ledger.open(kind, &written);
+    let bytes = json_bytes(&arguments);
+    let opening = || {
+        let written = serde_json::to_string(&arguments).unwrap_or_default();
+        gateway.ledger.open(kind, &format!("{}{written}", tool.name()))
+    };
+    let tab = agent.compute(bytes, opening).await;
     if !tool.runs_code() {
         aliases::rename(tool.name(), &mut arguments);
     }
@@ -50,19 +55,21 @@ pub(super) async fn answer(
         OwnTool::LoadSkill => keeping::load_skill(&agent, arguments).await,
         OwnTool::ListSkills => keeping::list_skills(gateway, &agent, arguments).await,
         OwnTool::WriteWorkspaceFile => keeping::write_file(&agent, arguments).await,
-        OwnTool::ReadWorkspaceFile => keeping::read_file(&agent, arguments),
-        OwnTool::SanitizePii => privacy::sanitize(&agent, arguments),
+        OwnTool::ReadWorkspaceFile => keeping::read_file(&agent, arguments).await,
+        OwnTool::SanitizePii => privacy::sanitize(&agent, arguments).await,
         OwnTool::RestorePii => privacy::restore(&agent, arguments, client).await,
         OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
         OwnTool::ExecuteAnalysis => {
             analysis::execute(gateway, &agent, arguments, client, Arc::clone(&tab)).await?
         }
-        OwnTool::ExecuteCode | OwnTool::ExecutePython => match CodeRequest::read(arguments) {
-            Ok(request) => {
-                code::execute(gateway, &agent, tool, request, client, Arc::clone(&tab)).await?
+        OwnTool::ExecuteCode | OwnTool::ExecutePython => {
+            match agent.compute(bytes, || CodeRequest::read(arguments)).await {
+                Ok(request) => {
+                    code::execute(gateway, &agent, tool, request, client, Arc::clone(&tab)).await?
+                }
+                Err(mistake) => failed(mistake),
             }
-            Err(mistake) => failed(mistake),
-        },
+        }
     };
     // What programs give is protected by the watch over their run; definitions of tools are public, and
     // the guide has protected what it says of skills.
@@ -74,13 +81,15 @@ pub(super) async fn answer(
                 | OwnTool::SearchTools
                 | OwnTool::GetToolDefinition
         );
+    let result_bytes = json_bytes(&result);
     if !is_done {
-        agent.shield().result(&mut result);
+        agent.compute(result_bytes, || agent.shield().result(&mut result)).await;
     }
     if let Err(error) = agent.keep_tokens().await {
         tracing::warn!("{error}");
     }
-    tab.close(&model_text(&result), result.is_error != Some(true));
+    let closing = || tab.close(&model_text(&result), result.is_error != Some(true));
+    agent.compute(result_bytes, closing).await;
     Ok(result)
 }
 

@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 use narrows_engine::{
+    compute::{json_bytes, without_place},
     safety::Shield,
     state::Agent,
     upstream::{Caller, Progress},
@@ -117,7 +118,7 @@ impl Caller for Client {
 
     fn progress(&self, _server: &str, mut progress: Progress) {
         if let Some(message) = &mut progress.message {
-            self.shield.replace(message);
+            without_place(message.len(), || self.shield.replace(message));
             message.truncate(message.floor_char_boundary(MAX_PROGRESS_BYTES));
         }
         self.tell(Event::Progress(progress));
@@ -125,10 +126,15 @@ impl Caller for Client {
 
     fn log(&self, server: &str, mut message: LoggingMessageNotificationParam) {
         message.logger.get_or_insert_with(|| server.to_owned());
-        if message.data.to_string().len() > MAX_LOG_BYTES {
-            message.data = Value::from(format!("(a message of more than {MAX_LOG_BYTES} bytes)"));
-        }
-        self.tell(Event::Log(self.shield.log(message)));
+        let bytes = json_bytes(&message.data);
+        let message = without_place(bytes, || {
+            if message.data.to_string().len() > MAX_LOG_BYTES {
+                let left_out = format!("(a message of more than {MAX_LOG_BYTES} bytes)");
+                message.data = Value::from(left_out);
+            }
+            self.shield.log(message)
+        });
+        self.tell(Event::Log(message));
     }
 
     fn elicit(

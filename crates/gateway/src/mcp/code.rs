@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use narrows_engine::{
-    ExecuteRequest, OutputUse, ProgramHost, aliases,
+    ExecuteRequest, OutputUse, ProgramHost, aliases, check_source,
+    compute::{json_bytes, without_place},
     ledger::Tab,
     media::{Media, Shown},
     policy::WorkspaceUse,
@@ -42,6 +43,7 @@ impl CodeRequest {
     pub(super) fn read(mut arguments: Map<String, Value>) -> Result<Self, String> {
         let mut corrections = aliases::rename(EXECUTE_CODE, &mut arguments);
         let code = take_code(&mut arguments, &mut corrections)?;
+        check_source(&code).map_err(|error| error.to_string())?;
         let code = without_fences(code, &mut corrections);
         if code.trim().is_empty() {
             return Err("\"code\" is empty; put the Python program there".into());
@@ -168,9 +170,14 @@ pub(super) async fn execute(
         };
     // Where programs write nothing, their output is not kept either.
     let kept = (watch.level().workspace == WorkspaceUse::Write).then_some(&workspace);
-    narrows_engine::fit(&mut outcome, &whole, kept, watch.level().shown_bytes);
-    let mut answer = outcome::answer(outcome, shown, tool);
-    watch.shield().result(&mut answer);
+    let bytes = outcome_bytes(&outcome);
+    let telling = || {
+        narrows_engine::fit(&mut outcome, &whole, kept, watch.level().shown_bytes);
+        let mut answer = outcome::answer(outcome, shown, tool);
+        watch.shield().result(&mut answer);
+        answer
+    };
+    let answer = agent.compute(bytes, telling).await;
     if let Err(error) = agent.keep_tokens().await {
         tracing::warn!("{error}");
     }
@@ -210,7 +217,10 @@ pub(super) async fn run(
     let streams = Arc::new(watch.shield().streams());
     let (printer, printed) = (Arc::clone(&client), Arc::clone(&streams));
     let guide = Arc::clone(&gateway.guide);
-    let output = move |stream, text: &str| printer.output(stream, printed.push(stream, text));
+    let output = move |stream, text: &str| {
+        let protecting = || printed.push(stream, text);
+        printer.output(stream, without_place(text.len(), protecting));
+    };
     let host =
         ProgramHost::new(guide, Arc::clone(&watch), client.clone(), Arc::clone(&media), output);
     let host = host.counting(tab);
@@ -218,12 +228,14 @@ pub(super) async fn run(
     request.corrections.extend(note);
     let mut context = Value::Object(request.context);
     if watch.shield().mode() == Mode::Strict {
-        watch.shield().json(&mut context);
+        let bytes = json_bytes(&context);
+        agent.compute(bytes, || watch.shield().json(&mut context)).await;
     }
-    let program = Program {
-        context: context.as_object().cloned().unwrap_or_default(),
-        ..Program::new(request.code)
+    let context = match context {
+        Value::Object(context) => context,
+        _ => Map::new(),
     };
+    let program = Program { context, ..Program::new(request.code) };
     let executor = gateway.executor().map_err(|error| internal(&error))?;
     let run = SessionRun {
         watch: &watch,
@@ -255,13 +267,26 @@ pub(super) async fn run(
     for stream in [OutputStream::Stdout, OutputStream::Stderr] {
         client.output(stream, streams.finish(stream));
     }
-    let whole = outcome.clone();
-    // Before anything is cut, so that no half of a value is left.
-    watch.shield().outcome(&mut outcome);
+    let bytes = outcome_bytes(&outcome);
+    let protecting = || {
+        let whole = outcome.clone();
+        // Before anything is cut, so that no half of a value is left.
+        watch.shield().outcome(&mut outcome);
+        whole
+    };
+    let whole = agent.compute(bytes, protecting).await;
     if let Err(error) = agent.keep_tokens().await {
         outcome.notes.push(format!("pii: {error}"));
     }
     Ok(Ok(Ran { outcome, whole, shown: media.take_shown(), watch, workspace }))
+}
+
+/// How much a program gave, to be read and protected.
+fn outcome_bytes(outcome: &Outcome) -> usize {
+    let tails = outcome.excerpts.iter().map(|excerpt| excerpt.tail.len()).sum::<usize>();
+    let failure = outcome.failure().map_or(0, |failure| failure.traceback.len());
+    let printed = outcome.stdout.len() + outcome.stderr.len();
+    json_bytes(&outcome.result) + printed + tails + failure
 }
 
 fn refused(error: &StateError) -> CallToolResult {
@@ -306,6 +331,20 @@ mod tests {
         ] {
             assert_eq!(code(given.clone()), (mended.to_owned(), 1), "{given}");
         }
+    }
+
+    #[test]
+    fn a_program_that_is_too_long_is_refused_with_the_bound_and_a_place_for_its_data() {
+        let long = "x = 1\n".repeat(200_000);
+        for code in [json!(long), json!({ "code": long }), json!(vec![long.as_str()])] {
+            let told = read(json!({ "code": code })).unwrap_err();
+            assert!(
+                told.starts_with("the program has 1200000 bytes, and may have 1048576;"),
+                "{told}"
+            );
+            assert!(told.contains("a file of the workspace"), "{told}");
+        }
+        assert_eq!(code(json!({"code": "x = 1\n".repeat(100_000)})).1, 0);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use narrows_engine::{
+    compute::{ALWAYS_APART, json_bytes},
     policy::WorkspaceUse,
+    search::optional_query,
     skills::{ListedSkill, SkillDraft},
     state::{Agent, Encoding, FileContent, ReadRequest, StateError},
 };
@@ -26,6 +28,7 @@ struct LoadRequest {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ListRequest {
+    #[serde(default, deserialize_with = "optional_query")]
     query: Option<String>,
     limit: Option<usize>,
     namespace: Option<String>,
@@ -139,7 +142,8 @@ fn skill_line(skill: &ListedSkill) -> String {
 pub(super) async fn write_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let WriteRequest { path, content, encoding, namespace } = or_failed!(read(arguments));
     or_failed!(workspace_for(agent, WorkspaceUse::Write));
-    let bytes = or_failed!(bytes_of(content, encoding));
+    let size = json_bytes(&content);
+    let bytes = or_failed!(agent.compute(size, || bytes_of(content, encoding)).await);
     let written = or_failed!(agent.write_file(&path, &bytes, namespace.as_deref()).await);
     let text = format!("wrote {} bytes to /workspace/{}", written.bytes, written.path);
     told(text, json!(written))
@@ -166,10 +170,12 @@ fn bytes_of(content: Value, encoding: Option<Encoding>) -> Result<Vec<u8>, Strin
     }
 }
 
-pub(super) fn read_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
+pub(super) async fn read_file(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let request: ReadRequest = or_failed!(read(arguments));
     or_failed!(workspace_for(agent, WorkspaceUse::Read));
-    let file = or_failed!(agent.read_file(&request, Some(&agent.shield())));
+    // It reads from a disk, up to megabytes, and looks at all of it.
+    let reading = || agent.read_file(&request, Some(&agent.shield()));
+    let file = or_failed!(agent.compute(ALWAYS_APART, reading).await);
     let about = about(&file);
     let FileContent { content, encoding, media_type, .. } = file;
     let next = about.get("next_offset").cloned();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use narrows_engine::{
     broker::CallError,
     catalog::Tool,
+    compute::json_bytes,
     safety::{Shield, Target, Watch},
     state::Agent,
     upstream::{Caller, Era, Nobody, UpstreamError},
@@ -177,7 +178,8 @@ pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
         let told = shield.whole(item);
         told.inspect_err(|error| tracing::warn!("something is left out of a list: {error}")).ok()
     };
-    let items = items.iter().filter_map(told).collect();
+    let bytes = json_bytes(&items);
+    let items = agent.compute(bytes, || items.iter().filter_map(told).collect()).await;
     keep(agent).await;
     items
 }
@@ -231,7 +233,9 @@ async fn protected(
     shield: &Shield,
     passed: Result<ServerResult, ErrorData>,
 ) -> Result<ServerResult, ErrorData> {
-    let passed = passed.and_then(|result| Ok(shield.server_result(result)?));
+    let bytes = passed.as_ref().map_or(0, json_bytes);
+    let protecting = || passed.and_then(|result| Ok(shield.server_result(result)?));
+    let passed = agent.compute(bytes, protecting).await;
     keep(agent).await;
     passed
 }

@@ -9,8 +9,14 @@ use std::{
     },
 };
 
-use narrows_engine::{catalog::Tool as CatalogTool, ledger::definition_text, upstream::Change};
-use narrows_model::nearest;
+use narrows_engine::{
+    catalog::Tool as CatalogTool,
+    compute::{ALWAYS_APART, json_bytes},
+    ledger::definition_text,
+    state::Agent,
+    upstream::Change,
+};
+use narrows_model::{clipped_name, nearest};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -150,10 +156,10 @@ impl Session {
         mut params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<ClientWork, ErrorData> {
-        let tool = self.passed_tool(&params.name).await?;
+        let agent = self.gateway.agent(http::principal(context));
+        let tool = self.passed_tool(&params.name, &agent).await?;
         params.meta = None;
         params.name = tool.id.tool.clone().into();
-        let agent = self.gateway.agent(http::principal(context));
         let level = agent.level(None).map_err(|error| passing::invalid(&error))?;
         let watch = agent.watch(level);
         let gateway = Arc::clone(&self.gateway);
@@ -192,7 +198,7 @@ impl Session {
     }
 
     /// The tool of a server that the client sees by this name.
-    async fn passed_tool(&self, name: &str) -> Result<Arc<CatalogTool>, ErrorData> {
+    async fn passed_tool(&self, name: &str, agent: &Agent) -> Result<Arc<CatalogTool>, ErrorData> {
         let ours = own_tools::tools(self.gateway.surface);
         let mut passed = self.gateway.passthrough.tools(&ours);
         if !passed.iter().any(|(known, _)| known == name) {
@@ -202,12 +208,16 @@ impl Session {
         if let Some((_, tool)) = passed.iter().find(|(known, _)| known == name) {
             return Ok(Arc::clone(tool));
         }
-        let known = ours.iter().map(|tool| tool.name.as_ref());
-        let hint = nearest(name, known.chain(passed.iter().map(|(name, _)| name.as_str())));
+        let looking = || {
+            let known = ours.iter().map(|tool| tool.name.as_ref());
+            nearest(name, known.chain(passed.iter().map(|(name, _)| name.as_str())))
+        };
+        let hint = agent.compute(ALWAYS_APART, looking).await;
         let hint = match hint.0.is_empty() {
             true => "; call it from execute_code, or find it with search_tools".to_owned(),
             false => hint.to_string(),
         };
+        let name = clipped_name(name);
         Err(ErrorData::invalid_params(format!("there is no tool {name:?}{hint}"), None))
     }
 
@@ -351,7 +361,10 @@ impl ServerHandler for Session {
         // Whoever calls these knows what tokens are.
         let own = OwnTool::called(&request.name);
         let is_about_tokens = matches!(own, Some(OwnTool::SanitizePii | OwnTool::RestorePii));
-        let asked = json!({"tools/call": request.name, "arguments": request.arguments});
+        let agent = self.gateway.agent(http::principal(&context));
+        let bytes = json_bytes(&request.arguments);
+        let noting = || json!({"tools/call": request.name, "arguments": request.arguments});
+        let asked = agent.compute(bytes, noting).await;
         let asked = self.asked(&context, asked);
         let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
             Some(work) => work,

@@ -191,6 +191,38 @@ fn a_message_that_is_nested_too_deeply_is_answered() {
     assert_good_works(&mut gateway);
 }
 
+/// Each was looked at for seconds, by the threads that answer everybody.
+#[test]
+fn names_queries_and_programs_that_are_too_long_are_refused_with_their_bounds() {
+    let place = Place::with_good();
+    let mut gateway = place.legacy();
+    let name = "y".repeat(2 << 20);
+    let answer = gateway.call(&name, json!({})).to_string();
+    assert_has(&answer, &["there is no tool", "…"]);
+    assert!(answer.len() < 1_000, "the name is not repeated");
+    let query = "create issue ".repeat(10_000);
+    let source = "x = 1\n".repeat(200_000);
+    for (tool, arguments, parts) in [
+        ("get_tool_definition", json!({ "name": name }), ["2097152 bytes", "at most 1024"]),
+        ("search_tools", json!({ "query": query }), ["130000 bytes", "may have 2048"]),
+        ("execute_code", json!({ "code": source }), ["1200000 bytes", "may have 1048576"]),
+    ] {
+        let answer = gateway.call(tool, arguments);
+        assert_eq!(answer["result"]["isError"], true, "{tool}");
+        assert_has(&answer.to_string(), &parts);
+    }
+    // Programs are told the same.
+    for (code, parts) in [
+        ("await call_mcp_tool('y' * (2 << 20), {})", ["2097152 bytes", "at most 1024"]),
+        ("get_tool_definition('y' * (2 << 20))", ["2097152 bytes", "at most 1024"]),
+        ("search_tools('create issue ' * 10_000)", ["130000 bytes", "may have 2048"]),
+        ("list_skills('create issue ' * 10_000)", ["130000 bytes", "may have 2048"]),
+    ] {
+        assert_has(&gateway.failure(code), &parts);
+    }
+    assert_good_works(&mut gateway);
+}
+
 #[test]
 fn a_second_request_with_an_id_that_is_in_use_is_refused() {
     let place = Place::with_good();

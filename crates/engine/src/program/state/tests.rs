@@ -145,6 +145,38 @@ async fn tokens_can_be_made_and_turned_back_but_not_in_strict_mode() {
     assert!(refused.message.starts_with("in strict mode programs do not see"), "{refused:?}");
 }
 
+/// A program's own queries are bounded like those of clients, and take its agent's places.
+#[tokio::test]
+async fn what_a_program_asks_for_is_bounded_and_waits_for_a_place_if_it_is_large() {
+    let program = program().await;
+    let told = async |name, arguments| program.query(name, arguments).await.unwrap_err().message;
+    let long = "x".repeat(MAX_SANITIZED_BYTES);
+    let refused = told("sanitize_pii", json!({ "value": long })).await;
+    assert!(refused.ends_with("takes 16777216 at once; give it one part after the other"));
+    let words = "many words ".repeat(1_000);
+    for name in ["search_tools", "list_skills"] {
+        let refused = told(name, json!({ "query": words })).await;
+        assert!(refused.contains("the query has 11000 bytes, and may have 2048"), "{refused}");
+    }
+    let name = "y".repeat(2_000_000);
+    for (query, arguments) in [
+        ("wrapper", json!({"server": "s", "name": name})),
+        ("get_tool_definition", json!({ "name": name })),
+    ] {
+        let refused = told(query, arguments).await;
+        assert!(refused.ends_with("2000000 bytes, and names have at most 1024"), "{refused}");
+    }
+
+    let places = program.host.agent().take_places();
+    let small = program.query("sanitize_pii", json!({"value": "ada@example.com"})).await;
+    assert!(small.unwrap().as_str().unwrap().starts_with("[EMAIL_"));
+    let large = json!({"value": "ada@example.com ".repeat(1_000)});
+    let mut waiting = Box::pin(program.query("sanitize_pii", large));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    drop(places);
+    assert!(!waiting.await.unwrap().to_string().contains("ada@"));
+}
+
 #[tokio::test]
 async fn what_others_posted_enters_a_strict_program_as_tokens() {
     let strict = SafetySettings { mode: Mode::Strict, ..SafetySettings::default() };

@@ -1,0 +1,158 @@
+//! Work that takes processor time, away from the threads that answer everybody.
+//!
+//! A request that keeps an async thread busy keeps all others waiting that share it. So whatever may
+//! take more than a millisecond runs beside these threads, with so much of it at once for each
+//! principal and in all; the rest waits, and stops waiting when its request ends. What comes in is
+//! bounded where it comes in, so that no work takes for ever.
+
+use std::{io, sync::Arc};
+
+use narrows_model::FairSemaphore;
+use narrows_sandbox::apart;
+use serde::Serialize;
+
+/// Work on so little takes less than a millisecond, and is done at once: to hand it over takes as long.
+pub const INLINE_BYTES: usize = 4 << 10;
+/// For work whose time does not depend on the size of anything that is at hand.
+pub const ALWAYS_APART: usize = usize::MAX;
+
+/// The places for work that takes processor time, shared fairly between principals.
+#[derive(Clone, Debug)]
+pub struct Compute {
+    places: Arc<FairSemaphore>,
+}
+
+impl Default for Compute {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self::new(cores.max(2))
+    }
+}
+
+impl Compute {
+    /// Has so many places, of which one principal is given half at most: whoever has the rest, there
+    /// is one for others.
+    fn new(places: usize) -> Self {
+        // Those who wait are bounded by what they wait for: programs, requests and connections.
+        Self { places: FairSemaphore::new(places, (places / 2).max(1), usize::MAX) }
+    }
+
+    /// Does work on an input of so many bytes for a principal. A small one is done at once.
+    pub async fn run<T>(&self, principal: &str, bytes: usize, work: impl FnOnce() -> T) -> T {
+        if bytes <= INLINE_BYTES {
+            return work();
+        }
+        let _place = match self.places.acquire(&principal.into()) {
+            Ok(waiting) => Some(waiting.await),
+            Err(_) => None,
+        };
+        apart(work)
+    }
+
+    /// Takes all places that a principal has.
+    #[cfg(test)]
+    pub(crate) fn take_all(&self, principal: &str) -> Vec<narrows_model::Permit> {
+        use futures::FutureExt as _;
+
+        let place = || self.places.acquire(&principal.into()).ok()?.now_or_never();
+        std::iter::from_fn(place).collect()
+    }
+}
+
+/// Does work on an input of so many bytes for those who cannot wait for a place: what a program prints or
+/// a server says by itself. There is so much of it as there are programs and servers.
+pub fn without_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    if bytes <= INLINE_BYTES { work() } else { apart(work) }
+}
+
+/// Returns how many bytes something has as JSON; of what is too large to be worked on at once, only
+/// that it is.
+pub fn json_bytes(it: &impl Serialize) -> usize {
+    let mut counter = Counter(0);
+    // It fails when there is no more to be known.
+    let _ = serde_json::to_writer(&mut counter, it);
+    counter.0
+}
+
+/// Counts what is written, up to what is worked on at once.
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        match self.0 > INLINE_BYTES {
+            true => Err(io::ErrorKind::FileTooLarge.into()),
+            false => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use serde_json::json;
+
+    use super::*;
+
+    const LARGE: usize = INLINE_BYTES + 1;
+    const LONG: Duration = Duration::from_secs(300);
+
+    /// Waits, as work that takes long, for what another task of the only async thread does.
+    async fn is_answered(compute: &Compute, bytes: usize, patience: Duration) -> bool {
+        let (answer, answered) = mpsc::channel();
+        let compute = compute.clone();
+        let work = tokio::spawn(async move {
+            compute.run("ada", bytes, move || answered.recv_timeout(patience).is_ok()).await
+        });
+        tokio::spawn(async move { answer.send(()) });
+        work.await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn work_on_much_leaves_the_async_thread_to_others() {
+        let compute = Compute::new(2);
+        assert!(is_answered(&compute, LARGE, LONG).await);
+        // The same work holds the thread where it is done at once.
+        assert!(!is_answered(&compute, 1, Duration::from_millis(50)).await);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn who_has_much_to_do_leaves_a_place_to_others() {
+        let compute = Compute::new(2);
+        let (end, ended) = mpsc::channel::<()>();
+        let (begin, begun) = tokio::sync::oneshot::channel();
+        let ada = compute.clone();
+        let first = tokio::spawn(async move {
+            ada.run("ada", LARGE, move || {
+                let _ = begin.send(());
+                ended.recv_timeout(LONG).is_ok()
+            })
+            .await
+        });
+        begun.await.unwrap();
+        let mut second = std::pin::pin!(compute.run("ada", LARGE, || ()));
+        assert!(futures::poll!(&mut second).is_pending(), "ada has her share");
+        compute.run("eve", LARGE, || ()).await;
+        end.send(()).unwrap();
+        assert!(first.await.unwrap());
+        second.await;
+    }
+
+    #[tokio::test]
+    async fn where_there_is_one_thread_it_does_the_work() {
+        assert_eq!(Compute::default().run("ada", LARGE, || 7).await, 7);
+    }
+
+    #[test]
+    fn of_large_values_only_the_beginning_is_counted() {
+        assert_eq!(json_bytes(&json!({"a": [1, "b"]})), r#"{"a":[1,"b"]}"#.len());
+        assert!(json_bytes(&json!("x".repeat(LARGE))) > INLINE_BYTES);
+        let many = json_bytes(&vec![0; 1_000_000]);
+        assert!((LARGE..LARGE + 8).contains(&many), "{many}");
+    }
+}
