@@ -137,6 +137,7 @@ pub fn remove_abandoned(path: &Path) -> bool {
 }
 
 #[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::{
         os::unix::fs::{PermissionsExt, symlink},

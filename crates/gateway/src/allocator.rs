@@ -37,6 +37,7 @@ pub(crate) fn give_back_freed_memory() -> io::Result<()> {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::time::Instant;
 
