@@ -62,6 +62,8 @@ impl ToolList {
         };
         let bytes = size(&tool, MAX_TOOL_BYTES);
         if bytes > MAX_TOOL_BYTES {
+            // Reading it took as long as if it were kept.
+            self.bytes += MAX_TOOL_BYTES;
             let most = MAX_TOOL_BYTES >> 20;
             return Err(format!("the definition of {name:?} is larger than {most} MB"));
         }
@@ -173,6 +175,11 @@ mod tests {
         assert!((MAX_LIST_BYTES * 2 / MAX_TOOL_BYTES - 1..80).contains(&pages), "{pages}");
         let (_, problem) = list.finish();
         assert!(problem.unwrap().contains("larger than 32 MB together"));
+
+        let huge = json!({"name": "t", "description": "x".repeat(MAX_TOOL_BYTES)});
+        let mut list = ToolList::default();
+        let pages = (1..).find(|_| list.add(vec![huge.clone()]) == Room::Full);
+        assert_eq!(pages, Some(MAX_LIST_BYTES / MAX_TOOL_BYTES));
 
         let mut list = ToolList::default();
         let pages = (1..).find(|_| list.add(Vec::new()) == Room::Full);

@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -22,7 +22,7 @@ use rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::streamable_http_server::session::{
         ServerSseMessage, SessionId, SessionManager,
-        local::{LocalSessionHandle, LocalSessionManager, LocalSessionManagerError},
+        local::{LocalSessionManager, LocalSessionManagerError},
     },
 };
 use thiserror::Error;
@@ -34,14 +34,6 @@ use crate::{config::HttpLimits, mcp::request_ids::RequestIds};
 
 /// A session that was not used for so long makes room for a new one of the same key.
 const SPARE_TIME: Duration = Duration::from_secs(300);
-
-/// For how long a client whose connection broke can fetch what it was answered. The protocol library
-/// keeps all answers of that time, however large they are: 60 s of them, by default, were hundreds of
-/// megabytes.
-const RESUME_TIME: Duration = Duration::from_secs(10);
-
-/// How often sessions are looked at, at most; less if they expire soon.
-const MAX_PAUSE: Duration = Duration::from_secs(15);
 
 tokio::task_local! {
     static SENDER: Arc<Sender>;
@@ -100,8 +92,6 @@ struct Entry {
     uses: AtomicUsize,
     requests: Arc<RequestIds>,
     last_used: Mutex<Instant>,
-    /// The library may still have answers that nobody will fetch.
-    has_answers: AtomicBool,
     _of_key: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
 }
@@ -109,7 +99,6 @@ struct Entry {
 impl Entry {
     fn touch(&self) {
         *self.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        self.has_answers.store(true, Ordering::Release);
     }
 
     /// Returns since when nothing is under way.
@@ -174,7 +163,6 @@ impl Sessions {
         let mut local = LocalSessionManager::default();
         // Its own limit knows nothing of people who take their time to answer.
         local.session_config.keep_alive = None;
-        local.session_config.completed_cache_ttl = RESUME_TIME;
         let places = Arc::new(Semaphore::new(limits.max_sessions as usize));
         Arc::new(Self { local, limits, places, known: Mutex::default() })
     }
@@ -207,15 +195,9 @@ impl Sessions {
             places = take_both();
         }
         if let Some((_of_key, _of_all)) = places {
-            return Ok(Entry {
-                owner,
-                uses: AtomicUsize::new(0),
-                requests: Arc::default(),
-                last_used: Mutex::new(Instant::now()),
-                has_answers: AtomicBool::new(false),
-                _of_key,
-                _of_all,
-            });
+            let last_used = Mutex::new(Instant::now());
+            let (uses, requests) = (AtomicUsize::new(0), Arc::default());
+            return Ok(Entry { owner, uses, requests, last_used, _of_key, _of_all });
         }
         let after = self.next_expiry(owner);
         let refusal = if sender.caller.sessions.available_permits() == 0 {
@@ -261,7 +243,8 @@ impl Sessions {
 
     /// Ends sessions that nobody used for long, until it is told to stop.
     pub(super) async fn expire(self: Arc<Self>, stop: CancellationToken) {
-        let pause = (self.limits.session_idle / 4).clamp(Duration::from_millis(250), MAX_PAUSE);
+        let pause = (self.limits.session_idle / 4)
+            .clamp(Duration::from_millis(250), Duration::from_secs(60));
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
             let expired: Vec<SessionId> = {
                 let known = self.known();
@@ -279,35 +262,7 @@ impl Sessions {
                 // Beside the others: one that still writes to a client that does not read waits.
                 tokio::spawn(async move { sessions.end(&id).await });
             }
-            for handle in self.with_old_answers().await {
-                // Beside the others, as above.
-                tokio::spawn(async move { forget_old_answers(&handle).await });
-            }
         }
-    }
-
-    /// Returns sessions in which nothing happens any more, once each: the library looks for old answers
-    /// only when something does.
-    async fn with_old_answers(&self) -> Vec<LocalSessionHandle> {
-        let resting: Vec<SessionId> = {
-            let known = self.known();
-            let time = self.local.session_config.completed_cache_ttl;
-            let is_resting = |entry: &Entry| {
-                entry.idle_for().is_some_and(|idle| idle > time)
-                    && entry.has_answers.swap(false, Ordering::AcqRel)
-            };
-            known.iter().filter(|(_, entry)| is_resting(entry)).map(|(id, _)| id.clone()).collect()
-        };
-        let handles = self.local.sessions.read().await;
-        resting.iter().filter_map(|id| handles.get(id).cloned()).collect()
-    }
-}
-
-/// Has the library look for old answers: it does so before it waits for the next event, so that closing a
-/// stream that does not exist is enough.
-async fn forget_old_answers(session: &LocalSessionHandle) {
-    if let Err(error) = session.close_request_wise_channel(u64::MAX).await {
-        tracing::debug!(%error, "a session ended meanwhile");
     }
 }
 
@@ -393,69 +348,5 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
         let in_use = InUse::new(self.own(id)?);
         Ok(in_use.hold(self.local.resume(id, last_event_id).await?))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rmcp::{ServerHandler, ServiceExt};
-    use serde_json::json;
-
-    use super::*;
-
-    struct Silent;
-
-    impl ServerHandler for Silent {}
-
-    fn message(value: serde_json::Value) -> ClientJsonRpcMessage {
-        serde_json::from_value(value).unwrap()
-    }
-
-    /// Returns a session that has answered one request.
-    async fn answered(sessions: &Sessions) -> SessionId {
-        let (id, transport) = sessions.create_session().await.unwrap();
-        tokio::spawn(async move {
-            if let Ok(running) = Silent.serve(transport).await {
-                let _ = running.waiting().await;
-            }
-        });
-        let parameters = json!({
-            "protocolVersion": "2025-06-18", "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        });
-        let initialize = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters,
-        });
-        sessions.initialize_session(&id, message(initialize)).await.unwrap();
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        sessions.accept_message(&id, message(ready)).await.unwrap();
-        let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"});
-        let answers = sessions.create_stream(&id, message(ping)).await.unwrap();
-        let answers: Vec<_> = std::pin::pin!(answers).collect().await;
-        assert!(answers.iter().any(|answer| answer.message.is_some()), "{answers:?}");
-        id
-    }
-
-    #[tokio::test]
-    async fn a_session_that_rests_keeps_no_answers() {
-        let mut sessions = Sessions::new(HttpLimits::default());
-        let time = Duration::from_millis(50);
-        let inner = Arc::get_mut(&mut sessions).unwrap();
-        inner.local.session_config.completed_cache_ttl = time;
-        let sender = Sender { caller: Caller::new(1, None, 8), refusal: OnceLock::new() };
-        let testing = async {
-            let id = answered(&sessions).await;
-            tokio::time::sleep(2 * time).await;
-            // The control: whoever comes first still finds it, however late that is.
-            assert!(sessions.resume(&id, "0/0".to_owned()).await.is_ok());
-            let id = answered(&sessions).await;
-            tokio::time::sleep(2 * time).await;
-            let mut resting = sessions.with_old_answers().await;
-            while let Some(handle) = resting.pop() {
-                forget_old_answers(&handle).await;
-            }
-            assert!(sessions.resume(&id, "0/0".to_owned()).await.is_err(), "it is still there");
-        };
-        SENDER.scope(Arc::new(sender), testing).await;
     }
 }
