@@ -188,6 +188,11 @@ impl Vault {
         lock(&self.waiting).values().any(|of_namespace| !of_namespace.is_empty())
     }
 
+    /// The same of one namespace: whoever has no tokens does not wait for those of others.
+    pub(crate) fn has_news_of(&self, namespace: &str) -> bool {
+        lock(&self.waiting).get(namespace).is_some_and(|of_namespace| !of_namespace.is_empty())
+    }
+
     /// Writes down what is not in the store yet. Values wait until they are there, so that none
     /// is lost when this is given up half way. What cannot be written stops nothing else.
     pub(crate) async fn write(&self, store: &Store) -> Result<(), VaultError> {

@@ -140,7 +140,7 @@ impl Agent {
     /// leaks, but these tokens cannot be turned back.
     pub async fn keep_tokens(&self) -> Result<(), String> {
         let safety = self.safety();
-        if !safety.vault().has_news() {
+        if !safety.vault().has_news_of(&self.principal.home) {
             return Ok(());
         }
         let keeping = async { Ok(safety.vault().write(self.store().await?).await?) };

@@ -4,6 +4,7 @@
 use std::{
     io::{Read, Write},
     net::TcpStream,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -402,6 +403,66 @@ fn a_second_request_with_an_id_that_is_in_use_is_refused() {
     let done = read_until(&mut stream, &["\"id\":7"]);
     assert!(done.contains("called"), "{done}");
     assert!(caller.post(&session, &list()).message()["result"]["tools"].is_array());
+}
+
+/// The attacks as they were made. `/health` waited for up to 85 s, and `1 + 1` for 107 s.
+#[test]
+#[ignore = "sends a hundred megabytes and measures times; for the release build on an idle machine"]
+fn no_request_of_full_size_keeps_others_waiting() {
+    let Some(site) = Site::new() else { return };
+    let agent = |name: &str, key: &str| format!("[agents.{name}]\nkey = \"{key}\"\n");
+    let agents = agent("a", "the-first-key-of-two") + &agent("b", "the-second-key-of-two");
+    site.configure(&agents);
+    let gateway = HttpGateway::start(&site);
+    let attacker = Caller::new(&gateway, "the-first-key-of-two");
+    let other = Caller::new(&gateway, "the-second-key-of-two");
+    let (attacking, calm) = (attacker.session(), other.session());
+    let call = |id: usize, tool: &str, arguments: &Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+               "params": {"name": tool, "arguments": arguments}})
+    };
+    let sum = || other.post(&calm, &call(1, "execute_code", &json!({"code": "1 + 1"}))).message();
+    assert_eq!(sum()["result"]["structuredContent"]["result"], 2);
+    let name = "x".repeat(2 << 20);
+    let lines = |count: usize, line: &dyn Fn(usize) -> String| -> String {
+        (0..count).map(|number| line(number) + "\n").collect()
+    };
+    let functions = lines(25_000, &|n| format!("def f{n}(a): return f{}(a)", n + 1));
+    let calls = lines(20_000, &|n| format!("await servers.many.tol_{n}()"));
+    for (tool, arguments) in [
+        (name.as_str(), json!({})),
+        ("get_tool_definition", json!({ "name": name })),
+        ("search_tools", json!({"query": "create issue ".repeat(1 << 20)})),
+        ("execute_code", json!({"code": "x=1\n".repeat(3_500_000)})),
+        ("execute_code", json!({ "code": functions })),
+        ("execute_code", json!({ "code": calls })),
+        ("execute_code", json!({"code": "['u%d@example.com' % i for i in range(700_000)]"})),
+        ("execute_code", json!({"code": "[[] for _ in range(5_000_000)]"})),
+        ("sanitize_pii", json!({"text": "a.b@c.co 4556737586899855 ".repeat(550_000)})),
+        ("sanitize_pii", json!({"text": "1".repeat(15_000_000)})),
+        ("list_workspace_files", json!({"pattern": "*a".repeat(20_000)})),
+    ] {
+        let header = [("mcp-session-id", attacking.as_str())];
+        let requests = (2..4).map(|id| call(id, tool, &arguments).to_string());
+        let streams: Vec<_> = requests.map(|body| attacker.open("POST", &header, &body)).collect();
+        let reading = streams.into_iter().map(|mut stream| {
+            std::thread::spawn(move || stream.read_to_string(&mut String::new()).is_ok())
+        });
+        let reading: Vec<_> = reading.collect();
+        let (mut health_time, mut sum_time) = (Duration::ZERO, Duration::ZERO);
+        while !reading.iter().all(std::thread::JoinHandle::is_finished) {
+            let begun = Instant::now();
+            health(&gateway);
+            health_time = health_time.max(begun.elapsed());
+            let begun = Instant::now();
+            sum();
+            sum_time = sum_time.max(begun.elapsed());
+        }
+        let shown = &tool[..tool.len().min(20)];
+        println!("{shown}: /health within {health_time:?}, 1 + 1 within {sum_time:?}");
+        assert!(health_time < Duration::from_millis(100), "{shown}: {health_time:?}");
+        assert!(sum_time < Duration::from_millis(250), "{shown}: {sum_time:?}");
+    }
 }
 
 // Connections.
