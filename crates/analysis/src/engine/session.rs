@@ -133,6 +133,9 @@ fn options(settings: &Settings) -> Result<ConfigOptions, DataFusionError> {
     options.catalog.information_schema = false;
     options.sql_parser.enable_ident_normalization = false;
     let execution = &mut options.execution;
+    // Without it `timestamptz` and `now()` have no zone, and `AT TIME ZONE` takes them for what a
+    // clock in that zone shows.
+    execution.time_zone = Some("UTC".to_owned());
     execution.target_partitions = settings.threads.max(1);
     execution.planning_concurrency = 1;
     execution.batch_size = ConfigNonZeroUsize::try_new(BATCH_ROWS)?;

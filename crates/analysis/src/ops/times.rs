@@ -18,7 +18,7 @@ use datafusion::{
     prelude::{DataFrame, ident},
 };
 
-pub(crate) use clock::{last_of_clock, of_clock, on_clock};
+pub(crate) use clock::{last_of_clock, of_clock, on_clock, zone_named};
 pub(crate) use texts::{
     Form, Texts, ValueOrder, comparable, meant, note_texts, sort_value, with_time, without_time,
 };

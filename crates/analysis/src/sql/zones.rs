@@ -1,4 +1,5 @@
-//! `x AT TIME ZONE 'zone'` as a call of the function that does it.
+//! `x AT TIME ZONE 'zone'` as a call of the function that does it, and times that are written
+//! without seconds, as PostgreSQL reads them.
 //!
 //! The query engine makes a cast of it, and one cast of two: `x AT TIME ZONE 'Europe/Berlin' AT
 //! TIME ZONE 'UTC'` would read the clock as one of UTC.
@@ -6,8 +7,9 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident,
-    ObjectName, ObjectNamePart, VisitMut, VisitorMut,
+    DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, ObjectNamePart, Value, ValueWithSpan, VisitMut,
+    VisitorMut,
 };
 
 use super::functions::TIMEZONE;
@@ -26,8 +28,41 @@ impl VisitorMut for Replacing {
         if let Expr::AtTimeZone { timestamp, time_zone } = expression {
             *expression = call(time_zone.as_ref().clone(), timestamp.as_ref().clone());
         }
+        match expression {
+            Expr::TypedString(typed) if is_time(&typed.data_type) => add_seconds(&mut typed.value),
+            Expr::Cast { expr, data_type, .. } if is_time(data_type) => {
+                if let Expr::Value(value) = expr.as_mut() {
+                    add_seconds(value);
+                }
+            }
+            _ => {}
+        }
         ControlFlow::Continue(())
     }
+}
+
+fn is_time(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Timestamp(..) | DataType::Datetime(_))
+}
+
+/// The query engine wants seconds: `2024-07-01 12:00` becomes `2024-07-01 12:00:00`.
+fn add_seconds(value: &mut ValueWithSpan) {
+    if let Value::SingleQuotedString(text) = &mut value.value
+        && let Some(at) = end_of_minutes(text)
+    {
+        text.insert_str(at, ":00");
+    }
+}
+
+/// Where the minutes end of a time that has no seconds.
+fn end_of_minutes(text: &str) -> Option<usize> {
+    let (date, time) = text.split_once([' ', 'T', 't'])?;
+    let (hours, rest) = time.split_once(':')?;
+    let (minutes, zone) = rest.split_at_checked(2)?;
+    let is_number = |text: &str| text.bytes().all(|sign| sign.is_ascii_digit());
+    let is_time = hours.len() == 2 && is_number(hours) && is_number(minutes);
+    let has_end = zone.is_empty() || zone.trim_start().starts_with(['Z', 'z', '+', '-']);
+    (is_time && has_end).then_some(date.len() + 1 + hours.len() + 1 + 2)
 }
 
 fn call(zone: Expr, time: Expr) -> Expr {

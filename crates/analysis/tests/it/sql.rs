@@ -320,6 +320,33 @@ async fn times_are_moved_between_zones_as_postgresql_moves_them() {
             "14",
         ),
         (format!("null::timestamp {berlin}"), "-"),
+        // Times with a zone are times of the world.
+        (format!("'2024-07-01T12:00:00Z'::timestamptz {berlin}"), "2024-07-01T14:00:00"),
+        (format!("timestamptz '2024-07-01 12:00:00+02' {berlin}"), "2024-07-01T12:00:00"),
+        (format!("to_timestamp(1719835200) {berlin}"), "2024-07-01T14:00:00"),
+        (
+            format!(
+                "date_part('minute', now() {berlin}) - date_part('minute', now() at time zone 'UTC')"
+            ),
+            "0",
+        ),
+        (format!("(now() {berlin}) > (now() at time zone 'America/New_York')"), "true"),
+        // Without seconds, and zones in any case.
+        (
+            format!("timestamp '2024-07-01 12:00' {berlin} at time zone 'UTC'"),
+            "2024-07-01T10:00:00",
+        ),
+        ("'2024-07-01 12:00'::timestamp".into(), "2024-07-01T12:00:00"),
+        (
+            "timestamp '2024-07-01 12:00' at time zone 'america/new_york' at time zone 'utc'"
+                .into(),
+            "2024-07-01T16:00:00",
+        ),
+        (
+            "timestamp '2024-07-01 12:00' at time zone 'UTC' at time zone 'america/port_of_spain'"
+                .into(),
+            "2024-07-01T08:00:00",
+        ),
     ] {
         let found = answer(&format!("select {time} as x from stocks where id = 1")).await;
         assert_eq!(found, format!("x | {expected}"), "{time}");

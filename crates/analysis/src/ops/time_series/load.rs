@@ -258,12 +258,11 @@ impl<'a> Source<'a> {
 }
 
 fn zone(name: &str) -> Result<(String, Tz)> {
-    let zone = Tz::from_str(name).map_err(|_| {
+    times::zone_named(name).ok_or_else(|| {
         let reason =
             format!("no time zone {name:?}; it is written as Europe/Berlin, UTC or +02:00");
         AnalysisError::parameter("timezone", reason)
-    })?;
-    Ok((name.to_owned(), zone))
+    })
 }
 
 fn time_column(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {

@@ -1,11 +1,42 @@
 //! Clocks in time zones, which are put forward and back.
 
+use std::str::FromStr;
+
 use datafusion::arrow::{
     array::{temporal_conversions::as_datetime_with_timezone, timezone::Tz},
     datatypes::TimestampMicrosecondType,
 };
 
 use super::DAY;
+
+/// Words within names of places that have no capital.
+const SMALL_WORDS: [&str; 3] = ["of", "es", "au"];
+
+/// A zone by its name in any case, as PostgreSQL has it, and the name that it has itself.
+pub(crate) fn zone_named(name: &str) -> Option<(String, Tz)> {
+    let upper = name.to_ascii_uppercase();
+    let names = [name.to_owned(), titled(name, &[]), titled(name, &SMALL_WORDS), upper];
+    names.into_iter().find_map(|name| Tz::from_str(&name).ok().map(|zone| (name, zone)))
+}
+
+/// `america/port_of_spain` as `America/Port_of_Spain`.
+fn titled(name: &str, small: &[&str]) -> String {
+    let is_sign = |sign: char| matches!(sign, '/' | '_' | '-');
+    let word = |word: &str| {
+        let (text, sign) = match word.strip_suffix(is_sign) {
+            Some(text) => (text.to_ascii_lowercase(), &word[text.len()..]),
+            None => (word.to_ascii_lowercase(), ""),
+        };
+        let mut signs = text.chars();
+        match signs.next() {
+            Some(first) if !small.contains(&text.as_str()) => {
+                format!("{}{}{sign}", first.to_ascii_uppercase(), signs.as_str())
+            }
+            _ => format!("{text}{sign}"),
+        }
+    };
+    name.split_inclusive(is_sign).map(word).collect()
+}
 
 /// The time at which a clock in a zone shows this. If it does so twice, the first; if it never
 /// does, because it is put forward, what it shows instead: 02:30 is 03:30 then.

@@ -21,7 +21,7 @@ use datafusion::{
     },
 };
 
-use crate::ops::times::{last_of_clock, on_clock, parse};
+use crate::ops::times::{last_of_clock, on_clock, parse, zone_named};
 
 pub(in crate::sql) const TIMEZONE: &str = "timezone";
 
@@ -82,8 +82,10 @@ impl ScalarUDFImpl for TimeZone {
 fn known(name: &str) -> Option<(Arc<str>, Tz)> {
     let name = name.trim();
     let is_world = ["utc", "gmt", "z"].iter().any(|world| name.eq_ignore_ascii_case(world));
-    let name = if is_world { "UTC" } else { name };
-    Some((name.into(), Tz::from_str(name).ok()?))
+    if is_world {
+        return Some(("UTC".into(), Tz::from_str("UTC").ok()?));
+    }
+    zone_named(name).map(|(name, zone)| (name.into(), zone))
 }
 
 /// The type that a time of this type becomes.
