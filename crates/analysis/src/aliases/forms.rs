@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     parameters::{JOIN, PIVOT, ROLLING, UNPIVOT},
     scope::{Scope, call, snake_case},
+    shapes::shaped,
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -104,10 +105,10 @@ pub(super) fn join(_: &str, given: Parameters) -> Formed {
     Ok(object(given, Kind::Transform, "join", &JOIN))
 }
 
-pub(super) fn sort(_: &str, given: Parameters) -> Formed {
+pub(super) fn sort(name: &str, given: Parameters) -> Formed {
     let names =
         [&["by", "sort_by", "order_by", "orderby", "keys", "key", "order"], FIELDS].concat();
-    part(given, "sort", &names, None)
+    part(shaped(name, Kind::Transform, given), "sort", &names, None)
 }
 
 pub(super) fn head(_: &str, given: Parameters) -> Formed {
@@ -440,9 +441,10 @@ pub(super) fn ranking(given: &Parameters) -> String {
 pub(super) fn outliers(given: &Parameters) -> String {
     let field = named(given, FIELDS, 0, "amount");
     sql_call(&format!(
-        "select data.* from data, (select percentile_cont(0.25) within group (order by {field}) as a, \
-         percentile_cont(0.75) within group (order by {field}) as b from data) q \
-         where {field} < a - 1.5 * (b - a) or {field} > b + 1.5 * (b - a)"
+        "select data.* from data, (select percentile_cont(0.25) within group (order by {field}) as \
+         lower_quartile, percentile_cont(0.75) within group (order by {field}) as upper_quartile \
+         from data) q where data.{field} < lower_quartile - 1.5 * (upper_quartile - lower_quartile) \
+         or data.{field} > upper_quartile + 1.5 * (upper_quartile - lower_quartile)"
     ))
 }
 

@@ -12,8 +12,10 @@ const GROUP_BY: Parameter = (
 );
 const FILTER: Parameter =
     ("filter", &["where", "conditions", "condition", "query", "filters", "criteria"]);
-const FIELDS: Parameter =
-    ("fields", &["field", "columns", "column", "cols", "col", "values", "value", "variables"]);
+const FIELDS: Parameter = (
+    "fields",
+    &["field", "columns", "column", "cols", "col", "values", "value", "variables", "metric"],
+);
 const SORT: Parameter = ("sort", &["sort_by", "order_by", "orderby", "order"]);
 const DESCENDING: Parameter = ("descending", &["desc", "reverse"]);
 const ASCENDING: Parameter = ("ascending", &["asc"]);

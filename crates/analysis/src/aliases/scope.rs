@@ -99,6 +99,8 @@ impl Scope {
         let mut written = self.renamed(given);
         if let Ok(Value::Object(example)) = serde_json::from_str(self.example) {
             for (name, value) in example {
+                // By the name that is told: what was given is not there twice.
+                let name = self.canonical(&name).map_or(name.clone(), str::to_owned);
                 written.entry(name).or_insert(value);
             }
         }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     forms::{self, Form},
     scope::snake_case,
+    shapes::shaped,
 };
 use crate::{
     error::{AnalysisError, Result, available},
@@ -25,9 +26,10 @@ pub struct Understood {
 pub fn understand(name: &str, parameters: Map<String, Value>) -> Result<Understood> {
     let plain = snake_case(name);
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == plain) {
-        return Ok(Understood { kind, parameters, note: None });
+        return Ok(Understood { kind, parameters: shaped(&plain, kind, parameters), note: None });
     }
     if let Some((_, kind)) = SAME.iter().find(|(names, _)| names.contains(&plain.as_str())) {
+        let parameters = shaped(&plain, *kind, parameters);
         return Ok(Understood { kind: *kind, parameters, note: None });
     }
     if let Some((_, form)) = FORMS.iter().find(|(names, _)| names.contains(&plain.as_str())) {

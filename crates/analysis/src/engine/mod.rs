@@ -29,6 +29,7 @@ pub(crate) use explain::{explain, in_words};
 pub use kept::{Keep, MakeFile, Sink};
 
 use crate::{
+    aliases,
     answer::{self, Answer},
     error::{AnalysisError, Result},
     load, ops,
@@ -243,7 +244,13 @@ impl Job {
             true => answer::cost(work.main().await?, None).await,
             false => None,
         };
-        let outcome = ops::run(&work, kind, &parameters).await?;
+        let outcome = match ops::run(&work, kind, &parameters).await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let Ok(rows) = work.main().await else { return Err(error) };
+                return Err(aliases::with_columns(error, rows.schema()));
+            }
+        };
         let must_keep = self.keep.as_ref().is_some_and(|keep| keep.always);
         let not_kept = |reason: &str| AnalysisError::parameter("output.file", reason);
         let table = match outcome.frame {

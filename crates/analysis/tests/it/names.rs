@@ -224,6 +224,39 @@ async fn what_models_ask_for_is_done() {
             json!([[4.0, 9.75, 2, 50.0], [9.75, 15.5, 2, 50.0]]),
         ),
         ("corr", json!({"x": "roi", "y": "x", "where": "x < 4"}), json!(null)),
+        // In another form.
+        (
+            "filter",
+            json!({"column": "roi", "op": ">", "value": 13}),
+            json!([["A", "Tech", 15.5, 1]]),
+        ),
+        (
+            "filter",
+            json!({"field": "symbol", "values": ["A", "J"], "sort_by": "roi", "order": "asc"}),
+            json!([["J", "Health", 8.0, 2], ["A", "Tech", 15.5, 1]]),
+        ),
+        (
+            "sort",
+            json!({"column": "roi", "direction": "desc", "limit": 1}),
+            json!([["A", "Tech", 15.5, 1]]),
+        ),
+        (
+            "group_by",
+            json!({"columns": ["sector"], "aggregations": {"x": "sum"}}),
+            json!([["Health", 2], ["Tech", 8]]),
+        ),
+        ("aggregate", json!({"metric": "x", "function": "sum"}), json!([[10]])),
+        (
+            "percentiles",
+            json!({"column": "roi", "percentiles": ["p50"]}),
+            json!([["roi", 4, 10.25]]),
+        ),
+        (
+            "validate",
+            json!({"schema": {"type": "object", "required": ["symbol"],
+                "properties": {"roi": {"type": "number", "minimum": 0, "title": "ROI"}}}}),
+            json!(null),
+        ),
     ] {
         let answer = asked(name, parameters.clone()).await;
         if wanted.is_null() {
@@ -232,6 +265,25 @@ async fn what_models_ask_for_is_done() {
         }
         let found = table(&answer).1;
         assert_eq!(json!(found), wanted, "{name} {parameters}");
+    }
+}
+
+/// The example of a message is sent next, and has to work.
+#[tokio::test]
+async fn examples_in_messages_are_of_the_table_at_hand() {
+    let stocks = json!([{"sector": "Tech", "roi": 15.5}, {"sector": "Health", "roi": 8.0}]);
+    for (kind, parameters) in [
+        (Kind::Histogram, json!({})),
+        (Kind::Percentiles, json!({"frobnicate": 1})),
+        (Kind::Filter, json!({"frobnicate": 1})),
+        (Kind::Aggregate, json!({"frobnicate": 1})),
+    ] {
+        let tables = || vec![("stocks".to_owned(), Input::Json(stocks.clone()))];
+        let said = run_with(2, kind, tables(), &parameters).await.unwrap_err().to_string();
+        let start = said.find("as in ").unwrap_or_else(|| panic!("{said}")) + "as in ".len();
+        let example: Value = serde_json::from_str(&said[start..]).unwrap();
+        let answer = run_with(2, kind, tables(), &example).await;
+        assert!(answer.is_ok(), "{said}: {:?}", answer.err());
     }
 }
 

@@ -194,3 +194,63 @@ fn what_is_missing_or_not_there_is_answered_with_a_call_that_works() {
         assert!(said.starts_with(told), "{said}");
     }
 }
+
+#[test]
+fn parameters_of_another_form_are_understood() {
+    for (name, parameters, meant) in [
+        (
+            "filter",
+            json!({"column": "roi", "op": ">", "value": 10, "limit": 2}),
+            json!({"limit": 2, "conditions": [{"field": "roi", "operator": ">", "value": 10}]}),
+        ),
+        (
+            "filter",
+            json!({"field": "sector", "value": "Tech"}),
+            json!({"conditions": [{"field": "sector", "value": "Tech", "operator": "=="}]}),
+        ),
+        ("filter", json!({"columns": ["roi"]}), json!({"columns": ["roi"]})),
+        (
+            "filter",
+            json!({"where": "roi > 3", "sort_by": "roi", "order": "desc"}),
+            json!({"where": "roi > 3", "sort_by": "roi", "descending": true}),
+        ),
+        (
+            "sort",
+            json!({"column": "roi", "direction": "desc"}),
+            json!({"descending": true, "sort": "roi"}),
+        ),
+        (
+            "group_by",
+            json!({"columns": ["sector"], "aggregations": {"roi": "mean"}}),
+            json!({"aggregations": {"roi": "mean"}, "group_by": ["sector"]}),
+        ),
+        (
+            "resample",
+            json!({"time": "day", "freq": "1d", "agg": {"roi": "sum"}}),
+            json!({"time": "day", "freq": "1d", "values": ["roi"], "functions": "sum"}),
+        ),
+        (
+            "percentiles",
+            json!({"field": "roi", "percentiles": ["p50", "95%", 99]}),
+            json!({"field": "roi", "percentiles": [50.0, 95.0, 99]}),
+        ),
+        ("histogram", json!({"field": "roi", "bins": "auto"}), json!({"field": "roi"})),
+        (
+            "validate",
+            json!({"schema": {"type": "object", "required": ["id"], "properties": {
+                "id": {"type": "integer", "description": "the key"},
+                "roi": {"type": ["number", "null"], "minimum": 0},
+            }}}),
+            json!({
+                "schema": {"id": {"type": "integer"}, "roi": {"type": "numeric", "min": 0}},
+                "required": ["id"],
+            }),
+        ),
+    ] {
+        assert_eq!(
+            Value::Object(read(name, parameters.clone()).parameters),
+            meant,
+            "{name} {parameters}"
+        );
+    }
+}
