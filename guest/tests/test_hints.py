@@ -58,6 +58,12 @@ class Hints(unittest.TestCase):
         for coroutine in calls:
             coroutine.close()
         self.hinted("import asyncio\nasync def f():\n    await 5\nasyncio.run(f())", "remove the `await`")
+        awaits = "import asyncio\nasync def f():\n    await tool\nasyncio.run(f())"
+        errors.remember_source("program.py", awaits)
+        self.hinted(awaits, "write `await tool(...)`", tool=tool)
+        nested = "import asyncio\nloop = asyncio.new_event_loop()\nasync def f():\n    c = tool()\n    try:\n" \
+                 "        loop.run_until_complete(c)\n    finally:\n        c.close()\n"
+        self.hinted(nested + "try:\n    loop.run_until_complete(f())\nfinally:\n    loop.close()", "a loop runs already", tool=tool)
         self.hinted("issue.title", "write ['title']", issue={"title": 1})
         self.hinted("issue.content[0].text", "a tool gives its value itself", issue={"title": 1})
         self.hinted("import json; json.loads(issue)", "leave out json.loads", issue={"title": 1})
@@ -77,9 +83,10 @@ class Hints(unittest.TestCase):
         write_file("sales.csv", "a\n1\n")
         self.hinted("open('sale.csv')", "did you mean 'sales.csv'?")
         self.hinted("open('data.json')", "there are 'sales.csv'")
-        for path in ("/home/somebody/data.csv", "/etc/hosts-of-nobody", "../data.csv"):
+        for path in ("/home/somebody/data.csv", "/etc/hosts-of-nobody", "../data.csv", "~/data.csv", "C:\\data\\x.csv"):
             self.hinted(f"open({path!r})", "programs see the files of /workspace only", "there are 'sales.csv'")
-        self.hinted("open('/home/somebody/sales.csv')", "did you mean 'sales.csv'?")
+        for path in ("/home/somebody/sales.csv", "~/sales.csv", "C:\\data\\sales.csv"):
+            self.hinted(f"open({path!r})", "did you mean 'sales.csv'?")
 
     def test_packages_for_data_are_refused_with_what_does_their_work(self):
         for package in ("pandas", "numpy", "polars", "scipy", "scipy.stats"):
@@ -93,6 +100,7 @@ class Hints(unittest.TestCase):
         for module, expected in (("github", "write `from servers import github`"),
                                  ("github.issues", "write `from servers import github`"),
                                  ("mcp", "`from servers.NAME import TOOL`"),
+                                 ("tools", "`from servers.NAME import TOOL`"),
                                  ("gitlab", "standard library only")):
             with source, self.assertRaises(ModuleNotFoundError) as refused:
                 importer._Refusals().find_spec(module)
@@ -121,9 +129,12 @@ class Hints(unittest.TestCase):
         image = {"type": "image", "mime_type": "image/png", "bytes": 3, "path": "/workspace/image-1.png"}
         with mock.patch.object(support.host, "query", query):
             display(["a chart", image, {"data": "eA==", "mime_type": "image/png"}, {"rows": 3}])
+            # As MCP itself has it.
+            display([{"type": "image", "data": "eA==", "mimeType": "image/png"}])
             with self.assertRaisesRegex(TypeError, "no image, sound or file in this list"):
                 display(["text", {"rows": 3}])
-        self.assertEqual([item.get("path") for item in shown], ["/workspace/image-1.png", None])
+        self.assertEqual([item.get("path") for item in shown], ["/workspace/image-1.png", None, None])
+        self.assertEqual({item["mime_type"] for item in shown}, {"image/png"})
 
 
 if __name__ == "__main__":

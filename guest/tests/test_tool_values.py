@@ -56,6 +56,14 @@ class ToolValues(unittest.TestCase):
         said = told("make().splitlines()", make=lambda: text)
         self.assertIn("the one key 'content'", said)
 
+    def test_a_misspelt_key_is_told_with_the_one_that_is_there(self):
+        orders = [{"email": "x", "customer": {"name": "y"}}]
+        for source, key in (("orders[0]['emial']", "email"), ("[o['emial'] for o in orders]", "email"),
+                            ("for o in orders:\n    o['customer']['nmae']", "name")):
+            self.assertIn(f"did you mean {key!r}?", told(source, orders=orders), source)
+        for source in ("orders[0]['zzz']", "{}['emial']", "raise KeyError('emial')"):
+            self.assertNotIn("did you mean", told(source, orders=orders), source)
+
     def test_other_errors_stay_as_they_are(self):
         log, text = recovered([{"a": 1}]), {"content": "x"}
         for source in ("{}['x']", "None.strip()", "other = {'a': 1}\nother['b']", "1 / 0", "{'a': 1, 'content': 2}.x"):

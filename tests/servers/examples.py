@@ -1,10 +1,11 @@
-"""Servers as the examples of documents have them, over stdio: github, sheets, trips, slack and scans.
-Only the standard library.
+"""Servers as the examples of documents have them, over stdio. Only the standard library.
 
     examples.py github    create_issue, get_issue, list_issues, search_repositories, get_file_contents
     examples.py sheets    get_sheet
     examples.py trips     plan_trip, find_rv_parks, calculate_gas_cost
     examples.py slack     get_channel_history, which has what is waited for at the third time
+    examples.py supabase  execute_sql, get_expenses
+    examples.py weather   get_weather
     examples.py scans     web_vuln_scanner
     examples.py contact   write_to, whose description has an address in it
 """
@@ -32,10 +33,17 @@ def github() -> Server:
     return server
 
 
+def plain(server: Server, name: str, answer, properties, of: str = "array", **more) -> None:
+    """A tool whose result is a list or a number, as servers written with FastMCP have them."""
+    result = {"type": of} | ({"items": {"type": "object"}} if of == "array" else {})
+    schema = {"type": "object", "properties": {"result": result}, "required": ["result"], "x-fastmcp-wrap-result": True}
+    server.add(name, lambda _, call: given({"result": answer(call.arguments)}), properties, outputSchema=schema, **more)
+
+
 def sheets() -> Server:
     server = Server()
     rows = [{"Order": n, "Status": "pending" if n % 10 == 0 else "done"} for n in range(10_000)]
-    server.add("get_sheet", lambda _, __: given({"rows": rows}), {"sheetId": STRING}, **READS)
+    plain(server, "get_sheet", lambda _: rows, {"sheetId": STRING}, **READS)
     return server
 
 
@@ -43,12 +51,10 @@ def trips() -> Server:
     server = Server()
     trip = {"waypoints": ["Flagstaff", "Boise"], "distance": 1500}
     server.add("plan_trip", lambda _, __: given(trip), {"origin": STRING, "destination": STRING}, **READS)
-    server.add(
-        "find_rv_parks",
-        lambda _, call: given({"parks": [{"name": place, "cost": 40} for place in call.arguments["locations"]]}),
-        {"locations": LIST}, **READS,
-    )
-    server.add("calculate_gas_cost", lambda _, call: given({"cost": call.arguments["distance"] // 10}), {"distance": {"type": "number"}}, **READS)
+    plain(server, "find_rv_parks", lambda asked: [{"name": place, "cost": 40} for place in asked["locations"]],
+          {"locations": LIST}, **READS)
+    plain(server, "calculate_gas_cost", lambda asked: asked["distance"] // 10, {"distance": {"type": "number"}},
+          "integer", **READS)
     return server
 
 
@@ -56,11 +62,26 @@ def slack() -> Server:
     server = Server()
     counter = itertools.count(1)
 
-    def history(_, __):
-        said = "deployment complete" if next(counter) >= 3 else "deploying"
-        return given({"messages": [{"text": said}]})
+    def history(_):
+        return [{"text": "deployment complete" if next(counter) >= 3 else "deploying"}]
 
-    server.add("get_channel_history", history, {"channel": STRING}, **READS)
+    plain(server, "get_channel_history", history, {"channel": STRING}, **READS)
+    return server
+
+
+def supabase() -> Server:
+    server = Server()
+    expenses = [{"id": n, "amount": 30 * n, "date": f"2024-10-0{n}"} for n in range(1, 8)]
+    plain(server, "execute_sql", lambda asked: [row for row in expenses if "amount > 100" in asked["query"] and row["amount"] > 100],
+          {"query": STRING}, **READS)
+    plain(server, "get_expenses", lambda _: expenses, {"user_id": STRING}, **READS)
+    return server
+
+
+def weather() -> Server:
+    server = Server()
+    server.add("get_weather", lambda _, call: given({"location": call.arguments["location"], "degrees": 21}),
+               {"location": STRING}, **READS)
     return server
 
 
@@ -79,4 +100,5 @@ def contact() -> Server:
 
 
 if __name__ == "__main__":
-    {"contact": contact, "github": github, "sheets": sheets, "trips": trips, "slack": slack, "scans": scans}[sys.argv[1]]().run()
+    servers = (contact, github, sheets, trips, slack, scans, supabase, weather)
+    {server.__name__: server for server in servers}[sys.argv[1]]().run()

@@ -2,6 +2,7 @@
 //! whether a program uses them right. What is learnt from use comes in here.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashSet},
     path::PathBuf,
     sync::Arc,
@@ -234,19 +235,25 @@ impl Guide {
         let bytes = program.source.len() + program.context.len();
         let checked = agent.compute(bytes, checking).await;
         if checked.findings.is_empty() {
-            return Looked { refusal: None, note: implied(&checked) };
+            return Looked::may_run(checked);
         }
+        // A name may be a tool of a server that has not said yet what it has.
+        self.broker.learn().await;
         // A tool may be newer than what is known of its server.
         let catalog = self.broker.catalog();
+        let is_named = |name: &str| program.source.contains(name);
+        let has_named = |server: &str| {
+            let listing = catalog.listing(server).filter(|_| catalog.is_stale(server));
+            listing.is_some_and(|it| it.tools.iter().any(|tool| is_named(&tool.name.python)))
+        };
         let named = catalog.modules().iter();
-        let named = named.filter(|(_, module)| program.source.contains(module.as_str()));
+        let named = named
+            .filter(|(server, module)| is_named(module.as_str()) || has_named(server.as_str()));
         let listing = named.map(|(server, _)| self.broker.fleet().list_again(server));
         let _ = tokio::time::timeout(RELISTING_TIME, futures::future::join_all(listing)).await;
         // Each mistake may have been compared with all tools.
         let checked = agent.compute(ALWAYS_APART, checking).await;
-        let Some(first) = checked.findings.first() else {
-            return Looked { refusal: None, note: implied(&checked) };
-        };
+        let Some(first) = checked.findings.first() else { return Looked::may_run(checked) };
         let said = checked.findings.iter();
         let said: Vec<String> =
             said.map(|found| format!("line {}: {}", found.line, found.message)).collect();
@@ -256,7 +263,7 @@ impl Guide {
             line: Some(first.line),
             traceback: String::new(),
         });
-        Looked { refusal: Some(refusal), note: None }
+        Looked { refusal: Some(refusal), ..Looked::default() }
     }
 
     /// Writes down what was learnt. To be called before the process ends.
@@ -279,15 +286,55 @@ pub struct Looked {
     pub refusal: Option<Outcome>,
     /// What its author should know if it is run.
     pub note: Option<String>,
+    /// The tools that it calls without an import, each with its module.
+    tools: BTreeMap<String, String>,
 }
 
-/// Says which modules a program was given without an import.
+/// The variable by which the guest is told of tools that are not imported; `importer.py` has it
+/// too. No program can write this name, and what a client says by it is not handed on.
+const IMPLIED_TOOLS: &str = "<tools>";
+
+impl Looked {
+    fn may_run(checked: Checked) -> Self {
+        Self { refusal: None, note: implied(&checked), tools: checked.tools }
+    }
+
+    /// Lets a program have the tools that it calls without an import.
+    pub(crate) fn give_tools(&self, program: &mut Program) {
+        program.context.remove(IMPLIED_TOOLS);
+        if !self.tools.is_empty() {
+            program.context.insert(IMPLIED_TOOLS.to_owned(), serde_json::json!(self.tools));
+        }
+    }
+
+    /// The program with the imports that it was given, behind its own lines: what is forbidden to
+    /// import is not had without an import either.
+    pub(crate) fn with_imports<'p>(&self, program: &'p Program) -> Cow<'p, Program> {
+        if self.tools.is_empty() {
+            return Cow::Borrowed(program);
+        }
+        let mut program = program.clone();
+        for (tool, module) in &self.tools {
+            program.source += &format!("\nfrom servers.{module} import {tool}");
+        }
+        Cow::Owned(program)
+    }
+}
+
+/// Says which modules and tools a program was given without an import.
 fn implied(checked: &Checked) -> Option<String> {
     let modules: Vec<&str> = checked.implied.iter().copied().collect();
-    let was = if modules.len() == 1 { "was" } else { "were" };
-    (!modules.is_empty()).then(|| {
-        format!("{} {was} not imported; add `import {}`", modules.join(" and "), modules.join(", "))
-    })
+    let tools = checked.tools.iter();
+    let mut lines: Vec<String> =
+        tools.map(|(tool, module)| format!("`from servers.{module} import {tool}`")).collect();
+    if !modules.is_empty() {
+        lines.insert(0, format!("`import {}`", modules.join(", ")));
+    }
+    let names: Vec<&str> =
+        modules.into_iter().chain(checked.tools.keys().map(String::as_str)).collect();
+    let was = if names.len() == 1 { "was" } else { "were" };
+    (!names.is_empty())
+        .then(|| format!("{} {was} not imported; add {}", names.join(" and "), lines.join(" and ")))
 }
 
 /// Skills as a model may read them: agents wrote them. (Definitions of tools are public.) Tools are

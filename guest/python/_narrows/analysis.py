@@ -4,6 +4,7 @@ import marshal
 from collections.abc import Iterable, Mapping
 
 from . import calls, encode
+from .parameters import forgiving
 
 _ANALYZE = "narrows:analyze"
 # What a table by reference is made of; anything else is data.
@@ -11,6 +12,7 @@ _REFERENCES = {
     "file": {"file", "format", "path"}, "tool": {"tool", "arguments", "path"}, "result": {"result"},
     "session": {"session", "variable"},
 }
+_SQL_FORM = '`await sql("select * from t", t=rows)`'
 # How many rows of a long list are written at once.
 _PART_ROWS = 1 << 13
 
@@ -24,20 +26,43 @@ class Rows(list):
     __module__ = "builtins"
 
 
-async def sql(query: str, /, **tables) -> Rows:
+async def sql(*query: str, **tables) -> Rows:
     """Runs a SELECT over tables: lists of dicts, names of workspace files, or `{"tool": …, "arguments": …}`.
 
     Example: `await sql("select sector, avg(roi) from t group by 1", t=rows)`
     """
-    return (await _ask("sql", {"query": query}, tables, None))["data"]
+    text, tables = _query_and_tables(query, tables)
+    return (await _ask("sql", {"query": text}, tables, None))["data"]
 
 
+def _query_and_tables(positions: tuple, tables: dict) -> tuple[str, dict]:
+    """The text of a query and its tables, also where the text is a keyword or the tables are one dict."""
+    text, *more = positions or (_take(tables, ("query", "sql", "statement")),)
+    more += [tables.pop("tables")] if isinstance(tables.get("tables"), Mapping) else []
+    for named in more:
+        # Rows without a name cannot be selected from.
+        if not isinstance(named, Mapping) or _is_reference(named):
+            raise TypeError(f"sql() takes tables by name: {_SQL_FORM}")
+        tables = {**named, **tables}
+    if not isinstance(text, str):
+        raise TypeError(f"sql() needs a query as text: {_SQL_FORM}")
+    return text, tables
+
+
+def _take(keywords: dict, names: tuple[str, ...]):
+    return next((keywords.pop(name) for name in names if isinstance(keywords.get(name), str)), None)
+
+
+@forgiving
 async def analyze(analysis_type: str, data=None, parameters: dict | None = None, *,
                   source=None, tables: dict | None = None, output: dict | None = None, **more) -> dict:
     """One analysis of data, or of a workspace file or a tool's answer: figures, and rows in `data`.
 
     Example: `await analyze("aggregate", rows, group_by="sector", aggregations={"roi": ["mean", "max"]})`
     """
+    if data is None and source is None:
+        # As a text it is a column: a pivot has `rows` of its own.
+        data = next((more.pop(key) for key in ("rows", "records") if not isinstance(more.get(key, ""), str)), None)
     parameters = {**(parameters or {}), **more}
     if data is None:
         data = source

@@ -1,12 +1,16 @@
 """Finds tools, tells how they are called, and calls any by its full name."""
 
 import importlib
+import typing
+from collections.abc import Mapping
 
 from .awaitable import AwaitableList, awaitable
 from .calls import call, query as ask
 from .expected import check
+from .parameters import forgiving
 
 
+@forgiving
 def search_tools(query: str | None = None, detail_level: str = "with_description", limit: int | None = None,
                  server: str | None = None, category: str | None = None, **more) -> AwaitableList:
     """The tools that fit a query best. detail_level: name_only, with_description or full.
@@ -17,6 +21,7 @@ def search_tools(query: str | None = None, detail_level: str = "with_description
     return AwaitableList(ask("search_tools", _given(asked) | more))
 
 
+@forgiving
 def get_tool_definition(name: str | None = None, server: str | None = None, raw: bool = False,
                         category: str | None = None, **more):
     """A tool's signature, types and description; with raw=True its JSON definition."""
@@ -29,13 +34,42 @@ def list_servers() -> AwaitableList:
     return AwaitableList(ask("list_servers", {}))
 
 
-async def call_mcp_tool(name: str, arguments: dict | None = None, expected: type | None = None, /, **more):
+# What else the parts of a call are called; `tool_name`, `input` and `type` are the words of documents.
+_NAMES = ("tool_name", "name", "tool")
+_ARGUMENTS = ("input", "arguments", "args", "params", "parameters")
+_EXPECTED = ("type", "expected_type", "expected", "response_type", "result_type")
+
+
+async def call_mcp_tool(*parts, **more):
     """Calls a tool: `await call_mcp_tool("mcp__github__create_issue", {"owner": "o"})`.
 
     With a type after the arguments (`dict`, `list[str]`, a TypedDict), a value of another one is an error.
+    By name they are `tool_name`, `input` and `type`; other keywords are arguments of the tool.
     """
+    name, arguments, expected, *rest = *parts, *(None,) * (3 - len(parts))
+    if rest:
+        raise TypeError(f"call_mcp_tool() takes a name, arguments and a type, {len(parts)} values were given")
+    if not parts:
+        name = _take(more, _NAMES, lambda value: isinstance(value, str))
+    if not isinstance(name, str):
+        raise TypeError('call_mcp_tool() needs the name of a tool: `await call_mcp_tool("mcp__github__create_issue", {...})`')
+    if len(parts) < 2:
+        arguments = _take(more, _ARGUMENTS, lambda value: isinstance(value, Mapping))
+    if len(parts) < 3:
+        # No argument of a tool can be a type.
+        expected = _take(more, _EXPECTED, _is_type)
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise TypeError(f"call_mcp_tool() takes the arguments as a dict, not {type(arguments).__name__}")
     value = await call(name, {**(arguments or {}), **more})
     return value if expected is None else check(value, expected, name)
+
+
+def _take(keywords: dict, names: tuple[str, ...], fits):
+    return next((keywords.pop(name) for name in names if name in keywords and fits(keywords[name])), None)
+
+
+def _is_type(value) -> bool:
+    return isinstance(value, type) or typing.get_origin(value) is not None or value is typing.Any
 
 
 def _given(arguments: dict) -> dict:
@@ -58,6 +92,21 @@ class _Servers:
 
     def __reduce__(self):
         return importlib.import_module, ("servers",)
+
+    def __getitem__(self, name: str):
+        return importlib.import_module("servers")[name]
+
+    def __iter__(self):
+        return iter(importlib.import_module("servers"))
+
+    def __len__(self) -> int:
+        return len(importlib.import_module("servers"))
+
+    def __contains__(self, name) -> bool:
+        return name in importlib.import_module("servers")
+
+    def __call__(self, *args, **keywords):
+        return importlib.import_module("servers")(*args, **keywords)
 
 
 servers = _Servers()

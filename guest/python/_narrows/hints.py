@@ -1,8 +1,10 @@
 """The next step after a usual mistake, where Python's own words do not lead to it."""
 
+import linecache
 import os
+import re
 
-from . import workspace
+from . import calls, workspace
 
 _OUTSIDE = (
     "programs see the files of /workspace only, and not those of the caller's machine; "
@@ -10,6 +12,13 @@ _OUTSIDE = (
 )
 _NO_VALUE = "put the value into `result`, or write it as the last line"
 _NOT_ASYNC = "remove the `await`: what stands behind it is no coroutine"
+_NOT_CALLED = "a function is awaited when it is called: write `await {}(...)`"
+_LOOP_RUNS = "a loop runs already: write `await` before the coroutine, also outside of functions"
+_NO_LOOP = "write `await` before the coroutine, also outside of functions, or use asyncio.run()"
+_NO_PACKAGE = "a program is no part of a package: leave out the dots"
+# Where Windows has its files, and shells those of a person.
+_ELSEWHERE = re.compile(r"~|[A-Za-z]:[\\/]|\\\\")
+_AWAITED_NAME = re.compile(r"\bawait\s+([\w.]+)(?![\w.]|\s*[(\[])")
 _NOT_AWAITED = "a call is not awaited: write `await` before it"
 _NO_SHELL = "this is Python and no notebook or shell: there are no `!` and `%` commands, and nothing can be installed"
 _VALUE_ITSELF = "a tool gives its value itself, and no message around it"
@@ -33,7 +42,36 @@ def hint(error: BaseException) -> str | None:
         return "nobody can answer input(); put the value into the program, or into the context of the call"
     if isinstance(error, AttributeError):
         return _of_attribute(error) or _of_coroutine(error)
+    if isinstance(error, ImportError):
+        return _of_import(error)
+    if type(error) is NameError:
+        return _of_name(error)
+    if isinstance(error, RuntimeError):
+        return _of_loop(str(error))
     return _of_coroutine(error) if isinstance(error, TypeError) else None
+
+
+def _of_import(error: ImportError) -> str | None:
+    if "attempted relative import" in str(error):
+        return _NO_PACKAGE
+    # `from servers.github.create_issue import …`, as if each tool had a file.
+    parts = (error.name or "").split(".")
+    if len(parts) > 2 and parts[0] == "servers":
+        return f"a tool is a function: write `from servers.{parts[1]} import {parts[2]}`"
+    return None
+
+
+def _of_name(error: NameError) -> str | None:
+    """A tool that was not imported, where the host could not know before: in a session, after exec()."""
+    found = calls.query("search_tools", {"query": error.name})
+    lines = [tool["import"] for tool in found if tool.get("name") == error.name and "import" in tool]
+    return f"add `{lines[0]}`" if len(lines) == 1 else None
+
+
+def _of_loop(said: str) -> str | None:
+    if "event loop is already running" in said or "while another loop is running" in said:
+        return _LOOP_RUNS
+    return _NO_LOOP if "no current event loop" in said else None
 
 
 def _of_syntax(error: SyntaxError) -> str | None:
@@ -47,6 +85,9 @@ def _of_file(error: OSError) -> str | None:
     path = error.filename
     if not isinstance(path, str) or not path:
         return None
+    if _ELSEWHERE.match(path):
+        name = re.split(r"[\\/]", path)[-1]
+        return f"{_OUTSIDE}; {workspace.nearby(workspace.place_of(name) or path)}"
     place = workspace.place_of(path)
     if place is None and path.startswith("/tmp/"):
         return None
@@ -72,5 +113,17 @@ def _of_coroutine(error: Exception) -> str | None:
     if said.startswith("the JSON object must be str"):
         return "it is a value already: leave out json.loads (a tool gives its value itself)"
     if "can't be awaited" in said or "'await' expression" in said:
-        return _NOT_ASYNC
+        return _not_called(error, said) or _NOT_ASYNC
     return _NOT_AWAITED if "coroutine" in said else None
+
+
+def _not_called(error: Exception, said: str) -> str | None:
+    """`await tool`, where `await tool(...)` is meant."""
+    if not any(kind in said for kind in ("'function'", "object function", "'method'", "object method")):
+        return None
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    line = linecache.getline(step.tb_frame.f_code.co_filename, step.tb_lineno) if step else ""
+    found = _AWAITED_NAME.search(line)
+    return _NOT_CALLED.format(found[1] if found else "it")

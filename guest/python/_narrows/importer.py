@@ -1,6 +1,8 @@
 """Imports: modules that the host provides, and a clear word about those that cannot exist."""
 
+import ast
 import difflib
+import importlib
 import importlib.util
 import linecache
 import sys
@@ -12,6 +14,10 @@ from wit_world.imports import host
 # The host is asked for these and what is below them, and for nothing else. (Of a module that is not there it
 # is asked whether it is a server.)
 PROVIDED = {"servers", "skills", "client", "tool_discovery"}
+
+# Where the host says which tools a program calls without an import: the module of each. No program
+# can write this name.
+TOOLS = "<tools>"
 
 _NO_NETWORK = "there is no network in the sandbox; call a tool of an MCP server instead (search_tools finds one)"
 _NO_THREADS = "there are no threads or processes in the sandbox; use asyncio.gather or asyncio.TaskGroup"
@@ -26,7 +32,7 @@ _NUMBERS = f"{_STDLIB_ONLY}; use math and statistics, or for figures of tables {
 _TOOLS = "the tools of MCP servers are functions here: `from servers.NAME import TOOL`, then `await TOOL(...)`"
 
 _INSTEAD = {
-    "mcp": _TOOLS, "fastmcp": _TOOLS,
+    "mcp": _TOOLS, "fastmcp": _TOOLS, "tools": _TOOLS, "mcp_tools": _TOOLS, "narrows": _TOOLS,
     "ctypes": _NO_NATIVE, "_ctypes": _NO_NATIVE, "cffi": _NO_NATIVE, "mmap": _NO_NATIVE,
     "ssl": _NO_NETWORK, "_ssl": _NO_NETWORK, "requests": _NO_NETWORK, "httpx": _NO_NETWORK,
     "aiohttp": _NO_NETWORK, "urllib3": _NO_NETWORK, "websockets": _NO_NETWORK, "boto3": _NO_NETWORK,
@@ -120,6 +126,19 @@ class _Refusals(MetaPathFinder):
         if top in sys.modules:
             return f"the package {top!r} has no such module"
         return _STDLIB_ONLY + ", and nothing can be installed"
+
+
+def make_absolute(tree: ast.Module) -> None:
+    """`from ...client import call_mcp_tool`, as files of a package have it, means the module that is here."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and (node.module or "").partition(".")[0] in PROVIDED:
+            node.level = 0
+
+
+def bind_tools(scope: dict) -> None:
+    """Binds the tools that a program calls and does not import, as the host has found them."""
+    for tool, module in scope.pop(TOOLS, {}).items():
+        scope[tool] = getattr(importlib.import_module(f"servers.{module}"), tool)
 
 
 def _find_spec(name, package=None):

@@ -11,7 +11,7 @@ from contextvars import Context
 from json import JSONEncoder, loads
 from types import CoroutineType, ModuleType
 
-from . import encode, errors, session
+from . import encode, errors, importer, session
 from .loop import HostEventLoop
 
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -48,6 +48,7 @@ def run(name: str, source: str, context: str, in_session: bool = False) -> str:
         scope = main.__dict__
         if context != "{}":
             scope.update(loads(context))
+            importer.bind_tools(scope)
         before = scope.get("result", _missing)
         # Its own context: the snapshot's holds what modules put there when they were imported.
         error = Context().run(_run, name, source, scope, notes)
@@ -118,12 +119,15 @@ def _compile(source: str, name: str):
 
 
 def _compiled(source: str, name: str):
-    if _seems_to_set_result(source):
+    is_relative = "from ." in source
+    if not is_relative and _seems_to_set_result(source):
         code = compile(source, name, "exec", flags=_FLAGS, dont_inherit=True)
         # Else it was the name of an argument, at the beginning of a line.
         if "result" in code.co_names:
             return code
     tree = ast.parse(source, name)
+    if is_relative:
+        importer.make_absolute(tree)
     if tree.body and isinstance(last := tree.body[-1], ast.Expr):
         target = ast.copy_location(ast.Name(_LAST, ast.Store()), last)
         tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)

@@ -14,7 +14,8 @@ from opcode import opmap
 from types import FunctionType, ModuleType
 
 from . import calls
-from .awaitable import AwaitableDict, AwaitableList
+from .awaitable import AwaitableDict, AwaitableList, AwaitableText
+from .parameters import forgiving
 from .tools import _missing
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
@@ -22,6 +23,7 @@ _IMPORT_FROM = opmap["IMPORT_FROM"]
 _LONGEST_CONSTANT = 1000
 
 
+@forgiving
 def save_skill(name, code=None, description: str = "", tags=(), namespace: str | None = None) -> AwaitableDict:
     """Keeps code for other programs, which get it by `from skills import name`.
 
@@ -39,11 +41,14 @@ def save_skill(name, code=None, description: str = "", tags=(), namespace: str |
     return AwaitableDict(calls.query("save_skill", skill))
 
 
-def load_skill(name: str, version: int | None = None, namespace: str | None = None) -> str:
+@forgiving
+def load_skill(name: str, version: int | None = None, namespace: str | None = None) -> AwaitableText:
     """Gives the source of a skill."""
-    return calls.query("load_skill", {"name": name, "version": version, "namespace": namespace})["code"]
+    found = calls.query("load_skill", {"name": name, "version": version, "namespace": namespace})
+    return AwaitableText(found["code"])
 
 
+@forgiving
 def list_skills(query: str | None = None, namespace: str | None = None, limit: int = 50) -> AwaitableList:
     """Lists skills, the best match first when there is something to look for."""
     return AwaitableList(calls.query("list_skills", {"query": query, "namespace": namespace, "limit": limit}))

@@ -27,6 +27,11 @@ NAMES = {
     "board": state.board,
     "boards": state.boards,
     "shared": state.shared,
+    # As the tools of the gateway are called that do the same.
+    "read_workspace_file": workspace.read_file,
+    "write_workspace_file": workspace.write_file,
+    "list_workspace_files": workspace.list_files,
+    "execute_analysis": analysis.analyze,
     "sanitize_pii": privacy.sanitize_pii,
     "restore_pii": privacy.restore_pii,
 }

@@ -1,5 +1,6 @@
 """Says of an error which value of a tool it is about, when that is not what its reader takes it for."""
 
+import difflib
 import linecache
 import re
 
@@ -9,6 +10,8 @@ from .calls import RecoveredDict, RecoveredList
 _OF_VALUES = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 _NAME = re.compile(r"[^\W\d]\w*")
 _MOST_NAMES = 50
+# Of a large result, so many parts are searched for the key that was meant.
+_MOST_LOOKED_AT = 500
 _missing = object()
 
 
@@ -18,12 +21,43 @@ def add_note(error: BaseException, program: str) -> None:
         add_note(inner, program)
     if not isinstance(error, _OF_VALUES):
         return
+    near = _near_key(error, program)
+    if near is not None:
+        _add(error, f"did you mean {near!r}?")
     for name, value in _candidates(error, program):
         note = _note(name, value)
         if note is not None:
-            if note not in getattr(error, "__notes__", ()):
-                error.add_note(note)
+            _add(error, note)
             return
+
+
+def _add(error: BaseException, note: str) -> None:
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
+def _near_key(error: BaseException, program: str) -> str | None:
+    """The key that was meant: one of a dict that the failed line names, or of one in it."""
+    if type(error) is not KeyError or len(error.args) != 1 or not isinstance(error.args[0], str):
+        return None
+    own, _ = _frames(error, program)
+    waiting = [value for _, value in _variables(*own)[0]] if own else []
+    waiting.append(getattr(error, "obj", None))
+    missing = error.args[0]
+    for _ in range(_MOST_LOOKED_AT):
+        if not waiting:
+            break
+        value = waiting.pop(0)
+        if isinstance(value, dict):
+            # It is not the dict that lacks the key.
+            keys = [] if missing in value else [key for key in list(value)[:_MOST_NAMES] if isinstance(key, str)]
+            near = difflib.get_close_matches(missing, keys, n=1, cutoff=0.7)
+            if near:
+                return near[0]
+            waiting.extend(list(value.values())[:_MOST_NAMES])
+        elif isinstance(value, (list, tuple)):
+            waiting.extend(value[:1])
+    return None
 
 
 def _candidates(error: BaseException, program: str):

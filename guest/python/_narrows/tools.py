@@ -9,15 +9,48 @@ import os
 import sys
 from collections.abc import Mapping
 from opcode import opmap
+from types import ModuleType
 
 from .calls import ToolError, call, query
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 _VAR_KEYWORDS = 0x08
+# As MCP itself has them, and Jupyter.
+_MEDIA_KEYS = {"mimeType": "mime_type", "mimetype": "mime_type", "media_type": "mime_type"}
+
+
+class Namespace(ModuleType):
+    """A module that can also be gone through and asked by key: `for name in servers`, `servers["github"]`."""
+
+    def __getitem__(self, name: str):
+        try:
+            return getattr(self, name)
+        except AttributeError as error:
+            raise KeyError(str(error)) from None
+
+    def __iter__(self):
+        return iter(list(self.__all__))
+
+    def __len__(self) -> int:
+        return len(self.__all__)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, name) -> bool:
+        return name in self.__all__
+
+    def __call__(self, *args, **keywords):
+        name = self.__name__
+        if name == "servers":
+            raise TypeError("servers is a package, and not called: `await servers.NAME.TOOL(...)` calls a tool, "
+                            "list_servers() lists the servers")
+        raise TypeError(f"{name} is a server, and not called: `await {name}.TOOL(...)` calls a tool of it")
 
 
 def package(name: str, modules: list[str]):
     """The package `servers`: its modules are imported when they are first named."""
+    sys.modules[name].__class__ = Namespace
 
     def __getattr__(attribute: str):
         if attribute.startswith("__"):
@@ -33,6 +66,7 @@ def package(name: str, modules: list[str]):
 
 def module(name: str, server: str, names: list[str] | None):
     """A module of one server: asks the host for the source of a tool when it is first named."""
+    sys.modules[name].__class__ = Namespace
     scope = sys.modules[name].__dict__
     if names is None:
         names = query("tool_names", {"server": server})
@@ -121,6 +155,7 @@ def display(thing, mime_type: str | None = None) -> None:
             display(item)
         return
     if isinstance(thing, Mapping):
+        thing = {_MEDIA_KEYS.get(key, key): value for key, value in thing.items()}
         request = {key: thing[key] for key in ("path", "data", "mime_type") if thing.get(key) is not None}
     elif isinstance(thing, (bytes, bytearray, memoryview)):
         request = {"data": base64.b64encode(bytes(thing)).decode()}
@@ -135,7 +170,10 @@ def display(thing, mime_type: str | None = None) -> None:
 
 def _is_media(item) -> bool:
     """Whether it is what the host gives for an image, sound or file of a tool."""
-    return isinstance(item, Mapping) and "mime_type" in item and ("path" in item or "data" in item)
+    if not isinstance(item, Mapping):
+        return False
+    keys = {_MEDIA_KEYS.get(key, key) for key in item}
+    return "mime_type" in keys and ("path" in keys or "data" in keys)
 
 
 def _missing(message: str) -> Exception:

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from json import JSONEncoder
 
 from .awaitable import AwaitableDict, AwaitableList
+from .parameters import forgiving
 
 _ROOT = "/workspace"
 # A file that is being written; it gets its name when it is complete.
@@ -16,6 +17,7 @@ _MOST_NAMES = 10
 _encode = JSONEncoder(ensure_ascii=False).encode
 
 
+@forgiving
 def read_file(path, *, binary: bool = False, offset: int = 0, limit: int | None = None):
     """Gives the text of a file, or its bytes when `binary` is true.
 
@@ -40,6 +42,7 @@ def read_file(path, *, binary: bool = False, offset: int = 0, limit: int | None 
         raise _clearer(error, place) from None
 
 
+@forgiving
 def write_file(path, content) -> AwaitableDict:
     """Writes text, bytes, or as JSON any other value; gives the path and the size.
 
@@ -68,6 +71,7 @@ def write_file(path, content) -> AwaitableDict:
     return AwaitableDict(path=_shown(place), bytes=len(data))
 
 
+@forgiving
 def list_files(pattern: str = "**") -> AwaitableList:
     """Lists files with their size and time. The pattern is a glob: `*.csv`, `reports/**`, `**/*.json`."""
     place = _locate(pattern or ".")
@@ -87,6 +91,7 @@ def list_files(pattern: str = "**") -> AwaitableList:
     return found
 
 
+@forgiving
 def delete_file(path) -> None:
     """Removes a file."""
     place = _locate(path)

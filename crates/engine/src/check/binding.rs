@@ -5,11 +5,20 @@ use std::rc::Rc;
 use ruff_python_ast::{Alias, Expr, StmtImportFrom};
 use ruff_text_size::{Ranged, TextSize};
 
+use crate::policy::Modules;
+
 use super::{
     collect::Collector,
     facts::{Mutation, string},
     scope::{Kind, MODULE, Place, ScopeId, Source},
 };
+
+/// Whether a relative import is one of a module that every program has: `from ...client import x`,
+/// as files of a package have it.
+pub(super) fn is_provided(module: &str) -> bool {
+    let first = module.split('.').next().unwrap_or_default();
+    Modules::OWN.contains(&first)
+}
 
 impl<'a> Collector<'a> {
     /// The place of a name that is bound here, from `from` to the end of the block.
@@ -80,7 +89,7 @@ impl<'a> Collector<'a> {
             let name: &'a str = alias.asname.as_ref().unwrap_or(&alias.name);
             match &import.module {
                 _ if &*alias.name == "*" => self.facts.scopes.has_star_import = true,
-                Some(module) if import.level == 0 => {
+                Some(module) if import.level == 0 || is_provided(module) => {
                     self.import(&format!("{module}.{}", &alias.name), name, alias.end());
                 }
                 _ => self.bind_unknown(name),

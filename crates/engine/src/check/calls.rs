@@ -54,12 +54,36 @@ pub(super) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut Find
     Call { tool, by_any_name: true, start: call.start() }.check(given, findings);
 }
 
+/// The keywords of `call_mcp_tool` itself; `_narrows/discovery.py` has the same.
+const TOOL_NAMES: [&str; 3] = ["tool_name", "name", "tool"];
+const ARGUMENTS: [&str; 5] = ["input", "arguments", "args", "params", "parameters"];
+const EXPECTED: [&str; 5] = ["type", "expected_type", "expected", "response_type", "result_type"];
+
+/// The name of the tool in a call by full name: the first argument, or a keyword.
+pub(super) fn full_name(call: &ExprCall) -> Option<&Expr> {
+    let by_keyword = || TOOL_NAMES.iter().find_map(|name| call.arguments.find_keyword(name));
+    let first = call.arguments.args.first();
+    first.or_else(|| by_keyword().map(|keyword| &keyword.value))
+}
+
 /// `call_mcp_tool("mcp__server__tool", {…}, …)`: by raw names only.
 pub(super) fn by_full_name(call: &ExprCall, tool: &KnownTool, findings: &mut Findings<'_>) {
     let mut given = keywords(call);
-    match &*call.arguments.args {
-        [_] | [_, Expr::NoneLiteral(_)] => {}
-        [_, Expr::Dict(dict)] => {
+    let positions = &*call.arguments.args;
+    if positions.is_empty() {
+        given.names.retain(|named| !TOOL_NAMES.contains(&named.name));
+    }
+    // They may be of the call and not of the tool.
+    let is_of_call = |named: &Named<'_>| {
+        positions.len() < 2 && ARGUMENTS.contains(&named.name) && !literals::is_no_dict(named.value)
+            || EXPECTED.contains(&named.name) && !named.value.is_literal_expr()
+    };
+    let (of_call, names): (Vec<_>, Vec<_>) = given.names.into_iter().partition(is_of_call);
+    given.names = names;
+    let dict = of_call.iter().find(|named| ARGUMENTS.contains(&named.name)).map(|it| it.value);
+    match (positions, dict) {
+        ([], None) | ([_], None) | ([_, Expr::NoneLiteral(_)], _) => {}
+        ([] | [_], Some(Expr::Dict(dict))) | ([_, Expr::Dict(dict)], _) => {
             let keys = keys(dict);
             given.has_more |= keys.has_more;
             given.names.extend(keys.names);

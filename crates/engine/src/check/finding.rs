@@ -1,6 +1,6 @@
 //! What was found, and where.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_text_size::{TextRange, TextSize};
 
@@ -23,6 +23,8 @@ pub struct Checked {
     pub findings: Vec<Finding>,
     /// Modules that it uses without importing them.
     pub implied: BTreeSet<&'static str>,
+    /// Tools that it calls without importing them, each with the one module that has it.
+    pub tools: BTreeMap<String, String>,
 }
 
 /// Enough to mend a program; the next check tells what is left. It also bounds the time for a
@@ -62,6 +64,11 @@ impl<'a> Findings<'a> {
         let before = self.code.get(self.lines.start(line)..at.to_usize()).unwrap_or_default();
         let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
         self.found.push(Finding { line, column, message });
+    }
+
+    /// The number of a line.
+    pub(super) fn line(&self, at: TextSize) -> u32 {
+        self.lines.line(at)
     }
 
     /// The text of a part of the program.

@@ -17,6 +17,7 @@
 //! | `walk` | every statement and expression, in its scope |
 //! | `names`, `calls`, `literals`, `fields` | the mistakes: names of tools, arguments, values, fields |
 //! | `undefined`, `standard` | names that nothing binds; those that every program has |
+//! | `early` | names that are read before they are bound |
 //! | `spelling` | whether a name is surely another one, misspelt |
 
 mod binding;
@@ -25,6 +26,7 @@ mod catalog;
 mod collect;
 mod comprehension;
 mod depth;
+mod early;
 mod effects;
 mod facts;
 mod fields;

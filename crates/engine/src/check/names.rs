@@ -4,6 +4,7 @@ use ruff_python_ast::{ExprAttribute, Identifier, StmtImport, StmtImportFrom};
 use ruff_text_size::Ranged;
 
 use super::{
+    binding::is_provided,
     finding::Findings,
     spelling::{self, Trust, is_name},
     tools::{Meant, Tools},
@@ -30,11 +31,18 @@ pub(super) fn of_import_from(
     tools: &Tools<'_>,
     findings: &mut Findings<'_>,
 ) {
-    let Some(module) = import.module.as_ref().filter(|_| import.level == 0) else { return };
+    let is_here = |module: &&Identifier| import.level == 0 || is_provided(module);
+    let Some(module) = import.module.as_ref().filter(is_here) else { return };
     let Some(server) = module.strip_prefix("servers") else { return };
     if let Some(server) = server.strip_prefix('.')
         && let Some(message) = no_server(server.split('.').next().unwrap_or_default(), tools)
     {
+        return findings.add(module.start(), message);
+    }
+    // As if each tool had a file of its own.
+    if let (Meant::Tool(tool), Some((package, _))) = (tools.at(module), module.rsplit_once('.')) {
+        let name = &tool.known.name;
+        let message = format!("{name} is a function: write `from {package} import {name}`");
         return findings.add(module.start(), message);
     }
     for alias in import.names.iter().filter(|alias| &*alias.name != "*") {

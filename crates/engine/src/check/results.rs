@@ -6,6 +6,7 @@ use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
 use ruff_text_size::Ranged;
 
 use super::{
+    calls,
     facts::{root, string},
     handled::last_name,
     scope::{Meaning, ScopeId, Source},
@@ -47,7 +48,7 @@ impl Values<'_, '_> {
     pub(super) fn callee(&self, call: &ExprCall, scope: ScopeId) -> Callee {
         let Value::Path(path) = self.of(&call.func, scope) else { return Callee::Other };
         if &*path == CALL_BY_NAME {
-            let name = call.arguments.args.first().and_then(string).filter(|name| is_name(name));
+            let name = calls::full_name(call).and_then(string).filter(|name| is_name(name));
             return name.map_or(Callee::Other, |name| Callee::ByName(self.tools.full(name)));
         }
         match self.tools.at(&path) {

@@ -163,12 +163,15 @@ const OWN: &[&str] = &[
     "call_mcp_tool",
     "delete_file",
     "display",
+    "execute_analysis",
     "get_tool_definition",
     "list_files",
     "list_servers",
     "list_skills",
+    "list_workspace_files",
     "load_skill",
     "read_file",
+    "read_workspace_file",
     "restore_pii",
     "sanitize_pii",
     "save_skill",
@@ -177,6 +180,7 @@ const OWN: &[&str] = &[
     "shared",
     "sql",
     "write_file",
+    "write_workspace_file",
 ];
 
 /// The modules that need no import; `surroundings.py` in the guest has the same list.
@@ -230,6 +234,46 @@ const MODULES: &[&str] = &[
     "zipfile",
     "zlib",
     "zoneinfo",
+];
+
+/// Other modules, whose names may well be those of variables: they have to be imported.
+const LIBRARY: &[&str] = &[
+    "abc",
+    "argparse",
+    "array",
+    "ast",
+    "binascii",
+    "builtins",
+    "calendar",
+    "cmath",
+    "codecs",
+    "colorsys",
+    "configparser",
+    "email",
+    "fnmatch",
+    "gc",
+    "graphlib",
+    "html",
+    "http",
+    "importlib",
+    "keyword",
+    "locale",
+    "mimetypes",
+    "numbers",
+    "platform",
+    "queue",
+    "secrets",
+    "shlex",
+    "stat",
+    "string",
+    "threading",
+    "timeit",
+    "token",
+    "tomllib",
+    "types",
+    "warnings",
+    "weakref",
+    "xml",
 ];
 
 /// Names that programs use as if they were there, and the module to import them from.
@@ -318,6 +362,11 @@ pub(super) fn is_builtin(name: &str) -> bool {
     name.starts_with('_') || [BUILTINS, OWN].iter().any(|names| names.contains(&name))
 }
 
+/// Whether a program has this name without binding it, be it a module.
+pub(super) fn is_known(name: &str) -> bool {
+    is_builtin(name) || module(name).is_some()
+}
+
 /// Functions that give their value at once, and that programs await all the same. What has to be
 /// awaited is not here, nor what may be (`search_tools`, `write_file`).
 const NOT_AWAITED: &[&str] = &[
@@ -336,7 +385,6 @@ const NOT_AWAITED: &[&str] = &[
     "isinstance",
     "len",
     "list",
-    "load_skill",
     "map",
     "max",
     "min",
@@ -417,6 +465,11 @@ pub(super) fn advice(name: &str) -> Option<String> {
     Some(format!(
         "there is no {package} here; use `await sql(...)`, `await analyze(...)` or plain Python"
     ))
+}
+
+/// Says how a module of the library is imported that programs do not have without that.
+pub(super) fn library(name: &str) -> Option<String> {
+    LIBRARY.contains(&name).then(|| format!("add `import {name}`"))
 }
 
 /// All names that a misspelt one may mean.

@@ -214,7 +214,7 @@ fn names_that_may_exist_are_left_alone() {
         "def f(servers):\n    return servers.nothing",
         "class A:\n    servers = None\n    x = servers.nothing",
         "servers.github.mine = 1\nservers.github.mine",
-        "from other.servers import x\nfrom .servers import y\nfrom serversx import z\nimport github",
+        "from other.servers import x\nfrom .others import y\nfrom serversx import z\nimport github",
         "from client import call_mcp_tool as call\nawait call(name, {})\nawait call('mcp__sleeping__x', {})",
         "if 'creat_issue' in dir(servers.github):\n    servers.github.creat_issue()",
         "exec('x = 1')\nservers.githb",
@@ -564,9 +564,12 @@ fn names_that_nothing_binds_are_told_with_what_to_do() {
         ),
         ("github.ping()", "`github` is not defined; add `from servers import github`"),
         (
-            "await list_issues()",
+            "f = list_issues\nawait f()",
             "`list_issues` is not defined; add `from servers.github import list_issues`",
         ),
+        ("print(string.digits)", "`string` is not defined; add `import string`"),
+        ("xml.etree", "`xml` is not defined; add `import xml`"),
+        ("numbers = [1]\nprint(sum(number))", "`number` is not defined; did you mean numbers?"),
         (
             "pd.DataFrame([])",
             "`pd` is not defined; there is no pandas here; use `await sql(...)`, `await analyze(...)` \
@@ -590,11 +593,24 @@ fn tools_are_reached_without_an_import_and_looked_at_all_the_same() {
             "list_issues(): 'page' is 'x', expected integer",
         ),
         ("print(servers.github.ping())", "ping() is not awaited: write await ping(...)"),
+        ("from ..servers.github import serch", "github has no tool 'serch'; did you mean search?"),
+        (
+            "from servers.github.search import search",
+            "search is a function: write `from servers.github import search`",
+        ),
+        (
+            "await call_mcp_tool(tool_name='mcp__github__search', input={'qery': 'x'}, type=dict)",
+            "search() needs query",
+        ),
+        ("await call_mcp_tool(name='mcp__github__serch')", "github has no tool 'serch'"),
     ] {
         assert_eq!(names(program), (vec![message.to_owned()], vec![]), "{program}");
     }
     for program in [
         "await servers.github.ping()\nawait call_mcp_tool('mcp__github__ping')",
+        "await call_mcp_tool(tool_name='mcp__github__search', input={'query': 'x'}, type=dict)",
+        "await call_mcp_tool('mcp__github__search', arguments={'query': 'x'}, expected_type=dict)",
+        "from ...client import call_mcp_tool\nawait call_mcp_tool('mcp__github__ping')",
         "print(search_tools('issues'), await search_tools('issues'), list_servers())",
         "get_tool_definition('github.ping')",
     ] {
@@ -668,6 +684,94 @@ fn names_that_are_bound_somewhere_or_handled_are_left_alone() {
     ] {
         assert_eq!(names(program), (vec![], vec![]), "{program}");
     }
+}
+
+#[test]
+fn a_tool_of_one_server_needs_no_import_and_is_looked_at_all_the_same() {
+    let checked = |program: &str| check(program, Given::Names(&[]), &Example);
+    let found = checked("rows = await list_issues({'page': 1})\nprint(rows[0]['title'])");
+    assert_eq!(found.findings, []);
+    let tools: Vec<_> = found.tools.iter().map(|(tool, of)| (tool.as_str(), of.as_str())).collect();
+    assert_eq!(tools, [("list_issues", "github")]);
+    for (program, message) in [
+        ("await search()", "search() needs query"),
+        ("print(ping())", "ping() is not awaited: write await ping(...)"),
+        ("await anything()", "`anything` is not defined"),
+    ] {
+        assert_eq!(names(program).0, [message], "{program}");
+    }
+    // What binds the name is meant, and earlier programs of a session may have.
+    assert!(checked("def ping(): pass\nping()").tools.is_empty());
+    assert!(check("await ping()", Given::Unknown, &Example).tools.is_empty());
+    assert!(check("await ping()", Given::Names(&["ping"]), &Example).tools.is_empty());
+}
+
+#[test]
+fn a_tool_of_two_servers_is_told_with_both() {
+    struct Twice;
+    impl Known for Twice {
+        fn servers(&self) -> Vec<String> {
+            vec!["one".into(), "two".into()]
+        }
+
+        fn tools(&self, _module: &str) -> Option<Vec<String>> {
+            Some(vec!["get_weather".into()])
+        }
+
+        fn tool(&self, _module: &str, _name: &str) -> Option<KnownTool> {
+            None
+        }
+
+        fn suggest(&self, _module: &str, _name: &str) -> String {
+            String::new()
+        }
+
+        fn by_full_name(&self, _name: &str) -> ByFullName {
+            ByFullName::NotKnown
+        }
+    }
+    let found = check("await get_weather({})", Given::Names(&[]), &Twice);
+    assert!(found.tools.is_empty());
+    assert_eq!(
+        found.findings[0].message,
+        "`get_weather` is not defined; it is a tool of one and two: add `from servers.one import \
+         get_weather`, or that of another"
+    );
+}
+
+#[test]
+fn names_that_are_read_before_they_are_bound_are_told_before_tools_are_called() {
+    for (program, name, line) in [
+        ("await servers.github.ping()\nprint(total)\ntotal = 1", "total", 3),
+        ("while not found:\n    found = await servers.github.ping()", "found", 2),
+        ("rows = [f(x) for x in items]\nf = str\nitems = []", "items", 3),
+        ("count += 1", "count", 1),
+        ("helper()\ndef helper(): pass", "helper", 2),
+        ("x = f'{name}'\nname = 1", "name", 2),
+    ] {
+        let message =
+            format!("`{name}` is not defined here; it is bound in line {line}, bind it before");
+        assert_eq!(names(program).0, [message], "{program}");
+    }
+    for program in [
+        "def f():\n    return total\ntotal = 1\nf()",
+        "for i in range(2):\n    if i:\n        print(last)\n    last = i",
+        "if user_id:\n    a = 1\nprint(a)\na = 2",
+        "try:\n    found\nexcept NameError:\n    found = 1",
+        "print(user_id)\nuser_id = 1",
+        "print(json.dumps(1))\nimport json",
+        "x = y if user_id else 0\ny = 1",
+        "ok = user_id or later\nlater = 1",
+        "print((n := 1) + n)\nn = 2",
+        "def f():\n    global made\n    made = 1\nf()\nprint(made)\nmade = 2",
+        "import sys\nsys.exit()\nprint(a)\na = 1",
+        "handlers = lambda: later\nlater = 1",
+        "from os.path import *\njoin('a')\njoin = 1",
+    ] {
+        assert_eq!(names(program).0, Vec::<String>::new(), "{program}");
+    }
+    // An earlier program of the session may have bound it.
+    assert_eq!(check("print(a)\na = 1", Given::Unknown, &Example).findings, []);
 }
 
 #[test]

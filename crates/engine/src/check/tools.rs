@@ -64,6 +64,7 @@ pub(super) enum Meant {
 pub(super) struct Tools<'k> {
     known: &'k dyn Known,
     servers: OnceCell<Vec<String>>,
+    owners: OnceCell<HashMap<String, Vec<String>>>,
     by_path: RefCell<HashMap<String, Option<Rc<Tool>>>>,
     by_full_name: RefCell<HashMap<String, Full>>,
     /// The program changes what may be the result of any tool.
@@ -77,6 +78,7 @@ impl<'k> Tools<'k> {
         Self {
             known,
             servers: OnceCell::new(),
+            owners: OnceCell::new(),
             by_path: RefCell::default(),
             by_full_name: RefCell::default(),
             all_change: Cell::new(false),
@@ -115,6 +117,20 @@ impl<'k> Tools<'k> {
             .entry(format!("{module}.{name}"))
             .or_insert_with(|| self.known.tool(module, name).map(Tool::new));
         found.clone()
+    }
+
+    /// The modules that have a tool of this name.
+    pub(super) fn owners(&self, name: &str) -> &[String] {
+        let owners = self.owners.get_or_init(|| {
+            let mut owners: HashMap<String, Vec<String>> = HashMap::new();
+            for module in self.servers() {
+                for tool in self.names(module).unwrap_or_default() {
+                    owners.entry(tool).or_default().push(module.clone());
+                }
+            }
+            owners
+        });
+        owners.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// The end of a message that says that a module has no such tool.

@@ -1,15 +1,16 @@
 //! Names that nothing binds: a module that needs no import, or a mistake that would end the program
 //! after its tools were called.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use narrows_model::nearest;
-use ruff_python_ast::ExprName;
+use ruff_python_ast::{ExprName, Stmt};
 use ruff_text_size::Ranged;
 
 use super::{
+    early,
     finding::Findings,
-    scope::{Meaning, ScopeId},
+    scope::{MODULE, Meaning, ScopeId},
     standard,
     value::Values,
 };
@@ -36,23 +37,36 @@ impl Given<'_> {
     }
 }
 
+/// How a name is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// `name(…)`
+    Called,
+    /// `name.attribute`
+    Base,
+    Other,
+}
+
 /// What was found about the names of one program.
 #[derive(Debug)]
 pub(super) struct Undefined<'g> {
     given: Given<'g>,
     /// The modules that it uses without an import.
     pub(super) implied: BTreeSet<&'static str>,
+    /// The tools that it calls without an import, each with its module.
+    pub(super) tools: BTreeMap<String, String>,
 }
 
 impl<'g> Undefined<'g> {
     pub(super) fn new(given: Given<'g>) -> Self {
-        Self { given, implied: BTreeSet::new() }
+        Self { given, implied: BTreeSet::new(), tools: BTreeMap::new() }
     }
 
     /// Looks at a name that is read. An error that is handled is the program's own business.
     pub(super) fn read(
         &mut self,
         name: &ExprName,
+        reading: Reading,
         values: &Values<'_, '_>,
         scope: ScopeId,
         is_handled: bool,
@@ -66,8 +80,14 @@ impl<'g> Undefined<'g> {
         }
         if let Some(module) = standard::module(id) {
             self.implied.insert(module);
+        } else if reading == Reading::Called
+            && let [module] = values.tools.owners(id)
+        {
+            // Models forget imports; there is just one function that this can be.
+            self.tools.insert(id.to_owned(), module.clone());
         } else if !is_handled {
-            let advice = standard::advice(id).or_else(|| import(id, values));
+            let library = || standard::library(id).filter(|_| reading == Reading::Base);
+            let advice = standard::advice(id).or_else(library).or_else(|| import(id, values));
             let hint = match advice {
                 Some(advice) => format!("; {advice}"),
                 None if !values.tools.takes_advice() => String::new(),
@@ -87,6 +107,38 @@ impl<'g> Undefined<'g> {
     }
 }
 
+impl Undefined<'_> {
+    /// Finds the names that the program reads before it binds them.
+    pub(super) fn early(
+        &self,
+        body: &[Stmt],
+        values: &Values<'_, '_>,
+        findings: &mut Findings<'_>,
+    ) {
+        let Given::Names(given) = self.given else { return };
+        if values.facts.scopes.has_star_import {
+            return;
+        }
+        for early::Early { name, bound_at } in early::reads(body) {
+            let id = name.id.as_str();
+            let scopes = &values.facts.scopes;
+            // Those that nothing binds were told when they were read.
+            let is_free = matches!(scopes.meaning(id, MODULE, name.start()), Meaning::Free);
+            let may_be_there = given.contains(&id)
+                || standard::is_known(id)
+                || scopes.stored_attributes.contains(id);
+            if is_free || may_be_there || findings.are_enough() {
+                continue;
+            }
+            let line = findings.line(bound_at);
+            findings.add(
+                name.start(),
+                format!("`{id}` is not defined here; it is bound in line {line}, bind it before"),
+            );
+        }
+    }
+}
+
 /// Says how a server or a tool of this name is imported, if there is just one.
 fn import(name: &str, values: &Values<'_, '_>) -> Option<String> {
     let tools = &values.tools;
@@ -98,9 +150,12 @@ fn import(name: &str, values: &Values<'_, '_>) -> Option<String> {
     if tools.has_server(name) {
         return Some(format!("add `from servers import {name}`"));
     }
-    let mut modules = tools.servers().iter().filter(|module| {
-        tools.names(module).is_some_and(|names| names.iter().any(|known| known == name))
-    });
-    let module = modules.next().filter(|_| modules.next().is_none())?;
-    Some(format!("add `from servers.{module} import {name}`"))
+    match tools.owners(name) {
+        [] => None,
+        [module] => Some(format!("add `from servers.{module} import {name}`")),
+        [first, ..] => Some(format!(
+            "it is a tool of {}: add `from servers.{first} import {name}`, or that of another",
+            tools.owners(name).join(" and ")
+        )),
+    }
 }

@@ -221,8 +221,7 @@ impl<'a, 'k> Values<'a, 'k> {
         let (binding, key) = match self.facts.scopes.meaning(&name.id, scope, name.start()) {
             Meaning::One(binding, key) => (binding, key),
             Meaning::Free if !self.given.may_have(&name.id) => {
-                return standard::path(&name.id)
-                    .map_or(Value::Unknown, |it| Value::Path(it.into()));
+                return self.of_free(&name.id);
             }
             Meaning::Free | Meaning::Unclear => return Value::Unknown,
         };
@@ -234,6 +233,17 @@ impl<'a, 'k> Values<'a, 'k> {
         let value = self.of_source(&binding.source, binding.place.evaluated);
         self.bound.borrow_mut().insert(key, value.clone());
         value
+    }
+
+    /// What a name is that the program does not bind: something of ours, or a tool without an import.
+    fn of_free(&self, name: &str) -> Value {
+        if let Some(path) = standard::path(name) {
+            return Value::Path(path.into());
+        }
+        match (standard::is_known(name), self.tools.owners(name)) {
+            (false, [module]) => Value::Path(format!("servers.{module}.{name}").into()),
+            _ => Value::Unknown,
+        }
     }
 
     fn of_source(&self, source: &Source<'a>, scope: ScopeId) -> Value {

@@ -20,7 +20,7 @@ use super::{
     scope::{MODULE, ScopeId},
     standard::{is_not_awaited, looks_at_arguments},
     tools::Full,
-    undefined::{Given, Undefined},
+    undefined::{self, Given, Undefined},
     value::{Value, Values},
 };
 
@@ -36,6 +36,8 @@ pub(super) struct Walker<'v, 'a, 'k> {
     conditional: usize,
     /// In how many expressions that have something else if this is nothing.
     optional: usize,
+    /// The name that is called, or asked for an attribute, by the expression around it.
+    named: Option<(TextRange, undefined::Reading)>,
 }
 
 impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
@@ -49,12 +51,15 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
             handled: 0,
             conditional: 0,
             optional: 0,
+            named: None,
         }
     }
 
     pub(super) fn walk(mut self, body: &'a [Stmt]) -> Checked {
         visitor::walk_body(&mut self, body);
-        Checked { findings: self.findings.finish(), implied: self.undefined.implied }
+        self.undefined.early(body, self.values, &mut self.findings);
+        let Undefined { implied, tools, .. } = self.undefined;
+        Checked { findings: self.findings.finish(), implied, tools }
     }
 
     fn reading(&mut self) -> Reading<'_, 'a, 'k, '_> {
@@ -113,7 +118,7 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
                     calls::by_full_name(call, &tool.known, &mut self.findings);
                 }
                 Callee::ByName(Full::Wrong) => {
-                    let name = call.arguments.args.first();
+                    let name = calls::full_name(call);
                     let at = name.map_or(call.start(), Ranged::start);
                     let name = name.and_then(string).unwrap_or_default();
                     self.findings.add(at, self.values.tools.why_wrong(name));
@@ -236,6 +241,15 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
             return self.comprehension(&comprehended);
         }
         match expr {
+            Expr::Call(call) => {
+                self.named = Some((call.func.range(), undefined::Reading::Called));
+            }
+            Expr::Attribute(attribute) => {
+                self.named = Some((attribute.value.range(), undefined::Reading::Base));
+            }
+            _ => {}
+        }
+        match expr {
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 // It may be called where errors are handled.
@@ -247,7 +261,11 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
             }
             Expr::Name(name) if name.ctx == ExprContext::Load => {
                 let is_handled = self.handled > 0;
-                self.undefined.read(name, self.values, self.scope, is_handled, &mut self.findings);
+                let named = self.named.filter(|(at, _)| *at == name.range);
+                let reading = named.map_or(undefined::Reading::Other, |(_, reading)| reading);
+                let (values, scope) = (self.values, self.scope);
+                let findings = &mut self.findings;
+                self.undefined.read(name, reading, values, scope, is_handled, findings);
             }
             Expr::If(_) => return self.with_alternative(expr),
             Expr::BoolOp(any) if any.op == BoolOp::Or => return self.with_alternative(expr),

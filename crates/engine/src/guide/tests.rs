@@ -403,3 +403,26 @@ async fn a_program_that_reads_is_not_told_a_tool_that_writes() {
         "{refused:?}"
     );
 }
+
+#[tokio::test]
+async fn a_tool_that_is_called_without_an_import_is_given_with_a_note_and_reviewed() {
+    let guide = guide(&[("github", issues())], checking()).await;
+    let mut program = Program::new("await list_issues(title='x')\nprint(json.dumps(1))");
+    // What a client says by this name is not handed on.
+    program.context.insert("<tools>".into(), json!({"x": "elsewhere"}));
+    let looked = guide.look(&program, false).await;
+    assert_eq!(
+        looked.note.as_deref(),
+        Some(
+            "json and list_issues were not imported; add `import json` and `from servers.github \
+             import list_issues`"
+        )
+    );
+    looked.give_tools(&mut program);
+    assert_eq!(program.context["<tools>"], json!({"list_issues": "github"}));
+    let reviewed = looked.with_imports(&program);
+    assert!(reviewed.source.ends_with("\nfrom servers.github import list_issues"));
+    let looked = guide.look(&Program::new("1 + 1"), false).await;
+    looked.give_tools(&mut program);
+    assert_eq!(program.context.get("<tools>"), None);
+}

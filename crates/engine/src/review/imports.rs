@@ -9,7 +9,7 @@ use super::{
     names,
     scope::{ScopeId, Scopes},
 };
-use crate::policy::Level;
+use crate::policy::{Level, Modules};
 
 /// What imports modules by names that are made when the program runs.
 const BY_NAME: [&str; 3] =
@@ -32,7 +32,12 @@ pub(super) fn import(import: &StmtImport, level: &Level, findings: &mut Findings
 
 /// `from x import y`
 pub(super) fn import_from(import: &StmtImportFrom, level: &Level, findings: &mut Findings<'_>) {
-    let Some(module) = import.module.as_deref().filter(|_| import.level == 0) else { return };
+    // A relative import of a module of ours is one of that module.
+    let is_own = |module: &&str| {
+        let first = module.split('.').next().unwrap_or_default();
+        import.level == 0 || Modules::OWN.contains(&first)
+    };
+    let Some(module) = import.module.as_deref().filter(is_own) else { return };
     for alias in &import.names {
         let path = match &*alias.name {
             "*" => module.to_owned(),

@@ -52,6 +52,9 @@ impl Scopes<'_> {
     /// Whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.
     pub(super) fn is_skill(&self, expr: &Expr, scope: ScopeId) -> bool {
         match expr {
+            Expr::Await(awaited) => {
+                awaited.value.is_call_expr() && self.is_skill(&awaited.value, scope)
+            }
             Expr::Call(call) => {
                 let meanings = self.meanings(&call.func, scope);
                 !meanings.is_empty() && meanings.iter().all(|one| one.path == "builtins.load_skill")
@@ -63,7 +66,7 @@ impl Scopes<'_> {
                     && values.peek().is_some()
                     && values.all(|bound| {
                         matches!(bound, Bound::Value(value, scope)
-                            if value.is_call_expr() && self.is_skill(value, *scope))
+                            if (value.is_call_expr() || value.is_await_expr()) && self.is_skill(value, *scope))
                     })
             }
             _ => false,

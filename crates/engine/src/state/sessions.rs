@@ -193,13 +193,14 @@ impl Agent {
     async fn run_watched(
         &self,
         deed: &Deed,
-        run: SessionRun<'_>,
+        mut run: SessionRun<'_>,
         host: &dyn ToolHost,
     ) -> Result<(Outcome, bool), StateError> {
         let watch = run.watch;
         // What cannot work is not counted.
-        let looked = run.guide.look(&run.request.program, run.session.is_some(), self).await;
-        if let Some(refusal) = looked.refusal {
+        let mut looked = run.guide.look(&run.request.program, run.session.is_some(), self).await;
+        looked.give_tools(&mut run.request.program);
+        if let Some(refusal) = looked.refusal.take() {
             return Ok((refusal, false));
         }
         watch.begin()?;
@@ -207,9 +208,12 @@ impl Agent {
             deed.begin();
             self.written(watch.trail()).await.map_err(StateError::AuditDown)?;
         }
-        let ExecuteRequest { program, limits, .. } = &run.request;
-        let reviewing = || watch.review(program, limits, run.guide.broker());
-        let reviewed = self.compute(program.source.len(), reviewing).await;
+        let reviewed = {
+            let ExecuteRequest { program, limits, .. } = &run.request;
+            let program = looked.with_imports(program);
+            let reviewing = || watch.review(&program, limits, run.guide.broker());
+            self.compute(program.source.len(), reviewing).await
+        };
         if let Some(refusal) = reviewed.refusal {
             return Ok((refusal, false));
         }

@@ -131,15 +131,14 @@ result = [found[0]["name"], get_tool_definition("web_vuln_scanner", category="se
     says(&text_of(&named).into(), &["async def web_vuln_scanner("]);
 }
 
+/// None of them imports its tools, nor `asyncio`.
 #[test]
 fn workflows_run_in_one_program() {
-    let Some(site) = site(&["sheets", "trips", "slack"]) else { return };
+    let Some(site) = site(&["sheets", "trips", "slack", "weather"]) else { return };
     let client = Client::alone(&site);
     let filtering = r#"
-from servers.sheets import get_sheet
-
 # Get 10,000 rows in sandbox (not context)
-all_rows = (await get_sheet({'sheetId': 'abc123'}))["rows"]
+all_rows = await get_sheet({'sheetId': 'abc123'})
 
 # Filter in Python (efficient!)
 pending = [row for row in all_rows if row["Status"] == "pending"]
@@ -150,30 +149,104 @@ print(pending[:5])
 "#;
     let answer = executed(&client, json!({"code": filtering}));
     assert!(answer["stdout"].as_str().unwrap().starts_with("Found 1000 pending orders\n"));
+    let note = "get_sheet was not imported; add `from servers.sheets import get_sheet`";
+    assert_eq!(answer["notes"], json!([note]));
     let steps = r#"
-from servers.trips import plan_trip, find_rv_parks, calculate_gas_cost
+# Plan trip → find parks → calculate costs (in one code block)
 trip = await plan_trip({'origin': 'Phoenix', 'destination': 'Seattle'})
-parks = (await find_rv_parks({'locations': trip['waypoints']}))['parks']
-gas_cost = (await calculate_gas_cost({'distance': trip['distance']}))['cost']
+parks = await find_rv_parks({'locations': trip['waypoints']})
+gas_cost = await calculate_gas_cost({'distance': trip['distance']})
 
 print(f"Trip cost: ${gas_cost + sum(p['cost'] for p in parks)}")
 "#;
     assert_eq!(executed(&client, json!({"code": steps}))["stdout"], "Trip cost: $230\n");
-    // `asyncio` is not imported, as in the example.
     let polling = r#"
-from servers.slack import get_channel_history
-found = False
+# Wait for deployment (loop in code, not context)
 while not found:
-    messages = (await get_channel_history({'channel': 'C123'}))['messages']
+    messages = await get_channel_history({'channel': 'C123'})
     found = any('deployment complete' in m['text'] for m in messages)
     if not found:
         await asyncio.sleep(0.01)
 
 print("Deployment complete!")
 "#;
-    let answer = executed(&client, json!({"code": polling}));
+    // The example forgets this line, which is found before the tool is called.
+    says(&client.error(polling), &["line 3: `found` is not defined here; it is bound in line 5"]);
+    let answer = executed(&client, json!({"code": format!("found = False\n{polling}")}));
     assert_eq!(answer["stdout"], "Deployment complete!\n");
-    says(&answer["notes"][0], &["asyncio was not imported; add `import asyncio`"]);
+    says(&answer["notes"][0], &["asyncio and get_channel_history were not imported"]);
+    let simple = "# Don't use code execution for:\n\
+        result = await get_weather({'location': 'Sydney'})  # Too simple, use direct tool\n";
+    assert_eq!(client.run(simple)["degrees"], 21);
+}
+
+#[test]
+fn tables_are_queried_and_filtered_where_they_are() {
+    let Some(site) = site(&["supabase"]) else { return };
+    let client = Client::alone(&site);
+    let queried = r#"
+from servers.supabase import execute_sql
+
+# Query in database (not in context!)
+result = await execute_sql('''
+    SELECT * FROM expenses
+    WHERE user_id = '{user_id}'
+    AND amount > 100
+    AND date >= '2024-10-01'
+    AND date < '2024-11-01'
+''')
+
+# Only return summary
+print(f"Found {len(result)} expenses over $100")
+print(f"Total: ${sum(r['amount'] for r in result)}")
+print("Top 3:", result[:3])
+"#;
+    let answer = executed(&client, json!({"code": queried}));
+    says(&answer["stdout"], &["Found 4 expenses over $100\nTotal: $660\nTop 3: [{"]);
+    let filtered = r#"
+from servers.supabase import get_expenses
+expenses = await get_expenses(user_id='{user_id}')
+filtered = [e for e in expenses if e['amount'] > 100]
+print(f"Found {len(filtered)} expenses over $100")
+"#;
+    let answer = executed(&client, json!({"code": filtered}));
+    assert_eq!(answer["stdout"], "Found 4 expenses over $100\n");
+    let names = "from tool_discovery import search_tools\n\
+                 result = search_tools(query=\"expense\", detail_level=\"name_only\")";
+    assert_eq!(client.run(names)[0]["name"], "get_expenses");
+}
+
+#[test]
+fn the_parts_of_a_call_have_the_names_that_the_documents_give_them() {
+    let Some(site) = site(&["github"]) else { return };
+    let client = Client::alone(&site);
+    let wrapper = r#"
+from typing import TypedDict
+from ...client import call_mcp_tool
+
+class CreateIssueInput(TypedDict):
+    owner: str
+    repo: str
+    title: str
+
+class CreateIssueResponse(TypedDict):
+    number: int
+    url: str
+
+async def create_issue(input: CreateIssueInput) -> CreateIssueResponse:
+    return await call_mcp_tool(
+        'mcp__github__create_issue',
+        input,
+        CreateIssueResponse
+    )
+
+made = [await create_issue({'owner': 'o', 'repo': 'r', 'title': 'Crash'})]
+arguments = {'owner': 'o', 'repo': 'r', 'title': 'Bug'}
+made.append(await call_mcp_tool(tool_name='mcp__github__create_issue', input=arguments, type=dict))
+made.append(await call_mcp_tool(name='mcp__github__create_issue', arguments=arguments, expected_type=dict))
+result = [issue['title'] for issue in made]
+"#;
+    assert_eq!(client.run(wrapper), json!(["Crash", "Bug", "Bug"]));
 }
 
 #[test]
@@ -220,11 +293,21 @@ result = filter_high_risk(vulns)
     let answer = executed(&client, json!({"code": skill}));
     assert_eq!(answer["result"], json!([{"severity": "high"}]));
     assert_eq!(answer.get("notes"), None, "{answer:#}");
+    let awaited = "exec(await load_skill(skill_name='filter_high_risk'))\n\
+                   result = filter_high_risk([{'severity': 'high'}])";
+    let answer = executed(&client, json!({"code": awaited}));
+    assert_eq!(answer["result"], json!([{"severity": "high"}]));
+    assert_eq!(answer.get("notes"), None, "{answer:#}");
 
     let hidden =
         client.call("sanitize_pii", json!({"text": "Contact john@example.com at 555-123-4567"}));
     let hidden = text_of(&hidden);
     assert!(hidden.starts_with("Contact [EMAIL_") && hidden.contains(" at [PHONE_"), "{hidden}");
+    // A program has the values back; whoever asks for them outside of one needs a person's consent.
+    let restored = format!("result = len(restore_pii({hidden:?}))");
+    assert_eq!(client.run(&restored), "Contact john@example.com at 555-123-4567".len());
+    let refusal = client.refusal("restore_pii", json!({"text": hidden}));
+    says(&refusal, &["approv"]);
 }
 
 #[test]
@@ -292,7 +375,7 @@ fn a_name_that_nothing_binds_is_found_before_tools_are_called() {
     says(&error, &["nothing was run: line 3: `mesages` is not defined; did you mean messages?"]);
     // The control: twice more, and it has what is waited for; so it was not called before.
     let calls = "from servers.slack import get_channel_history\n\
-                 result = [(await get_channel_history(channel='C'))['messages'][0]['text'] \
+                 result = [(await get_channel_history(channel='C'))[0]['text'] \
                            for _ in range(3)]";
     assert_eq!(client.run(calls), json!(["deploying", "deploying", "deployment complete"]));
 }

@@ -55,9 +55,27 @@ fn ways_to_tools() -> Vec<(&'static str, Answer)> {
             "result = await mcp__github__get_issue(owner='o', repo='r')",
             Says("from servers.github import get_issue", TITLE, bug()),
         ),
+        ("result = (await get_issue(owner='o', repo='r'))['title']", Works(bug())),
+        ("result = [name for name in servers]", Works(json!(["github"]))),
         (
-            "result = await get_issue(owner='o', repo='r')",
-            Says("add `from servers.github import get_issue`", TITLE, bug()),
+            "issue = await servers['github'].get_issue(owner='o', repo='r')\nresult = issue['title']",
+            Works(bug()),
+        ),
+        ("servers()", Says("list_servers() lists", "result = len(list_servers())", json!(1))),
+        ("from tools import get_issue", Says("from servers.NAME import TOOL", TITLE, bug())),
+        (
+            "from servers.github.get_issue import get_issue",
+            Says("write `from servers.github import get_issue`", TITLE, bug()),
+        ),
+        (
+            "result = search_tools('list issues', detail='full')[0]['input_schema']['type']",
+            Works(json!("object")),
+        ),
+        (
+            "found = search_tools('analyse a CSV with SQL', detail_level='full')\n\
+             result = [all('input_schema' in tool for tool in found),\n          \
+             [server['name'] for server in search_tools('')]]",
+            Works(json!([true, ["github"]])),
         ),
         ("from servers.github import get_isue", Says("did you mean get_issue?", TITLE, bug())),
         (
@@ -126,6 +144,19 @@ fn awaiting() -> Vec<(&'static str, Answer)> {
             "issue = json.loads(await servers.github.get_issue(owner='o', repo='r'))",
             Says("leave out json.loads", TITLE, bug()),
         ),
+        (
+            "issue = await servers.github.get_issue",
+            Says("write `await servers.github.get_issue(...)`", TITLE, bug()),
+        ),
+        (
+            "issue = await servers.github.get_issue(owner='o', repo='r')\nresult = issue['titel']",
+            Says("did you mean", TITLE, bug()),
+        ),
+        (
+            "import asyncio\nasync def main():\n    return 5\n\
+             await asyncio.sleep(0)\nresult = asyncio.get_event_loop().run_until_complete(main())",
+            Says("write `await` before the coroutine", "result = 5", json!(5)),
+        ),
         ("return 5", Says("put the value into `result`", "result = 5", json!(5))),
     ]
 }
@@ -178,6 +209,35 @@ fn surroundings() -> Vec<(&'static str, Answer)> {
                 json!(SALES.len()),
             ),
         ),
+        (
+            "open('~/sales.csv')",
+            Says(
+                "files of /workspace only",
+                "result = len(read_file(filename='sales.csv'))",
+                json!(SALES.len()),
+            ),
+        ),
+        (
+            "rows = [{'a': 1}, {'a': 2}]\nresult = await sql('select sum(a) as a from t', rows)",
+            Says(
+                "t=rows)",
+                "result = (await sql(query='select sum(a) as a from t', t=[{'a': 3}]))[0]['a']",
+                json!(3),
+            ),
+        ),
+        (
+            "write_workspace_file('notes.txt', text='kept')\nresult = read_workspace_file('notes.txt')\n\
+             delete_file(filename='notes.txt')",
+            Works(json!("kept")),
+        ),
+        (
+            "result = string.digits",
+            Says(
+                "add `import string`",
+                "import string\nresult = string.digits",
+                json!("0123456789"),
+            ),
+        ),
         ("!pip install pandas", Says("nothing can be installed", sum, json!(7))),
         (
             "import subprocess\nsubprocess.run(['ls'])",
@@ -195,6 +255,7 @@ fn surroundings() -> Vec<(&'static str, Answer)> {
             "display(['a chart', {'type': 'image', 'mime_type': 'image/png', 'data': 'iVBORw0KGgo='}])",
             Shows,
         ),
+        ("display([{'type': 'image', 'mimeType': 'image/png', 'data': 'iVBORw0KGgo='}])", Shows),
     ]
 }
 

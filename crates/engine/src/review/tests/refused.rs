@@ -284,6 +284,8 @@ fn lists_of_the_configuration_go_first() {
 #[test]
 fn the_source_of_a_skill_may_be_executed_where_dangers_are_told() {
     assert_clean("exec(load_skill('x'))\nresult = x(1)");
+    assert_clean("exec(await load_skill('x'))\nresult = x(1)");
+    assert_clean("skill = await load_skill('x')\nexec(skill)\nresult = x(1)");
     assert_clean("skill = load_skill('x')\nexec(skill)\nresult = x(1)");
     for code in [
         "exec(text)",
