@@ -4,6 +4,7 @@
 use std::sync::{Arc, OnceLock};
 
 use narrows_search::{Document, Index, Segment, Selection};
+use serde_json::Value;
 
 /// How many stand among the tools that were found.
 const MAX_FOUND: usize = 2;
@@ -23,6 +24,9 @@ pub(crate) struct Ability {
     pub(crate) summary: &'static str,
     /// Other words for that, which are searched for and not told.
     words: &'static str,
+    /// The JSON schemas of what it takes and gives, for programs that read those of tools.
+    input: &'static str,
+    output: &'static str,
 }
 
 /// All of them. `surroundings.py` in the guest has the names.
@@ -34,6 +38,8 @@ const ABILITIES: [Ability; 9] = [
         summary: "SQL over lists of dicts, CSV, JSON and Parquet files of the workspace, and \
                   {\"tool\": ..., \"arguments\": ...}; gives a list of dicts",
         words: "query tables dataframe pandas join group aggregate csv spreadsheet data",
+        input: r#"{"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"], "additionalProperties": true}"#,
+        output: r#"{"type": "array", "items": {"type": "object"}}"#,
     },
     Ability {
         name: "analyze",
@@ -41,7 +47,10 @@ const ABILITIES: [Ability; 9] = [
         call: r#"await analyze("aggregate", rows_or_file, group_by="city", aggregations={"price": ["mean", "max"]})"#,
         summary: "figures of a table: filter, aggregate, transform, validate, describe, percentiles, \
                   time_series, correlation, covariance, test",
-        words: "analyse analysis compute statistics numbers figures csv data numpy pandas scipy dataframe summary",
+        words: "analyse analysis compute statistics numbers figures csv data numpy pandas scipy dataframe summary histogram \
+                distribution outliers mean median quantile profile trend growth rows columns table",
+        input: r#"{"type": "object", "properties": {"analysis_type": {"type": "string"}, "data": {}, "parameters": {"type": "object"}}, "required": ["analysis_type"], "additionalProperties": true}"#,
+        output: r#"{"type": "object"}"#,
     },
     Ability {
         name: "write_file",
@@ -49,6 +58,8 @@ const ABILITIES: [Ability; 9] = [
         call: r#"write_file("report.md", text_bytes_or_json)"#,
         summary: "saves a file in the workspace (/workspace), where later programs find it",
         words: "store keep output workspace",
+        input: r#"{"type": "object", "properties": {"path": {"type": "string"}, "content": {}}, "required": ["path", "content"]}"#,
+        output: r#"{"type": "object", "properties": {"path": {"type": "string"}, "bytes": {"type": "integer"}}}"#,
     },
     Ability {
         name: "read_file",
@@ -56,6 +67,8 @@ const ABILITIES: [Ability; 9] = [
         call: r#"read_file("report.md"); list_files("**/*.csv")"#,
         summary: "reads and lists files of the workspace (/workspace)",
         words: "load open workspace",
+        input: r#"{"type": "object", "properties": {"path": {"type": "string"}, "binary": {"type": "boolean"}, "offset": {"type": "integer"}, "limit": {"type": "integer"}}, "required": ["path"]}"#,
+        output: r#"{"type": "string"}"#,
     },
     Ability {
         name: "save_skill",
@@ -63,6 +76,8 @@ const ABILITIES: [Ability; 9] = [
         call: r#"save_skill("double", "def double(n):\n    return n * 2"), later: from skills import double"#,
         summary: "saves a function for later programs and sessions",
         words: "remember reuse code between calls conversations snippet library",
+        input: r#"{"type": "object", "properties": {"name": {"type": "string"}, "code": {"type": "string"}, "description": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}, "required": ["name", "code"]}"#,
+        output: r#"{"type": "object"}"#,
     },
     Ability {
         name: "session_id",
@@ -70,6 +85,8 @@ const ABILITIES: [Ability; 9] = [
         call: r#"execute_code with {"session_id": "any name"}"#,
         summary: "keeps variables from one call of execute_code to the next",
         words: "remember state session between calls persist continue",
+        input: r#"{"type": "object", "properties": {"session_id": {"type": "string"}}, "required": ["session_id"]}"#,
+        output: r#"{}"#,
     },
     Ability {
         name: "shared",
@@ -77,6 +94,8 @@ const ABILITIES: [Ability; 9] = [
         call: r#"shared["key"] = value; board("name").post(message)"#,
         summary: "values and messages that last, for all agents of a namespace",
         words: "remember store persist key value memory between agents coordinate",
+        input: r#"{"type": "object", "properties": {"key": {"type": "string"}, "value": {}}, "required": ["key"]}"#,
+        output: r#"{}"#,
     },
     Ability {
         name: "display",
@@ -84,6 +103,8 @@ const ABILITIES: [Ability; 9] = [
         call: "display(image_of_a_tool_or_path)",
         summary: "shows an image, sound or file to the caller",
         words: "render picture chart screenshot",
+        input: r#"{"type": "object", "properties": {"thing": {}, "mime_type": {"type": "string"}}, "required": ["thing"]}"#,
+        output: r#"{"type": "null"}"#,
     },
     Ability {
         name: "sanitize_pii",
@@ -91,6 +112,8 @@ const ABILITIES: [Ability; 9] = [
         call: "sanitize_pii(text_or_data)",
         summary: "puts tokens in the place of personal data",
         words: "redact anonymize mask privacy",
+        input: r#"{"type": "object", "properties": {"value": {}}, "required": ["value"]}"#,
+        output: r#"{}"#,
     },
 ];
 
@@ -119,6 +142,16 @@ impl Ability {
         format!("built in, needs no import: {}\n{}\n", self.summary, self.call)
     }
 
+    /// Returns the JSON schema of what it takes.
+    pub(crate) fn input_schema(&self) -> Value {
+        serde_json::from_str(self.input).unwrap_or_default()
+    }
+
+    /// Returns the JSON schema of what it gives.
+    pub(crate) fn output_schema(&self) -> Value {
+        serde_json::from_str(self.output).unwrap_or_default()
+    }
+
     fn document(&self) -> Document {
         Document {
             name: [&[self.name], self.also].concat().join(" "),
@@ -144,6 +177,8 @@ mod tests {
             ("group rows of a table", "sql"),
             ("compute statistics", "analyze"),
             ("show an image", "display"),
+            ("histogram", "analyze"),
+            ("statistics of rows", "analyze"),
         ] {
             let found: Vec<&str> = Ability::search(query).iter().map(|(it, _)| it.name).collect();
             assert!(found.contains(&expected), "{query}: {found:?}");
@@ -158,6 +193,15 @@ mod tests {
         ] {
             let found: Vec<&str> = Ability::search(query).iter().map(|(it, _)| it.name).collect();
             assert!(found.is_empty(), "{query}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn each_has_schemas_as_tools_have() {
+        for ability in &ABILITIES {
+            let (input, output) = (ability.input_schema(), ability.output_schema());
+            assert_eq!(input["type"], "object", "{}", ability.name);
+            assert!(output.is_object(), "{}", ability.name);
         }
     }
 

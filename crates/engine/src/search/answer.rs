@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Ability, Detail};
 use crate::{catalog::Tool, codegen, skills::ListedSkill};
@@ -37,6 +37,9 @@ pub struct Tools {
 const ABILITY_SHARE: f32 = 0.6;
 /// The kind of what needs no server.
 const BUILT_IN: &str = "built in";
+/// What is built in is no answer for who looks for a tool of a server.
+const NO_TOOL: &str =
+    "no tool of a server fits; search with other words, or for \"\" to see the servers";
 
 /// A tool, a skill, or something built in that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -70,6 +73,8 @@ pub struct Found {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerOverview {
     pub server: String,
+    /// The same: programs look for a name at every entry.
+    pub name: String,
     /// None while its tools are not known.
     pub tools: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +127,8 @@ impl Found {
                 .then(|| format!("{import}\n{}\n    {description}\n", skill.signature)),
             description: (detail != Detail::NameOnly).then_some(description),
             import_line: (detail != Detail::NameOnly).then_some(import),
-            input_schema: None,
+            // What it takes is in its signature; programs look for a schema at every entry.
+            input_schema: (detail == Detail::Full).then(|| json!({"type": "object"})),
             output_schema: None,
             deprecated: false,
         }
@@ -138,8 +144,8 @@ impl Found {
             description: (detail != Detail::NameOnly).then_some(description),
             import_line: None,
             definition: (detail == Detail::Full).then(|| ability.definition()),
-            input_schema: None,
-            output_schema: None,
+            input_schema: (detail == Detail::Full).then(|| ability.input_schema()),
+            output_schema: (detail == Detail::Full).then(|| ability.output_schema()),
             deprecated: false,
         }
     }
@@ -156,8 +162,15 @@ impl Answer {
     /// nearly as well. A list of what a server has stays as it is.
     pub(crate) fn add_abilities(&mut self, abilities: &[(&Ability, f32)]) {
         if matches!(self, Self::Tools(found) if found.total.is_none()) {
+            let has_tools = !self.tools().is_empty();
             let ranked = abilities.iter().map(|(it, score)| (score * ABILITY_SHARE, it));
             self.add(ranked, |it, score, detail| Found::ability(it, score, detail));
+            if let Self::Tools(found) = self
+                && !has_tools
+                && !found.tools.is_empty()
+            {
+                found.hint = Some(NO_TOOL.to_owned());
+            }
         }
     }
 

@@ -165,6 +165,7 @@ impl Finder {
         let known = |name: &str| indexed.servers.iter().find(|known| known.tools.server == name);
         let servers = catalog.modules().iter().map(|(name, module)| ServerOverview {
             server: module.clone(),
+            name: module.clone(),
             tools: known(name).map(count),
             category: known(name).and_then(|known| known.category.clone()),
         });
