@@ -688,7 +688,7 @@ fn names_that_are_bound_somewhere_or_handled_are_left_alone() {
 
 #[test]
 fn a_tool_of_one_server_needs_no_import_and_is_looked_at_all_the_same() {
-    let checked = |program: &str| check(program, Given::Names(&[]), &Example);
+    let checked = |program: &str| check(program, Given::Names(&HashSet::new()), &Example);
     let found = checked("rows = await list_issues({'page': 1})\nprint(rows[0]['title'])");
     assert_eq!(found.findings, []);
     let tools: Vec<_> = found.tools.iter().map(|(tool, of)| (tool.as_str(), of.as_str())).collect();
@@ -703,7 +703,9 @@ fn a_tool_of_one_server_needs_no_import_and_is_looked_at_all_the_same() {
     // What binds the name is meant, and earlier programs of a session may have.
     assert!(checked("def ping(): pass\nping()").tools.is_empty());
     assert!(check("await ping()", Given::Unknown, &Example).tools.is_empty());
-    assert!(check("await ping()", Given::Names(&["ping"]), &Example).tools.is_empty());
+    assert!(
+        check("await ping()", Given::Names(&HashSet::from(["ping"])), &Example).tools.is_empty()
+    );
 }
 
 #[test]
@@ -729,8 +731,12 @@ fn a_tool_of_two_servers_is_told_with_both() {
         fn by_full_name(&self, _name: &str) -> ByFullName {
             ByFullName::NotKnown
         }
+
+        fn why_wrong(&self, _name: &str) -> String {
+            String::new()
+        }
     }
-    let found = check("await get_weather({})", Given::Names(&[]), &Twice);
+    let found = check("await get_weather({})", Given::Names(&HashSet::new()), &Twice);
     assert!(found.tools.is_empty());
     assert_eq!(
         found.findings[0].message,

@@ -410,7 +410,9 @@ async fn a_tool_that_is_called_without_an_import_is_given_with_a_note_and_review
     let mut program = Program::new("await list_issues(title='x')\nprint(json.dumps(1))");
     // What a client says by this name is not handed on.
     program.context.insert("<tools>".into(), json!({"x": "elsewhere"}));
-    let looked = guide.look(&program, false).await;
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let looked = guide.look(&program, false, &agent).await;
     assert_eq!(
         looked.note.as_deref(),
         Some(
@@ -422,7 +424,7 @@ async fn a_tool_that_is_called_without_an_import_is_given_with_a_note_and_review
     assert_eq!(program.context["<tools>"], json!({"list_issues": "github"}));
     let reviewed = looked.with_imports(&program);
     assert!(reviewed.source.ends_with("\nfrom servers.github import list_issues"));
-    let looked = guide.look(&Program::new("1 + 1"), false).await;
+    let looked = guide.look(&Program::new("1 + 1"), false, &agent).await;
     looked.give_tools(&mut program);
     assert_eq!(program.context.get("<tools>"), None);
 }

@@ -408,6 +408,7 @@ fn a_second_request_with_an_id_that_is_in_use_is_refused() {
 /// The attacks as they were made. `/health` waited for up to 85 s, and `1 + 1` for 107 s.
 #[test]
 #[ignore = "sends a hundred megabytes and measures times; for the release build on an idle machine"]
+#[allow(clippy::print_stdout)]
 fn no_request_of_full_size_keeps_others_waiting() {
     let Some(site) = Site::new() else { return };
     let agent = |name: &str, key: &str| format!("[agents.{name}]\nkey = \"{key}\"\n");
