@@ -11,6 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::StreamExt;
+use narrows_sandbox::apart;
 use serde_json::json;
 use thiserror::Error;
 use tokio::{
@@ -116,7 +117,7 @@ impl BodyReader {
             parts.extensions.insert(Arc::new(large));
         }
         let checked = if is_large {
-            beside_others(|| json_scan::check(&bytes))
+            apart(|| json_scan::check(&bytes))
         } else {
             json_scan::check(&bytes)
         };
@@ -124,7 +125,7 @@ impl BodyReader {
             return BodyError::from(error).into_response();
         }
         let answer = next.run(Request::from_parts(parts, Body::from(bytes)));
-        if is_large { parsed_beside_others(answer).await } else { answer.await }
+        if is_large { parsed_apart(answer).await } else { answer.await }
     }
 
     /// Collects a body. Nothing large is read before there is a place for it.
@@ -184,22 +185,13 @@ async fn discard(mut pieces: BodyDataStream) {
 }
 
 /// Waits for an answer whose request is parsed when it is first asked for, all at once since the body is
-/// complete.
-async fn parsed_beside_others(answer: impl Future<Output = Response>) -> Response {
+/// complete; otherwise a few large requests would take all threads, and nobody would be answered.
+async fn parsed_apart(answer: impl Future<Output = Response>) -> Response {
     let mut answer = pin!(answer);
-    let first = poll_fn(|cx| Poll::Ready(beside_others(|| answer.as_mut().poll(cx)))).await;
+    let first = poll_fn(|cx| Poll::Ready(apart(|| answer.as_mut().poll(cx)))).await;
     match first {
         Poll::Ready(response) => response,
         Poll::Pending => answer.await,
-    }
-}
-
-/// Does what takes long while another thread goes on with what else waits for this one; otherwise a
-/// few large requests would take all threads, and nobody would be answered.
-fn beside_others<T>(work: impl FnOnce() -> T) -> T {
-    match tokio::runtime::Handle::current().runtime_flavor() {
-        tokio::runtime::RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-        _ => work(),
     }
 }
 
@@ -229,7 +221,7 @@ mod tests {
             is_answered.recv_timeout(Duration::from_secs(300)).expect("the other one waits");
             Poll::Ready(Response::default())
         });
-        runtime.block_on(runtime.spawn(parsed_beside_others(parsing))).unwrap();
+        runtime.block_on(runtime.spawn(parsed_apart(parsing))).unwrap();
     }
 
     #[tokio::test]
