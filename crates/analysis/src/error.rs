@@ -6,13 +6,14 @@ use datafusion::error::DataFusionError;
 use narrows_model::{cut, nearest};
 use thiserror::Error;
 
-use crate::engine::explain;
+use crate::{aliases::Suggestion, engine::explain};
 
 #[derive(Debug, Error)]
 pub enum AnalysisError {
-    /// The request cannot be understood or done: the parameter, and what is wrong with it.
-    #[error("{parameter}: {reason}")]
-    Parameter { parameter: String, reason: String },
+    /// The request cannot be understood or done: the parameter, what is wrong with it, and what
+    /// works instead.
+    #[error("{parameter}: {reason}{suggestion}")]
+    Parameter { parameter: String, reason: String, suggestion: Suggestion },
     /// The data cannot be read: which table, and what is wrong with it.
     #[error("{table}: {reason}")]
     Data { table: String, reason: String },
@@ -53,7 +54,16 @@ pub(crate) type Result<T, E = AnalysisError> = std::result::Result<T, E>;
 
 impl AnalysisError {
     pub(crate) fn parameter(parameter: impl Into<String>, reason: impl Display) -> Self {
-        Self::Parameter { parameter: parameter.into(), reason: reason.to_string() }
+        Self::suggesting(parameter, reason, Suggestion::default())
+    }
+
+    /// The same, with calls of which one is said that works with the tables at hand.
+    pub(crate) fn suggesting(
+        parameter: impl Into<String>,
+        reason: impl Display,
+        suggestion: Suggestion,
+    ) -> Self {
+        Self::Parameter { parameter: parameter.into(), reason: reason.to_string(), suggestion }
     }
 
     /// "no column 'setor'; did you mean sector? columns: …"

@@ -13,7 +13,7 @@ mod request;
 mod sql;
 mod work;
 
-pub use aliases::{Understood, is_parameter, is_sql, understand};
+pub use aliases::{Suggestion, Understood, is_parameter, is_sql, type_names, understand};
 pub use answer::{Answer, Cost, Format, Kept, Shown, Table, count_tokens};
 pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
 pub use error::AnalysisError;

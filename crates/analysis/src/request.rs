@@ -3,15 +3,18 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::answer::Format;
+use crate::{answer::Format, error::AnalysisError};
 
 /// One analysis of one or more tables.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Request {
     pub kind: Kind,
     /// What `kind` takes; each module of `ops` reads its own.
     pub parameters: Map<String, Value>,
     pub output: Output,
+    /// Why nothing can be done, if that is known already: it is said once there are tables, with a
+    /// call that works for them.
+    pub refusal: Option<AnalysisError>,
 }
 
 /// What an answer may have in it.

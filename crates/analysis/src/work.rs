@@ -71,6 +71,11 @@ impl Work {
         }
     }
 
+    /// All rows of the same tables, without what was noted.
+    pub(crate) fn fresh(&self) -> Self {
+        Self::new(self.context.clone(), self.tables.clone(), Vec::new())
+    }
+
     pub(crate) fn context(&self) -> &SessionContext {
         &self.context
     }

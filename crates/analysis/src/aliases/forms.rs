@@ -5,31 +5,34 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    parameters::{JOIN, PIVOT, ROLLING, UNPIVOT},
-    scope::{Scope, call, snake_case},
+    parameters::{JOIN, PIVOT, UNPIVOT},
+    queries::{crossed_shares, only_unique, shares},
+    scope::{Scope, snake_case},
     shapes::shaped,
+    suggestion::Suggestion,
 };
 use crate::{
     error::{AnalysisError, Result},
     request::Kind,
 };
 
-type Parameters = Map<String, Value>;
+pub(super) type Parameters = Map<String, Value>;
 
 /// Reads the parameters of a type by this name.
 pub(super) type Form = fn(&str, Parameters) -> Result<(Kind, Parameters)>;
 
-type Formed = Result<(Kind, Parameters)>;
+pub(super) type Formed = Result<(Kind, Parameters)>;
 
 /// What columns are called under.
-const FIELDS: &[&str] =
+pub(super) const FIELDS: &[&str] =
     &["field", "fields", "column", "columns", "col", "cols", "subset", "values", "value", "x"];
 
 /// What a number of rows is called.
-const COUNTS: &[&str] = &["n", "k", "limit", "count", "rows", "size", "top", "number", "top_n"];
+pub(super) const COUNTS: &[&str] =
+    &["n", "k", "limit", "count", "rows", "size", "top", "number", "top_n"];
 
 /// Takes what is there under one of these names; null is nothing.
-fn take(given: &mut Parameters, names: &[&str]) -> Option<Value> {
+pub(super) fn take(given: &mut Parameters, names: &[&str]) -> Option<Value> {
     let is_named = |key: &&String| {
         let plain = snake_case(key);
         names.contains(&plain.as_str()) && !given[*key].is_null()
@@ -40,38 +43,65 @@ fn take(given: &mut Parameters, names: &[&str]) -> Option<Value> {
     given.shift_remove(found.first()?)
 }
 
-fn put(given: &mut Parameters, name: &str, value: Option<Value>) {
+pub(super) fn put(given: &mut Parameters, name: &str, value: Option<Value>) {
     if let Some(value) = value {
         given.insert(name.to_owned(), value);
     }
+}
+
+/// What is missing, and the call that has it: first with what was given, then without.
+pub(super) fn missing(
+    name: &str,
+    parameter: &str,
+    given: &Parameters,
+    examples: &[Value],
+) -> AnalysisError {
+    let mut suggestion = Suggestion::default();
+    for given in [given, &Map::new()] {
+        for example in examples {
+            let mut call = given.clone();
+            call.extend(example.as_object().cloned().unwrap_or_default());
+            suggestion = suggestion.or_call(name, call.into());
+        }
+    }
+    AnalysisError::suggesting(parameter, "is missing", suggestion)
 }
 
 /// A type that is one parameter of transform, under one of these names.
 fn part(mut given: Parameters, name: &str, names: &[&str], or: Option<Value>) -> Formed {
     let value = take(&mut given, &[name]).or_else(|| take(&mut given, names)).or(or);
     let Some(value) = value else {
-        let reason = format!("is missing; as in {}", call(name, &example(name)));
-        return Err(AnalysisError::parameter(names.first().copied().unwrap_or(name), reason));
+        let parameter = names.first().copied().unwrap_or(name);
+        return Err(missing(name, parameter, &given, &examples(name)));
     };
     put(&mut given, name, Some(value));
     Ok((Kind::Transform, given))
 }
 
 /// How a type that is a part is written.
-fn example(name: &str) -> Parameters {
-    let example = match name {
-        "sort" => json!({"by": "amount", "ascending": false}),
-        "rename" => json!({"columns": {"old": "new"}}),
-        "fill_null" => json!({"value": 0}),
-        "cast" => json!({"types": {"price": "float"}}),
-        "computed" => json!({"computed": {"total": "price * quantity"}}),
-        _ => json!({"columns": ["name"]}),
-    };
-    example.as_object().cloned().unwrap_or_default()
+fn examples(name: &str) -> Vec<Value> {
+    match name {
+        "sort" => vec![json!({"by": "<number>", "ascending": false}), json!({"by": "<column>"})],
+        "rename" => vec![json!({"columns": {"<column>": "new_name"}})],
+        "fill_null" => vec![json!({"value": 0})],
+        "cast" => {
+            vec![json!({"types": {"<number>": "float"}}), json!({"types": {"<column>": "text"}})]
+        }
+        "computed" => vec![
+            json!({"computed": {"double": "2 * <number>"}}),
+            json!({"computed": {"is_there": "<column> is not null"}}),
+        ],
+        _ => vec![json!({"columns": ["<text>"]}), json!({"columns": ["<column>"]})],
+    }
 }
 
 /// A type that is one object in the parameters of another: what the object has goes into it.
-fn object(mut given: Parameters, kind: Kind, name: &str, scope: &Scope) -> (Kind, Parameters) {
+pub(super) fn object(
+    mut given: Parameters,
+    kind: Kind,
+    name: &str,
+    scope: &Scope,
+) -> (Kind, Parameters) {
     if given.get(name).is_some_and(Value::is_object) {
         return (kind, given);
     }
@@ -84,10 +114,44 @@ fn object(mut given: Parameters, kind: Kind, name: &str, scope: &Scope) -> (Kind
 }
 
 pub(super) fn pivot(_: &str, given: Parameters) -> Formed {
-    Ok(object(given, Kind::Transform, "pivot", &PIVOT))
+    let (kind, mut given) = object(given, Kind::Transform, "pivot", &PIVOT);
+    let Some(Value::Object(pivot)) = given.get_mut("pivot") else { return Ok((kind, given)) };
+    if let Some(Value::Object(by_column)) = take(&mut pivot.clone(), AGGREGATES)
+        && take(&mut pivot.clone(), &["columns", "column", "pivot_column"]).is_some()
+        && let [(column, function)] = by_column.iter().collect::<Vec<_>>().as_slice()
+    {
+        for names in [AGGREGATES, &["values", "value", "value_column"]] {
+            take(pivot, names);
+        }
+        pivot.insert("values".to_owned(), json!(column));
+        pivot.insert("function".to_owned(), json!(function));
+    }
+    if take(&mut pivot.clone(), &["columns", "column", "pivot_column"]).is_some() {
+        return Ok((kind, given));
+    }
+    // Without columns it is a table of groups.
+    let Some(Value::Object(mut pivot)) = given.shift_remove("pivot") else {
+        return Ok((kind, given));
+    };
+    take(&mut given, &["margins", "dropna"]);
+    put(&mut given, "group_by", take(&mut pivot, &["index", "rows", "row", "group_by", "id"]));
+    let function = take(&mut pivot, AGGREGATES).unwrap_or(json!("mean"));
+    let values = take(&mut pivot, &["values", "value", "value_column"]);
+    if !function.is_object() {
+        put(&mut given, "fields", values);
+    }
+    let function = if function.is_string() { json!([function]) } else { function };
+    put(&mut given, "aggregations", Some(function));
+    Ok((Kind::Aggregate, given))
 }
 
-pub(super) fn crosstab(_: &str, given: Parameters) -> Formed {
+/// What the functions of a table are called.
+const AGGREGATES: &[&str] = &["function", "aggfunc", "agg", "func", "aggregation", "aggregate"];
+
+pub(super) fn crosstab(_: &str, mut given: Parameters) -> Formed {
+    if let Some(normalize) = take(&mut given, &["normalize"]).filter(|it| *it != json!(false)) {
+        return crossed_shares(given, &normalize);
+    }
     let (kind, mut given) = object(given, Kind::Transform, "pivot", &PIVOT);
     if let Some(Value::Object(pivot)) = given.get_mut("pivot")
         && !pivot.keys().any(|key| matches!(PIVOT.canonical(key), Some("function" | "values")))
@@ -105,10 +169,19 @@ pub(super) fn join(_: &str, given: Parameters) -> Formed {
     Ok(object(given, Kind::Transform, "join", &JOIN))
 }
 
-pub(super) fn sort(name: &str, given: Parameters) -> Formed {
+pub(super) fn sort(name: &str, mut given: Parameters) -> Formed {
+    let nulls = take(&mut given, &["na_position"]);
     let names =
         [&["by", "sort_by", "order_by", "orderby", "keys", "key", "order"], FIELDS].concat();
-    part(shaped(name, Kind::Transform, given), "sort", &names, None)
+    let (kind, mut given) = part(shaped(name, Kind::Transform, given), "sort", &names, None)?;
+    if let (Some(nulls), Some(keys)) = (nulls, given.get_mut("sort")) {
+        let key = |key: Value| match key {
+            Value::String(name) => json!({"field": name, "nulls": nulls}),
+            key => key,
+        };
+        *keys = one_or_more(keys).into_iter().map(key).collect();
+    }
+    Ok((kind, given))
 }
 
 pub(super) fn head(_: &str, given: Parameters) -> Formed {
@@ -149,13 +222,46 @@ pub(super) fn rename(_: &str, given: Parameters) -> Formed {
     mapping(given, "rename", &["columns", "mapping", "names", "mapper", "map"])
 }
 
-pub(super) fn cast(_: &str, given: Parameters) -> Formed {
+pub(super) fn cast(name: &str, mut given: Parameters) -> Formed {
+    let of_name = match name {
+        "to_datetime" | "to_date" => Some("datetime"),
+        "to_numeric" | "to_number" => Some("float"),
+        "to_string" => Some("text"),
+        _ => None,
+    };
+    let one = take(&mut given.clone(), &["dtype", "type", "to"]).filter(Value::is_string);
+    if let Some(target) = one.or(of_name.map(|name| json!(name)))
+        && let Some(fields) = take(&mut given, FIELDS)
+    {
+        take(&mut given, &["dtype", "type", "to"]);
+        let types = one_or_more(&fields)
+            .into_iter()
+            .filter_map(|field| Some((field.as_str()?.to_owned(), target.clone())));
+        let types: Parameters = types.collect();
+        put(&mut given, "cast", Some(types.into()));
+        return Ok((Kind::Transform, given));
+    }
     mapping(given, "cast", &["types", "dtype", "dtypes", "columns", "type", "mapping"])
 }
 
-pub(super) fn fill(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn fill(name: &str, mut given: Parameters) -> Formed {
     let fields = take(&mut given, &["field", "fields", "column", "columns", "subset"]);
     let value = take(&mut given, &["fill_null", "value", "fill_value", "values", "with"]);
+    let method = match name {
+        "ffill" | "pad" => Some(json!("previous")),
+        "bfill" | "backfill" => Some(json!("next")),
+        "interpolate" => Some(json!("linear")),
+        _ => take(&mut given, &["method", "strategy"]),
+    };
+    if name == "interpolate" {
+        take(&mut given, &["method"]);
+    }
+    if let Some(method) = method.filter(|_| value.is_none()) {
+        let mut filled = Map::from_iter([("method".to_owned(), method)]);
+        put(&mut filled, "fields", fields);
+        put(&mut given, "fill_null", Some(filled.into()));
+        return Ok((Kind::Transform, given));
+    }
     let value = match (fields, value) {
         (Some(Value::Array(names)), Some(value)) => {
             let names = names.iter().filter_map(Value::as_str);
@@ -182,22 +288,19 @@ pub(super) fn compute(_: &str, mut given: Parameters) -> Formed {
     mapping(given, "computed", &["expressions", "columns", "assign", "compute", "add", "fields"])
 }
 
-pub(super) fn drop_missing(name: &str, mut given: Parameters) -> Formed {
-    let Some(fields) = take(&mut given, &[FIELDS, &["on", "by"]].concat()) else {
-        let form = call(name, &Map::from_iter([("fields".to_owned(), json!(["amount"]))]));
-        let reason = format!("is missing: which fields have to be there; as in {form}");
-        return Err(AnalysisError::parameter("fields", reason));
+pub(super) fn drop_missing(_: &str, mut given: Parameters) -> Formed {
+    let fields = take(&mut given, &[FIELDS, &["on", "by"]].concat());
+    let value = match (take(&mut given, &["drop_null"]), fields, take(&mut given, &["how"])) {
+        (Some(value), ..) => value,
+        (None, fields, Some(how)) => {
+            let mut missing = Map::from_iter([("how".to_owned(), how)]);
+            put(&mut missing, "fields", fields);
+            missing.into()
+        }
+        (None, fields, None) => fields.unwrap_or(json!(true)),
     };
-    let fields = if let Value::Array(fields) = fields { fields } else { vec![fields] };
-    let is_there = |field| json!({"field": field, "operator": "is_not_null"});
-    let logic = match take(&mut given, &["how"]).as_ref().and_then(Value::as_str) {
-        Some("all") => "OR",
-        _ => "AND",
-    };
-    let conditions: Vec<Value> = fields.into_iter().map(is_there).collect();
-    put(&mut given, "conditions", Some(conditions.into()));
-    put(&mut given, "logic", Some(json!(logic)));
-    Ok((Kind::Filter, given))
+    put(&mut given, "drop_null", Some(value));
+    Ok((Kind::Transform, given))
 }
 
 pub(super) fn unique(_: &str, mut given: Parameters) -> Formed {
@@ -210,11 +313,14 @@ pub(super) fn unique(_: &str, mut given: Parameters) -> Formed {
 
 pub(super) fn deduplicate(_: &str, given: Parameters) -> Formed {
     let names = [&["subset", "by", "on", "keys"], FIELDS].concat();
+    if take(&mut given.clone(), &["keep"]) == Some(json!(false)) {
+        return only_unique(given, &names);
+    }
     part(given, "deduplicate", &names, Some(json!(true)))
 }
 
 /// The name of a count that is beside these keys.
-fn count_name(keys: &Value) -> &'static str {
+pub(super) fn count_name(keys: &Value) -> &'static str {
     let is_count = |key: &Value| key == "count";
     match keys {
         Value::Array(keys) if keys.iter().any(is_count) => "row_count",
@@ -240,14 +346,14 @@ pub(super) fn count(_: &str, mut given: Parameters) -> Formed {
 pub(super) fn value_counts(name: &str, mut given: Parameters) -> Formed {
     let names = [FIELDS, &["by", "group_by", "groupby", "on"]].concat();
     let Some(fields) = take(&mut given, &names) else {
-        let form = call(name, &Map::from_iter([("field".to_owned(), json!("region"))]));
-        return Err(AnalysisError::parameter("field", format!("is missing; as in {form}")));
+        let examples = [json!({"field": "<text>"}), json!({"field": "<column>"})];
+        return Err(missing(name, "field", &given, &examples));
     };
-    if let Some(Value::Bool(true)) = take(&mut given, &["normalize", "percent", "percentage"]) {
-        let form = sql_call(&shares(&fields));
-        let reason = format!("shares are a query; write {form}");
-        return Err(AnalysisError::parameter("normalize", reason));
+    if let Some(bins) = take(&mut given, &["bins"]) {
+        given.extend([("field".to_owned(), fields), ("bins".to_owned(), bins)]);
+        return Ok((Kind::Histogram, given));
     }
+    let has_shares = take(&mut given, &["normalize", "percent", "percentage"]) == Some(json!(true));
     let count = count_name(&fields);
     let is_ascending = take(&mut given, &["ascending", "asc"]) == Some(json!(true));
     let sort = match take(&mut given, &["sort"]) {
@@ -256,10 +362,14 @@ pub(super) fn value_counts(name: &str, mut given: Parameters) -> Formed {
         Some(Value::Bool(true)) | None => Some(json!(format!("-{count}"))),
         other => other,
     };
-    if take(&mut given, &["dropna"]) == Some(json!(true)) {
-        let (_, kept) =
-            drop_missing(name, Map::from_iter([("fields".to_owned(), fields.clone())]))?;
-        put(&mut given, "filter", kept.get("conditions").cloned());
+    let drops = take(&mut given, &["dropna"]) == Some(json!(true));
+    if has_shares {
+        return shares(&fields, sort.as_ref(), drops, given);
+    }
+    if drops {
+        let is_there = |field: &Value| json!({"field": field, "operator": "is_not_null"});
+        let conditions: Vec<Value> = one_or_more(&fields).iter().map(is_there).collect();
+        put(&mut given, "filter", Some(conditions.into()));
     }
     put(&mut given, "group_by", Some(fields));
     put(&mut given, "aggregations", Some(json!([{"function": "count", "as": count}])));
@@ -267,68 +377,12 @@ pub(super) fn value_counts(name: &str, mut given: Parameters) -> Formed {
     Ok((Kind::Aggregate, given))
 }
 
-/// How often each value is there, in per cent.
-fn shares(fields: &Value) -> String {
-    let names = match fields {
-        Value::Array(fields) => fields.iter().map(quoted).collect::<Vec<_>>().join(", "),
-        field => quoted(field),
-    };
-    format!(
-        "select {names}, count(*) as count, count(*) * 100.0 / sum(count(*)) over () as percent \
-         from data group by {names} order by count desc"
-    )
-}
-
-pub(super) fn top(name: &str, given: Parameters) -> Formed {
-    first_rows(name, given, true)
-}
-
-pub(super) fn bottom(name: &str, given: Parameters) -> Formed {
-    first_rows(name, given, false)
-}
-
-/// The rows with the largest or smallest values, of all or of each group.
-fn first_rows(name: &str, mut given: Parameters, largest: bool) -> Formed {
-    let count = take(&mut given, COUNTS).unwrap_or(json!(10));
-    let groups = take(&mut given, &["group_by", "groupby", "group", "per", "within"]);
-    let by = take(&mut given, &["by", "sort_by", "order_by", "sort", "metric", "on"]);
-    let fields = take(&mut given, FIELDS);
-    let by = match (by, fields) {
-        (Some(by), Some(fields)) => {
-            let meant = Map::from_iter([
-                ("by".to_owned(), fields),
-                ("group_by".to_owned(), by),
-                ("n".to_owned(), count),
-            ]);
-            let reason = format!(
-                "say what the order is by and what the groups are; as in {}",
-                call(name, &meant)
-            );
-            return Err(AnalysisError::parameter("by", reason));
-        }
-        (Some(by), None) | (None, Some(by)) => by,
-        (None, None) => {
-            let form =
-                Map::from_iter([("by".to_owned(), json!("amount")), ("n".to_owned(), count)]);
-            let reason = format!("is missing; as in {}", call(name, &form));
-            return Err(AnalysisError::parameter("by", reason));
-        }
-    };
-    let Some(groups) = groups else {
-        put(&mut given, "sort", Some(by));
-        put(&mut given, "descending", Some(json!(largest)));
-        put(&mut given, "limit", Some(count));
-        return Ok((Kind::Transform, given));
-    };
-    let by = match by {
-        Value::Array(mut by) if by.len() == 1 => by.remove(0),
-        by => by,
-    };
-    let function = if largest { "top" } else { "bottom" };
-    put(&mut given, "group_by", Some(groups));
-    let figure = json!([{"function": function, "n": count, "by": by}]);
-    put(&mut given, "aggregations", Some(figure));
-    Ok((Kind::Aggregate, given))
+/// The values of a list, or the only one.
+pub(super) fn one_or_more(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(values) => values.clone(),
+        one => vec![one.clone()],
+    }
 }
 
 /// One function of some columns, or of all numbers.
@@ -336,40 +390,23 @@ pub(super) fn figure(name: &str, mut given: Parameters) -> Formed {
     let function = match name {
         "total" => "sum",
         "nunique" => "count_distinct",
+        "stdev" | "stdev.s" | "stdev_s" => "std",
+        "var.s" => "var",
+        "counta" => "count",
         other => other,
     };
     put(&mut given, "aggregations", Some(json!([function])));
     Ok((Kind::Aggregate, given))
 }
 
-pub(super) fn rolling(_: &str, given: Parameters) -> Formed {
-    Ok(object(given, Kind::TimeSeries, "rolling", &ROLLING))
-}
-
-pub(super) fn change(name: &str, mut given: Parameters) -> Formed {
-    let kind = match name {
-        "diff" | "change" => "absolute",
-        "percent_change" | "growth" => "percent",
-        _ => "fraction",
-    };
-    let kind = take(&mut given, &["kind", "method"]).unwrap_or(json!(kind));
-    let periods = take(&mut given, &["periods", "lag"]).unwrap_or(json!(1));
-    put(&mut given, "change", Some(json!({"kind": kind, "periods": periods})));
-    Ok((Kind::TimeSeries, given))
-}
-
-pub(super) fn cumulative(name: &str, mut given: Parameters) -> Formed {
-    let kind = match name {
-        "cummax" => "max",
-        "cummin" => "min",
-        _ => "sum",
-    };
-    let kind = take(&mut given, &["cumulative", "function", "agg"]).unwrap_or(json!(kind));
-    put(&mut given, "cumulative", Some(kind));
-    Ok((Kind::TimeSeries, given))
-}
-
 pub(super) fn test(name: &str, mut given: Parameters) -> Formed {
+    let ends = (
+        take(&mut given, &["a", "x", "sample1", "group1"]),
+        take(&mut given, &["b", "y", "sample2", "group2"]),
+    );
+    if let (Some(first), Some(second)) = ends {
+        put(&mut given, "fields", Some(json!([first, second])));
+    }
     let test = take(&mut given, &["test"]).unwrap_or(json!(name));
     put(&mut given, "test", Some(test));
     Ok((Kind::Test, given))
@@ -389,66 +426,4 @@ pub(super) fn query(_: &str, mut given: Parameters) -> Formed {
     };
     put(&mut given, name, Some(text).filter(|text| !text.is_null()));
     Ok((kind, given))
-}
-
-/// A name as SQL has it.
-fn quoted(name: &Value) -> String {
-    let name = name.as_str().map_or_else(|| name.to_string(), str::to_owned);
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A column that the caller named, or the one of the example.
-fn named(given: &Parameters, names: &[&str], at: usize, example: &str) -> String {
-    let value = take(&mut given.clone(), names);
-    let name = match &value {
-        Some(Value::Array(names)) => names.get(at),
-        Some(name) if at == 0 => Some(name),
-        _ => None,
-    };
-    quoted(name.unwrap_or(&json!(example)))
-}
-
-fn sql_call(query: &str) -> String {
-    call("sql", &Map::from_iter([("query".to_owned(), json!(query))]))
-}
-
-pub(super) fn regression(given: &Parameters) -> String {
-    let y = named(given, &["y", "target", "dependent", "fields", "columns"], 0, "y");
-    let x = match take(&mut given.clone(), &["x", "independent", "features"]) {
-        Some(_) => named(given, &["x", "independent", "features"], 0, "x"),
-        None => named(given, &["fields", "columns"], 1, "x"),
-    };
-    sql_call(&format!(
-        "select regr_slope({y}, {x}) as slope, regr_intercept({y}, {x}) as intercept, \
-         regr_r2({y}, {x}) as r2 from data"
-    ))
-}
-
-pub(super) fn ranking(given: &Parameters) -> String {
-    let names = [FIELDS, &["by", "order_by", "sort_by"]].concat();
-    let by = named(given, &names, 0, "amount");
-    let group = take(&mut given.clone(), &["group_by", "groupby", "partition_by"]);
-    let groups = group.map_or(String::new(), |group| match group {
-        Value::Array(names) => {
-            let names: Vec<String> = names.iter().map(quoted).collect();
-            format!("partition by {} ", names.join(", "))
-        }
-        name => format!("partition by {} ", quoted(&name)),
-    });
-    sql_call(&format!("select *, rank() over ({groups}order by {by} desc) as rank from data"))
-}
-
-pub(super) fn outliers(given: &Parameters) -> String {
-    let field = named(given, FIELDS, 0, "amount");
-    sql_call(&format!(
-        "select data.* from data, (select percentile_cont(0.25) within group (order by {field}) as \
-         lower_quartile, percentile_cont(0.75) within group (order by {field}) as upper_quartile \
-         from data) q where data.{field} < lower_quartile - 1.5 * (upper_quartile - lower_quartile) \
-         or data.{field} > upper_quartile + 1.5 * (upper_quartile - lower_quartile)"
-    ))
-}
-
-pub(super) fn union(given: &Parameters) -> String {
-    let other = named(given, &["with", "table", "tables", "other", "right"], 0, "other");
-    sql_call(&format!("select * from data union all by name select * from {other}"))
 }

@@ -6,18 +6,25 @@
 //! | `parameters` | the one table of parameters and their other names |
 //! | `types` | the one table of types and their other names |
 //! | `forms` | from the parameters of another type to those of one that there is |
+//! | `along`, `rows` | the same for figures along rows, and for rows that are chosen |
+//! | `queries`, `sheets` | the same for what is a query here, and for what Excel has |
 //! | `shapes` | parameters of a type that have another form there |
-//! | `examples` | examples with columns of the table at hand |
+//! | `suggestion` | calls in messages that work, with columns of the table at hand |
 //! | `scope` | looks names up in a part of the table, and shows how a call is written |
 
-mod examples;
+mod along;
 mod forms;
 pub(crate) mod parameters;
+mod queries;
+mod rows;
 mod scope;
 mod shapes;
+mod sheets;
+mod suggestion;
 mod types;
 
-pub(crate) use examples::with_columns;
 pub use parameters::{is_parameter, is_sql};
 pub(crate) use scope::Scope;
-pub use types::{Understood, understand};
+pub use suggestion::Suggestion;
+pub(crate) use suggestion::{Call, TIME_NAMES};
+pub use types::{Understood, type_names, understand};

@@ -14,7 +14,18 @@ const FILTER: Parameter =
     ("filter", &["where", "conditions", "condition", "query", "filters", "criteria"]);
 const FIELDS: Parameter = (
     "fields",
-    &["field", "columns", "column", "cols", "col", "values", "value", "variables", "metric"],
+    &[
+        "field",
+        "columns",
+        "column",
+        "cols",
+        "col",
+        "values",
+        "value",
+        "variables",
+        "metric",
+        "array",
+    ],
 );
 const SORT: Parameter = ("sort", &["sort_by", "order_by", "orderby", "order"]);
 const DESCENDING: Parameter = ("descending", &["desc", "reverse"]);
@@ -25,7 +36,10 @@ const LOGIC: Parameter = ("logic", &["combine", "logical_operator", "join_operat
 
 const FILTER_TYPE: Scope = Scope {
     parameters: &[
-        ("conditions", &["filter", "where", "condition", "query", "filters", "criteria"]),
+        (
+            "conditions",
+            &["filter", "where", "condition", "query", "filters", "criteria", "expression", "expr"],
+        ),
         LOGIC,
         ("select", &["fields", "output_fields", "columns", "field", "column", "cols"]),
         SORT,
@@ -34,7 +48,10 @@ const FILTER_TYPE: Scope = Scope {
         LIMIT,
         OFFSET,
     ],
-    example: r#"{"conditions": [{"field": "amount", "operator": ">", "value": 10}]}"#,
+    examples: &[
+        r#"{"conditions": [{"field": "<number>", "operator": ">", "value": 10}]}"#,
+        r#"{"conditions": [{"field": "<column>", "operator": "is_not_null"}]}"#,
+    ],
 };
 
 const AGGREGATE: Scope = Scope {
@@ -66,7 +83,11 @@ const AGGREGATE: Scope = Scope {
         LIMIT,
         OFFSET,
     ],
-    example: r#"{"group_by": "region", "aggregations": {"amount": "sum"}}"#,
+    examples: &[
+        r#"{"group_by": "<text>", "aggregations": {"<number>": "sum"}}"#,
+        r#"{"aggregations": {"<number>": "sum"}}"#,
+        r#"{"group_by": "<column>", "aggregations": ["count"]}"#,
+    ],
 };
 
 /// All of them in `steps` too.
@@ -79,14 +100,16 @@ const STEP_PARAMETERS: &[Parameter] = &[
     ("cast", &["astype", "convert", "types", "dtypes"]),
     ("strict", &[]),
     ("fill_null", &["fillna", "fill_na", "fill", "fill_nulls"]),
+    ("drop_null", &["dropna", "drop_na", "drop_nulls", "drop_missing"]),
     (
         "computed",
         &["add", "assign", "compute", "derive", "mutate", "calculate", "calculated", "expressions"],
     ),
     FILTER,
+    ("rank", &["ranking", "ranks"]),
     ("pivot", &["pivot_table"]),
     ("unpivot", &["melt"]),
-    ("sort", &["sort_by", "order_by", "orderby", "order", "by"]),
+    ("sort", &["sort_by", "order_by", "orderby", "order", "by", "sort_values"]),
     DESCENDING,
     ASCENDING,
     ("select", &["output_fields", "fields", "columns", "field", "column", "cols"]),
@@ -112,7 +135,10 @@ const TRANSFORM: Scope = Scope {
         }
         all
     },
-    example: r#"{"computed": {"total": "price * quantity"}, "sort": "-total", "limit": 10}"#,
+    examples: &[
+        r#"{"computed": {"double": "2 * <number>"}, "sort": "<number>", "descending": true, "limit": 10}"#,
+        r#"{"sort": "<column>", "limit": 10}"#,
+    ],
 };
 
 const VALIDATE: Scope = Scope {
@@ -141,12 +167,15 @@ const VALIDATE: Scope = Scope {
         ("row_count", &["rows"]),
         ("coerce", &[]),
     ],
-    example: r#"{"required": ["id"], "types": {"price": "numeric"}}"#,
+    examples: &[
+        r#"{"required": ["<column>"], "types": {"<number>": "numeric"}}"#,
+        r#"{"required": ["<column>"]}"#,
+    ],
 };
 
 const DESCRIBE: Scope = Scope {
     parameters: &[("columns", &["fields", "field", "column", "cols", "values", "include"]), FILTER],
-    example: r#"{"columns": ["amount"]}"#,
+    examples: &[r#"{"columns": ["<number>"]}"#, r#"{"columns": ["<column>"]}"#],
 };
 
 const HISTOGRAM: Scope = Scope {
@@ -156,7 +185,7 @@ const HISTOGRAM: Scope = Scope {
         ("range", &[]),
         FILTER,
     ],
-    example: r#"{"field": "amount", "bins": 10}"#,
+    examples: &[r#"{"field": "<number>", "bins": 10}"#],
 };
 
 const PERCENTILES: Scope = Scope {
@@ -164,13 +193,13 @@ const PERCENTILES: Scope = Scope {
         FIELDS,
         (
             "percentiles",
-            &["percentile", "q", "quantiles", "quantile", "p", "percentages", "probabilities"],
+            &["percentile", "q", "quantiles", "quantile", "p", "k", "percentages", "probabilities"],
         ),
         GROUP_BY,
         ("method", &[]),
         FILTER,
     ],
-    example: r#"{"fields": ["amount"], "percentiles": [50, 95, 99]}"#,
+    examples: &[r#"{"fields": ["<number>"], "percentiles": [50, 95, 99]}"#],
 };
 
 const TIME_SERIES: Scope = Scope {
@@ -211,28 +240,38 @@ const TIME_SERIES: Scope = Scope {
             "functions",
             &["function", "agg", "aggfunc", "aggregation", "aggregations", "func", "how"],
         ),
-        ("fill", &["fill_method", "fillna"]),
+        ("fill", &["fill_method", "fillna", "fill_value"]),
         ("rolling", &["window", "rolling_window", "moving_average"]),
         ("change", &["changes"]),
         ("pct_change", &[]),
         ("diff", &["difference"]),
         ("cumulative", &["cumsum", "running"]),
+        ("shift", &[]),
+        SORT,
+        DESCENDING,
+        ASCENDING,
         ("gaps", &[]),
         ("timezone", &["tz", "time_zone"]),
         ("limit", &["n", "head", "max_rows"]),
         FILTER,
     ],
-    example: r#"{"time": "date", "value": "amount", "resample": "1d", "function": "sum"}"#,
+    examples: &[
+        r#"{"time": "<time>", "value": "<number>", "resample": "1d", "function": "sum"}"#,
+        r#"{"value": "<number>", "rolling": 3}"#,
+    ],
 };
 
+const X: Parameter = ("x", &["col1", "column1", "field1", "a"]);
+const Y: Parameter = ("y", &["col2", "column2", "field2", "b"]);
+
 const CORRELATION: Scope = Scope {
-    parameters: &[FIELDS, ("x", &[]), ("y", &[]), ("method", &[]), GROUP_BY, FILTER],
-    example: r#"{"fields": ["price", "quantity"]}"#,
+    parameters: &[FIELDS, X, Y, ("method", &[]), GROUP_BY, FILTER],
+    examples: &[r#"{"fields": ["<number>", "<number 2>"]}"#],
 };
 
 const COVARIANCE: Scope = Scope {
-    parameters: &[FIELDS, ("x", &[]), ("y", &[]), GROUP_BY, FILTER],
-    example: r#"{"fields": ["price", "quantity"]}"#,
+    parameters: &[FIELDS, X, Y, GROUP_BY, FILTER],
+    examples: &[r#"{"fields": ["<number>", "<number 2>"]}"#],
 };
 
 const TEST: Scope = Scope {
@@ -251,12 +290,19 @@ const TEST: Scope = Scope {
         ("expected", &["f_exp"]),
         FILTER,
     ],
-    example: r#"{"test": "welch", "field": "amount", "group_by": "region"}"#,
+    examples: &[
+        r#"{"test": "welch", "field": "<number>", "group_by": "<text>"}"#,
+        r#"{"test": "anova", "field": "<number>", "group_by": "<text>"}"#,
+        r#"{"test": "t", "field": "<number>", "value": 0}"#,
+    ],
 };
 
 const SQL: Scope = Scope {
     parameters: &[("query", &["sql", "statement", "q"])],
-    example: r#"{"query": "select region, sum(amount) from data group by 1"}"#,
+    examples: &[
+        r#"{"query": "select <text>, sum(<number>) as total from data group by 1"}"#,
+        r#"{"query": "select * from data limit 10"}"#,
+    ],
 };
 
 /// The parameters of a type.
@@ -279,7 +325,7 @@ pub(crate) fn of(kind: Kind) -> &'static Scope {
 
 /// Whether some type, or an object that is a type elsewhere, has a parameter of this name.
 pub fn is_parameter(name: &str) -> bool {
-    let objects = [&JOIN, &PIVOT, &UNPIVOT, &ROLLING, &CHANGE];
+    let objects = [&JOIN, &PIVOT, &UNPIVOT, &ROLLING, &CHANGE, &SHIFT, &RANK];
     Kind::ALL.into_iter().map(of).chain(objects).any(|scope| scope.canonical(name).is_some())
 }
 
@@ -324,9 +370,10 @@ pub(crate) const JOIN: Scope = Scope::of(&[
 
 pub(crate) const PIVOT: Scope = Scope::of(&[
     ("index", &["rows", "row", "group_by", "id"]),
-    ("columns", &["column", "pivot_column"]),
+    ("columns", &["column", "pivot_column", "cols", "col"]),
     ("values", &["value", "value_column"]),
     ("function", &["aggfunc", "agg", "func", "aggregation", "aggregate"]),
+    ("fill_value", &["fill", "fill_null"]),
 ]);
 
 pub(crate) const UNPIVOT: Scope = Scope::of(&[
@@ -338,6 +385,14 @@ pub(crate) const UNPIVOT: Scope = Scope::of(&[
 
 pub(crate) const DUPLICATES: Scope =
     Scope::of(&[("fields", &["by", "on", "subset", "columns", "field", "column"]), ("keep", &[])]);
+
+/// What missing values become.
+pub(crate) const FILLED: Scope =
+    Scope::of(&[("method", &[]), ("fields", &["field", "columns", "column", "subset"])]);
+
+/// Rows without values.
+pub(crate) const MISSING: Scope =
+    Scope::of(&[("fields", &["field", "subset", "columns", "column", "on", "by"]), ("how", &[])]);
 
 pub(crate) const FLATTENED: Scope = Scope::of(&[("field", &["column"]), ("drop_empty", &[])]);
 
@@ -352,6 +407,25 @@ pub(crate) const ROLLING: Scope = Scope::of(&[
 
 pub(crate) const CHANGE: Scope =
     Scope::of(&[("periods", &["lag", "n"]), ("kind", &["type", "method"])]);
+
+pub(crate) const SHIFT: Scope = Scope::of(&[("periods", &["lag", "n", "by"])]);
+
+/// Where a value stands among the others.
+pub(crate) const RANK: Scope = Scope::of(&[
+    (
+        "field",
+        &[
+            "fields", "column", "columns", "col", "value", "values", "by", "sort", "sort_by",
+            "order_by", "orderby", "on", "metric",
+        ],
+    ),
+    ("group_by", &["groupby", "group", "partition_by", "within", "per"]),
+    ("method", &["ties"]),
+    DESCENDING,
+    ASCENDING,
+    ("percent", &["pct", "normalize"]),
+    ("as", &["name", "alias", "label", "output"]),
+]);
 
 pub(crate) const GAPS: Scope = Scope::of(&[("expected", &["freq", "interval", "step"])]);
 
@@ -390,7 +464,11 @@ pub(crate) const RANGE: Scope = Scope::of(&[("min", &["minimum"]), ("max", &["ma
 
 #[cfg(test)]
 pub(super) fn all() -> Vec<&'static Scope> {
-    let nested: [&'static Scope; 19] = [
+    let nested: [&'static Scope; 23] = [
+        &FILLED,
+        &SHIFT,
+        &RANK,
+        &MISSING,
         &STEP,
         &CONDITION,
         &CONDITIONS,

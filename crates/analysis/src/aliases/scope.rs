@@ -3,7 +3,7 @@
 use narrows_model::nearest;
 use serde_json::{Map, Value};
 
-use super::parameters;
+use super::{Suggestion, parameters};
 use crate::{
     error::{AnalysisError, available},
     request::Kind,
@@ -16,16 +16,13 @@ pub(crate) type Parameter = (&'static str, &'static [&'static str]);
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Scope {
     pub(crate) parameters: &'static [Parameter],
-    /// How they are written, as JSON; of a type only.
-    pub(crate) example: &'static str,
+    /// How they are written, as JSON with the placeholders of suggestions; of a type only.
+    pub(crate) examples: &'static [&'static str],
 }
-
-/// How much of a caller's own values a message repeats.
-const MOST_EXAMPLE: usize = 400;
 
 impl Scope {
     pub(crate) const fn of(parameters: &'static [Parameter]) -> Self {
-        Self { parameters, example: "" }
+        Self { parameters, examples: &[] }
     }
 
     /// The parameter that a key stands for: `orderBy` and `sort_by` are `sort`.
@@ -53,7 +50,8 @@ impl Scope {
         let mut seen: Vec<(&str, &str)> = Vec::new();
         for (key, value) in given {
             let Some(name) = self.canonical(key) else {
-                return Err(AnalysisError::parameter(place(key), self.unknown(key, given)));
+                let (reason, suggestion) = self.unknown(key, given);
+                return Err(AnalysisError::suggesting(place(key), reason, suggestion));
             };
             if value.is_null() {
                 continue;
@@ -67,45 +65,43 @@ impl Scope {
         Ok(())
     }
 
-    fn unknown(&self, key: &str, given: &Map<String, Value>) -> String {
+    fn unknown(&self, key: &str, given: &Map<String, Value>) -> (String, Suggestion) {
         let near = nearest(key, self.names());
         let reason = format!("there is no such parameter{near}{}", available(self.names()));
-        if self.example.is_empty() {
-            return reason;
-        }
-        let elsewhere = Kind::ALL.into_iter().find(|kind| {
+        let mut suggestion = Suggestion::default();
+        let is_type = !self.examples.is_empty();
+        let elsewhere = Kind::ALL.into_iter().filter(|_| is_type).find(|kind| {
             let scope = parameters::of(*kind);
             scope != self && given.keys().all(|key| scope.canonical(key).is_some())
         });
-        match elsewhere {
-            Some(kind) => {
-                let call = call(kind.name(), &parameters::of(kind).renamed(given));
-                format!("{reason}; {} has it: {call}", kind.name())
-            }
-            None => format!("{reason}; as in {}", self.written(given)),
+        if let Some(kind) = elsewhere {
+            let lead = format!("; {} has it: ", kind.name());
+            let parameters = parameters::of(kind).renamed(given);
+            suggestion = suggestion.or(&lead, Some(kind.name()), parameters.into());
         }
+        (reason, self.with_examples(suggestion, given))
     }
 
-    /// What is missing, with an example that has what was given.
-    pub(crate) fn missing(&self, given: &Map<String, Value>) -> String {
-        match self.example {
-            "" => "is missing".to_owned(),
-            _ => format!("is missing; as in {}", self.written(given)),
-        }
+    /// Examples that have what was given, as far as it can be done, for what is missing.
+    pub(crate) fn suggestion(&self, given: &Map<String, Value>) -> Suggestion {
+        self.with_examples(Suggestion::default(), given)
     }
 
-    /// The parameters that were given, by the names that are told, and what else is needed.
-    fn written(&self, given: &Map<String, Value>) -> String {
-        let mut written = self.renamed(given);
-        if let Ok(Value::Object(example)) = serde_json::from_str(self.example) {
-            for (name, value) in example {
-                // By the name that is told: what was given is not there twice.
-                let name = self.canonical(&name).map_or(name.clone(), str::to_owned);
-                written.entry(name).or_insert(value);
+    /// First with what was given, by the names that are told, and what else is needed.
+    fn with_examples(&self, mut suggestion: Suggestion, given: &Map<String, Value>) -> Suggestion {
+        for keeps_given in [true, false] {
+            for example in self.examples {
+                let Ok(Value::Object(example)) = serde_json::from_str(example) else { continue };
+                let mut written = if keeps_given { self.renamed(given) } else { Map::new() };
+                for (name, value) in example {
+                    // By the name that is told: what was given is not there twice.
+                    let name = self.canonical(&name).map_or(name.clone(), str::to_owned);
+                    written.entry(name).or_insert(value);
+                }
+                suggestion = suggestion.or("; as in ", None, written.into());
             }
         }
-        let text = Value::Object(written).to_string();
-        if text.len() > MOST_EXAMPLE { self.example.to_owned() } else { text }
+        suggestion
     }
 
     fn renamed(&self, given: &Map<String, Value>) -> Map<String, Value> {
@@ -113,13 +109,6 @@ impl Scope {
         let known = known.filter_map(|(key, value)| Some((self.canonical(key)?, value)));
         known.map(|(name, value)| (name.to_owned(), value.clone())).collect()
     }
-}
-
-/// A call of `execute_analysis` as it is written.
-pub(super) fn call(analysis_type: &str, parameters: &Map<String, Value>) -> String {
-    let parameters = Value::Object(parameters.clone()).to_string();
-    let parameters = if parameters.len() > MOST_EXAMPLE { "{…}".to_owned() } else { parameters };
-    format!("{{\"analysis_type\": {analysis_type:?}, \"parameters\": {parameters}}}")
 }
 
 /// `groupBy`, `Group By` and `group-by` as `group_by`.
@@ -207,8 +196,11 @@ mod tests {
     fn examples_are_what_they_are_examples_of() {
         for kind in Kind::ALL {
             let scope = parameters::of(kind);
-            let example: Map<String, Value> = serde_json::from_str(scope.example).unwrap();
-            scope.check("", &example).unwrap();
+            assert!(!scope.examples.is_empty(), "{}", kind.name());
+            for example in scope.examples {
+                let example: Map<String, Value> = serde_json::from_str(example).unwrap();
+                scope.check("", &example).unwrap();
+            }
         }
     }
 }

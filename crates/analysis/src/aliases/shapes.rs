@@ -4,10 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    parameters::{self, CONDITION},
+    parameters::{self, CONDITION, FIGURE},
     scope::snake_case,
 };
-use crate::request::Kind;
+use crate::{ops::is_operator, request::Kind};
 
 type Parameters = Map<String, Value>;
 
@@ -18,9 +18,23 @@ const DIRECTIONS: &[&str] =
 /// Gives the parameters of a type, by the name that it was asked for, the form that it takes.
 pub(super) fn shaped(name: &str, kind: Kind, mut given: Parameters) -> Parameters {
     direction(kind, &mut given);
+    unneeded(kind, &mut given);
+    for name in ["conditions", "filter", "having"] {
+        if let Some(key) = key_of(kind, &given, name)
+            && let Some(value) = given.get_mut(&key)
+        {
+            *value = conditions_of(value.take());
+        }
+    }
     match kind {
         Kind::Filter => condition(&mut given),
-        Kind::Aggregate if matches!(name, "group_by" | "groupby" | "group") => groups(&mut given),
+        Kind::Aggregate => {
+            named_figures(&mut given);
+            if matches!(name, "group_by" | "groupby" | "group") {
+                groups(&mut given);
+            }
+        }
+        Kind::Describe => given.retain(|key, value| key != "include" || !is_word(value)),
         Kind::TimeSeries => functions_by_column(&mut given),
         Kind::Percentiles => percentiles(&mut given),
         Kind::Histogram => {
@@ -61,6 +75,118 @@ fn direction(kind: Kind, given: &mut Parameters) {
     }
 }
 
+/// One word, not a list, as pandas' `include` has it.
+fn is_word(value: &Value) -> bool {
+    value.is_string()
+}
+
+/// What pandas takes and is so here anyway: there is no index, and nothing changes its rows.
+const UNNEEDED: &[&str] = &[
+    "as_index",
+    "inplace",
+    "copy",
+    "ignore_index",
+    "observed",
+    "numeric_only",
+    "group_keys",
+    "engine",
+    "axis",
+];
+
+fn unneeded(kind: Kind, given: &mut Parameters) {
+    given.retain(|key, value| {
+        let plain = snake_case(key);
+        let is_so = match plain.as_str() {
+            "axis" => kind != Kind::Filter && (value == 0 || value == "index" || value == "rows"),
+            name => UNNEEDED.contains(&name),
+        };
+        // A sort that is only switched on or off is that of groups, which are sorted.
+        let is_switch = plain == "sort" && value.is_boolean();
+        !(is_switch || is_so && parameters::of(kind).canonical(key).is_none())
+    });
+}
+
+/// What is in an object of conditions by these keys are conditions too.
+const GROUPS: [&str; 6] = ["and", "or", "not", "all", "any", "conditions"];
+
+/// Conditions in the form that they have here: pandas and MongoDB have `{"region": "n", "price":
+/// {"$gt": 3}}`, others `["price", ">", 3]`. What is not so stays as it is.
+pub(super) fn conditions_of(value: Value) -> Value {
+    let fields = match value {
+        Value::Array(parts) => {
+            return match parts.as_slice() {
+                [field @ Value::String(_), Value::String(operator), value]
+                    if is_operator(operator) =>
+                {
+                    json!({"field": field, "operator": operator, "value": value})
+                }
+                _ => parts.into_iter().map(conditions_of).collect(),
+            };
+        }
+        Value::Object(fields) => fields,
+        other => return other,
+    };
+    let has = |name: &str| fields.keys().any(|key| CONDITION.canonical(key) == Some(name));
+    let is_group = fields.keys().any(|key| GROUPS.contains(&key.to_lowercase().as_str()));
+    if is_group {
+        let inner = |(key, value): (String, Value)| {
+            let is_group = GROUPS.contains(&key.to_lowercase().as_str());
+            if is_group { (key, conditions_of(value)) } else { (key, value) }
+        };
+        return Value::Object(fields.into_iter().map(inner).collect());
+    }
+    if fields.is_empty() || fields.contains_key("field") || has("operator") {
+        return Value::Object(fields);
+    }
+    if has("field") && has("value") {
+        return Value::Object(fields);
+    }
+    let mut conditions: Vec<Value> =
+        fields.into_iter().flat_map(|(field, value)| of_field(&field, value)).collect();
+    match conditions.len() {
+        1 => conditions.remove(0),
+        _ => json!({ "and": conditions }),
+    }
+}
+
+/// What is said of a field: a value, a list of those that it may have, or operators.
+fn of_field(field: &str, value: Value) -> Vec<Value> {
+    match value {
+        Value::Object(operators) => operators
+            .into_iter()
+            .map(|(operator, value)| {
+                let operator = operator.trim_start_matches('$');
+                json!({"field": field, "operator": operator, "value": value})
+            })
+            .collect(),
+        Value::Array(_) => vec![json!({"field": field, "operator": "in", "value": value})],
+        Value::Null => vec![json!({"field": field, "operator": "is_null"})],
+        value => vec![json!({"field": field, "operator": "==", "value": value})],
+    }
+}
+
+/// `"total": ["quantity", "sum"]` of a `groupby`, as pandas names figures.
+fn named_figures(given: &mut Parameters) {
+    let is_named = |value: &Value| match value {
+        Value::Array(parts) => matches!(parts.as_slice(), [Value::String(_), Value::String(_)]),
+        Value::Object(parts) => {
+            parts.keys().any(|key| FIGURE.canonical(key) == Some("field"))
+                && parts.keys().any(|key| FIGURE.canonical(key) == Some("function"))
+        }
+        _ => false,
+    };
+    if key_of(Kind::Aggregate, given, "aggregations").is_some() {
+        return;
+    }
+    let is_unknown = |key: &String| parameters::of(Kind::Aggregate).canonical(key).is_none();
+    let keys: Vec<String> =
+        given.keys().filter(|key| is_unknown(key) && is_named(&given[*key])).cloned().collect();
+    let figures: Parameters = keys.iter().filter_map(|key| given.shift_remove_entry(key)).collect();
+    if !figures.is_empty() {
+        given.insert("aggregations".to_owned(), Value::Object(figures));
+    }
+}
+
 /// `{"column": "price", "op": ">", "value": 10}` is one condition.
 fn condition(given: &mut Parameters) {
     if key_of(Kind::Filter, given, "conditions").is_some() {
@@ -70,6 +196,17 @@ fn condition(given: &mut Parameters) {
         given.keys().find(|key| CONDITION.canonical(key) == Some(name)).cloned()
     };
     let Some(field) = of("field", given) else { return };
+    let is_free = |key: &&String| {
+        parameters::of(Kind::Filter).canonical(key).is_none() && CONDITION.canonical(key).is_none()
+    };
+    if of("operator", given).is_none()
+        && of("value", given).is_none()
+        && let Some(operator) = given.keys().filter(is_free).find(|key| is_operator(key)).cloned()
+        && let Some(value) = given.shift_remove(&operator)
+    {
+        given.insert("value".to_owned(), value);
+        given.insert("operator".to_owned(), json!(operator));
+    }
     if of("operator", given).is_none() && of("value", given).is_none() {
         return;
     }

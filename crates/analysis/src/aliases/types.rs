@@ -4,9 +4,12 @@ use narrows_model::nearest;
 use serde_json::{Map, Value};
 
 use super::{
+    along,
     forms::{self, Form},
+    queries, rows,
     scope::snake_case,
     shapes::shaped,
+    sheets,
 };
 use crate::{
     error::{AnalysisError, Result, available},
@@ -14,42 +17,56 @@ use crate::{
 };
 
 /// What was asked for, as one of the types that there are.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Understood {
     pub kind: Kind,
     pub parameters: Map<String, Value>,
     /// How it is written here, if that is more than another name.
     pub note: Option<String>,
+    /// Why it cannot be done as it is. What works instead is known where the tables are.
+    pub refusal: Option<AnalysisError>,
+}
+
+impl Understood {
+    fn of(kind: Kind, parameters: Map<String, Value>) -> Self {
+        Self { kind, parameters, note: None, refusal: None }
+    }
 }
 
 /// Finds the type that a name stands for, and gives the parameters the form that it takes.
 pub fn understand(name: &str, parameters: Map<String, Value>) -> Result<Understood> {
     let plain = snake_case(name);
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == plain) {
-        return Ok(Understood { kind, parameters: shaped(&plain, kind, parameters), note: None });
+        return Ok(Understood::of(kind, shaped(&plain, kind, parameters)));
     }
     if let Some((_, kind)) = SAME.iter().find(|(names, _)| names.contains(&plain.as_str())) {
-        let parameters = shaped(&plain, *kind, parameters);
-        return Ok(Understood { kind: *kind, parameters, note: None });
+        return Ok(Understood::of(*kind, shaped(&plain, *kind, parameters)));
     }
     if let Some((_, form)) = FORMS.iter().find(|(names, _)| names.contains(&plain.as_str())) {
-        let (kind, parameters) = form(&plain, parameters)?;
+        let (kind, parameters) = match form(&plain, parameters.clone()) {
+            Ok(formed) => formed,
+            Err(refusal) => {
+                let understood = Understood::of(Kind::Transform, parameters);
+                return Ok(Understood { refusal: Some(refusal), ..understood });
+            }
+        };
         let written = Value::Object(parameters.clone());
         let note = Some(format!("{plain} is {} with {written}", kind.name()));
-        return Ok(Understood { kind, parameters, note });
-    }
-    if let Some((_, instead)) = INSTEAD.iter().find(|(names, _)| names.contains(&plain.as_str())) {
-        let reason = format!("no type {name:?}; write {}", instead(&parameters));
-        return Err(AnalysisError::parameter("analysis_type", reason));
+        return Ok(Understood { note, ..Understood::of(kind, parameters) });
     }
     Err(unknown(name))
 }
 
+/// All names that a type of analysis may be asked for by.
+pub fn type_names() -> impl Iterator<Item = &'static str> + Clone {
+    let same = SAME.iter().flat_map(|(names, _)| *names);
+    let forms = FORMS.iter().flat_map(|(names, _)| *names);
+    Kind::ALL.into_iter().map(Kind::name).chain(same.chain(forms).copied())
+}
+
 fn unknown(name: &str) -> AnalysisError {
     let told = Kind::ALL.map(Kind::name);
-    let others = SAME.iter().flat_map(|(names, _)| *names);
-    let others = others.chain(FORMS.iter().flat_map(|(names, _)| *names)).copied();
-    let mut near = nearest(name, told.into_iter().chain(others));
+    let mut near = nearest(name, type_names());
     near.0.truncate(1);
     let reason = format!("no type {name:?}{near}{}", available(told));
     AnalysisError::parameter("analysis_type", reason)
@@ -80,11 +97,17 @@ const SAME: &[(&[&str], Kind)] = &[
             "schema",
             "dtypes",
             "eda",
+            "shape",
+            "isna",
+            "isnull",
+            "null_counts",
+            "missing_values",
+            "countblank",
         ],
         Kind::Describe,
     ),
     (&["hist", "distribution", "bins", "binning", "frequency_distribution"], Kind::Histogram),
-    (&["percentile", "quantile", "quantiles", "quartiles"], Kind::Percentiles),
+    (&["percentile", "quantile", "quantiles", "quartiles", "percentile.inc"], Kind::Percentiles),
     (&["timeseries", "time", "resample", "trend", "trends", "seasonality"], Kind::TimeSeries),
     (&["corr", "correlate", "correlations", "correlation_matrix"], Kind::Correlation),
     (&["cov", "covariance_matrix"], Kind::Covariance),
@@ -105,9 +128,36 @@ const FORMS: &[(&[&str], Form)] = &[
     (&["select", "project", "columns", "select_columns"], forms::select),
     (&["drop", "drop_columns"], forms::drop_columns),
     (&["rename", "rename_columns"], forms::rename),
-    (&["fillna", "fill_null", "fill_na", "fill_missing", "impute"], forms::fill),
+    (
+        &[
+            "fillna",
+            "fill_null",
+            "fill_na",
+            "fill_missing",
+            "impute",
+            "ffill",
+            "bfill",
+            "pad",
+            "backfill",
+            "interpolate",
+        ],
+        forms::fill,
+    ),
     (&["dropna", "drop_na", "drop_nulls", "drop_missing"], forms::drop_missing),
-    (&["cast", "astype", "convert", "convert_types"], forms::cast),
+    (
+        &[
+            "cast",
+            "astype",
+            "convert",
+            "convert_types",
+            "to_datetime",
+            "to_date",
+            "to_numeric",
+            "to_number",
+            "to_string",
+        ],
+        forms::cast,
+    ),
     (
         &["compute", "computed", "assign", "derive", "mutate", "eval", "calculate", "add_column"],
         forms::compute,
@@ -115,10 +165,16 @@ const FORMS: &[(&[&str], Form)] = &[
     (&["flatten", "explode", "unnest"], forms::flatten),
     (&["unique", "distinct", "unique_values"], forms::unique),
     (&["drop_duplicates", "deduplicate", "dedupe", "dedup"], forms::deduplicate),
-    (&["count", "size", "row_count", "count_rows"], forms::count),
+    (&["count", "size", "row_count", "count_rows", "len", "length", "num_rows"], forms::count),
     (&["value_counts", "frequency", "frequencies", "counts", "count_values"], forms::value_counts),
-    (&["top_n", "top", "topn", "top_k", "nlargest", "largest", "rank_top"], forms::top),
-    (&["bottom_n", "bottom", "bottom_k", "nsmallest", "smallest"], forms::bottom),
+    (
+        &["top_n", "top", "topn", "top_k", "nlargest", "largest", "rank_top", "idxmax", "argmax"],
+        rows::top,
+    ),
+    (
+        &["bottom_n", "bottom", "bottom_k", "nsmallest", "smallest", "idxmin", "argmin"],
+        rows::bottom,
+    ),
     (
         &[
             "sum",
@@ -138,12 +194,32 @@ const FORMS: &[(&[&str], Form)] = &[
             "count_distinct",
             "first",
             "last",
+            "stdev",
+            "stdev.s",
+            "stdev_s",
+            "var.s",
+            "counta",
         ],
         forms::figure,
     ),
-    (&["rolling", "moving_average", "rolling_mean", "rolling_average"], forms::rolling),
-    (&["pct_change", "diff", "change", "percent_change", "returns", "growth"], forms::change),
-    (&["cumsum", "cumulative", "running_total", "cummax", "cummin"], forms::cumulative),
+    (
+        &["rolling", "moving_average", "rolling_mean", "rolling_average", "expanding"],
+        along::rolling,
+    ),
+    (&["pct_change", "diff", "change", "percent_change", "returns", "growth"], along::change),
+    (
+        &[
+            "cumsum",
+            "cumulative",
+            "cumulative_sum",
+            "running_total",
+            "running_sum",
+            "cummax",
+            "cummin",
+            "cumprod",
+        ],
+        along::cumulative,
+    ),
     (
         &[
             "t_test",
@@ -163,19 +239,68 @@ const FORMS: &[(&[&str], Form)] = &[
         forms::test,
     ),
     (&["query"], forms::query),
-];
-
-type Instead = fn(&Map<String, Value>) -> String;
-
-/// What is not there as a type, and the call that does it, with the caller's own names.
-const INSTEAD: &[(&[&str], Instead)] = &[
     (
         &["regression", "linear_regression", "ols", "regress", "linregress", "fit"],
-        forms::regression,
+        queries::regression,
     ),
-    (&["rank", "row_number", "ranking", "window", "dense_rank"], forms::ranking),
-    (&["outliers", "outlier", "anomalies", "anomaly", "anomaly_detection"], forms::outliers),
-    (&["union", "concat", "append", "union_all"], forms::union),
+    (&["rank", "ranking", "row_number", "dense_rank", "window"], along::rank),
+    (&["shift", "lag", "lead"], along::shift),
+    (&["cumcount"], along::cumcount),
+    (&["duplicated", "duplicates", "find_duplicates"], rows::duplicated),
+    (&["between", "isin"], rows::compared),
+    (&["slice", "iloc"], rows::slice),
+    (&["ewm", "transpose", "set_index", "reset_index"], rows::not_here),
+    (&["cut", "qcut"], queries::binned),
+    (&["large", "small"], queries::nth),
+    (&["round", "clip", "replace", "map", "upper", "lower", "trim", "abs"], queries::changed),
+    (
+        &[
+            "sumproduct",
+            "weighted_average",
+            "weighted_mean",
+            "stdevp",
+            "stdev.p",
+            "std_pop",
+            "varp",
+            "var.p",
+            "var_pop",
+            "sem",
+            "range",
+            "value_range",
+            "skew",
+            "skewness",
+            "kurtosis",
+            "kurt",
+        ],
+        queries::statistic,
+    ),
+    (
+        &["zscore", "z_score", "standardize", "normalize", "minmax", "min_max_scale"],
+        queries::scaled,
+    ),
+    (
+        &["percent_of_total", "share", "shares", "share_of_total", "proportion"],
+        queries::part_of_whole,
+    ),
+    (
+        &[
+            "sumif",
+            "sumifs",
+            "sum_if",
+            "countif",
+            "countifs",
+            "count_if",
+            "averageif",
+            "averageifs",
+            "average_if",
+            "minifs",
+            "maxifs",
+        ],
+        sheets::figure_if,
+    ),
+    (&["vlookup", "xlookup", "hlookup", "index_match"], sheets::lookup),
+    (&["outliers", "outlier", "anomalies", "anomaly", "anomaly_detection"], queries::outliers),
+    (&["union", "concat", "append", "union_all"], queries::union),
 ];
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(crate) fn explain(
 /// What a function of ours says of the parameter that it was called for.
 fn of_parameter<'a>(error: &'a (dyn Error + 'static)) -> Option<(&'a str, &'a str)> {
     match error.downcast_ref()? {
-        AnalysisError::Parameter { parameter, reason } => Some((parameter, reason)),
+        AnalysisError::Parameter { parameter, reason, .. } => Some((parameter, reason)),
         _ => None,
     }
 }
@@ -152,6 +152,18 @@ fn familiar(text: &str) -> Option<String> {
     }
     if text.contains("Physical plan does not support logical expression") {
         return Some("a subquery of this form is not supported; write it as a join".to_owned());
+    }
+    if text.contains("not implemented") && text.trim_end().ends_with("TOP") {
+        return Some("TOP is not there; write LIMIT 10 at the end instead of TOP 10".to_owned());
+    }
+    if text.contains("Cannot access field at argument") {
+        return Some(
+            "a value has no parts; those of a date are date_part('month', x::date)".to_owned(),
+        );
+    }
+    if text.contains("Cannot coerce arithmetic expression") && text.contains(" + ") {
+        let types = between("arithmetic expression ", " to valid types")?;
+        return Some(format!("{types} is no sum; texts are joined by ||, as in a || '-' || b"));
     }
     let function = between("Function '", "'")?;
     let given = between("(DataType: ", ")")?;

@@ -10,6 +10,7 @@ mod plan;
 mod pool;
 mod rows;
 mod session;
+mod suggested;
 mod waiting;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -29,7 +30,6 @@ pub(crate) use explain::{explain, in_words};
 pub use kept::{Keep, MakeFile, Sink};
 
 use crate::{
-    aliases,
     answer::{self, Answer},
     error::{AnalysisError, Result},
     load, ops,
@@ -38,6 +38,7 @@ use crate::{
 };
 use budget::{Budget, BudgetShare};
 use session::Session;
+use suggested::suggested;
 use waiting::WaitingTables;
 
 /// What every analysis may use.
@@ -239,17 +240,17 @@ impl Job {
     async fn answer(self, share: Arc<BudgetShare>) -> Result<Answer> {
         let session = Session::new(&self.settings, share, self.stop)?;
         let work = Arc::new(load(&session, self.tables).await?);
-        let Request { kind, parameters, output } = self.request;
+        let Request { kind, parameters, output, refusal } = self.request;
+        if let Some(refusal) = refusal {
+            return Err(suggested(&work, kind, refusal).await);
+        }
         let cost = match output.cost && !work.tables().is_empty() {
             true => answer::cost(work.main().await?, None).await,
             false => None,
         };
         let outcome = match ops::run(&work, kind, &parameters).await {
             Ok(outcome) => outcome,
-            Err(error) => {
-                let Ok(rows) = work.main().await else { return Err(error) };
-                return Err(aliases::with_columns(error, rows.schema()));
-            }
+            Err(error) => return Err(suggested(&work, kind, error).await),
         };
         let must_keep = self.keep.as_ref().is_some_and(|keep| keep.always);
         let not_kept = |reason: &str| AnalysisError::parameter("output.file", reason);

@@ -25,6 +25,7 @@ use super::{
     reading::{self, Given, Named, list_of_names, one_or_more, wrong},
 };
 use crate::{
+    aliases::Suggestion,
     error::{AnalysisError, Result},
     request::Kind,
     work::{Outcome, Work},
@@ -72,13 +73,10 @@ fn only_name(path: &str, value: &Value) -> Result<Named> {
 /// What counts the values of a column that has no numbers.
 fn with_advice(error: AnalysisError, field: &Named) -> AnalysisError {
     match error {
-        AnalysisError::Parameter { parameter, reason } => {
-            let instead = format!(
-                "{reason}; {{\"analysis_type\": \"value_counts\", \"parameters\": {{\"field\": \
-                 {:?}}}}} counts its values",
-                field.name
-            );
-            AnalysisError::parameter(parameter, instead)
+        AnalysisError::Parameter { parameter, reason, .. } => {
+            let reason = format!("{reason}; value_counts counts its values");
+            let call = Suggestion::call("value_counts", json!({ "field": field.name }));
+            AnalysisError::suggesting(parameter, reason, call)
         }
         other => other,
     }
@@ -300,8 +298,8 @@ mod tests {
             (json!({"field": "v", "bins": [1, 2], "range": [1, 2]}), "range: the edges of `bins`"),
             (
                 json!({"field": "t"}),
-                "field: column \"t\" holds text that is no number; {\"analysis_type\": \
-                 \"value_counts\", \"parameters\": {\"field\": \"t\"}} counts its values",
+                "field: column \"t\" holds text that is no number; value_counts counts its values; as \
+                 in {\"analysis_type\": \"value_counts\", \"parameters\": {\"field\":\"t\"}}",
             ),
         ] {
             let said = analyse(Kind::Histogram, rows.clone(), parameters).await.unwrap_err();

@@ -111,7 +111,7 @@ impl<'v> Given<'v> {
     }
 
     pub(crate) fn missing(&self, name: &str) -> AnalysisError {
-        AnalysisError::parameter(self.path(name), self.scope.missing(self.fields))
+        AnalysisError::suggesting(self.path(name), "is missing", self.scope.suggestion(self.fields))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) type Refused = String;
 const TABLE_FUNCTIONS: [&str; 2] = ["generate_series", "range"];
 
 /// Functions of other databases, and what does the same here.
-const INSTEAD: [(&str, &str); 14] = [
+const INSTEAD: [(&str, &str); 15] = [
     ("charindex", "strpos(text, part)"),
     ("datediff", "a::date - b::date"),
     ("day", "date_part('day', x)"),
@@ -33,6 +33,7 @@ const INSTEAD: [(&str, &str); 14] = [
     ("group_concat", "string_agg(x, ', ')"),
     ("hour", "date_part('hour', x)"),
     ("iif", "CASE WHEN a THEN b ELSE c END"),
+    ("if", "CASE WHEN a THEN b ELSE c END"),
     ("isnull", "coalesce(a, b)"),
     ("julianday", "date_part('epoch', x)"),
     ("len", "length(x)"),

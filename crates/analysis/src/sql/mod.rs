@@ -48,6 +48,7 @@ pub(crate) fn expression(
     let mut written = parse::expression(text).map_err(refused)?;
     let columns = Columns::new(schema.fields().iter().map(|field| field.name().as_str()));
     columns.join(&mut written);
+    names::quoted_texts(work, &mut written, schema);
     columns.note_numbers(work, &mut written);
     let state = context.state();
     let known = Known::new(&state, &[]);

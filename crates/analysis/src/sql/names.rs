@@ -3,9 +3,18 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Value, VisitMut, VisitorMut};
+use datafusion::{
+    common::DFSchema,
+    sql::sqlparser::ast::{Expr, Ident, Value, VisitMut, VisitorMut},
+};
+use narrows_model::nearest;
 
 use crate::work::Work;
+
+/// Makes texts of names in double quotes that no column has: pandas' conditions have them so.
+pub(super) fn quoted_texts(work: &Work, expression: &mut impl VisitMut, schema: &DFSchema) {
+    let _ = VisitMut::visit(expression, &mut Unquoting(schema, work));
+}
 
 /// Columns with such names.
 pub(super) struct Columns<'a> {
@@ -64,6 +73,46 @@ impl VisitorMut for Noting<'_> {
                 "{number} is a number here; the column of that name is \"{number}\", in double \
                  quotes"
             ));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+struct Unquoting<'a>(&'a DFSchema, &'a Work);
+
+impl Unquoting<'_> {
+    fn is_column(&self, name: &Ident) -> bool {
+        self.0.fields().iter().any(|field| *field.name() == name.value)
+    }
+
+    /// What a column is compared with is a text if no column is called so, or almost so.
+    fn unquote(&self, expression: &mut Expr) {
+        let Expr::Identifier(name) = expression else { return };
+        let known = self.0.fields().iter().map(|field| field.name().as_str());
+        if name.quote_style != Some('"')
+            || self.is_column(name)
+            || !nearest(&name.value, known).0.is_empty()
+        {
+            return;
+        }
+        self.1.note(format!("{name} is no column and was taken for the text '{}'", name.value));
+        let text = Value::SingleQuotedString(std::mem::take(&mut name.value));
+        *expression = Expr::Value(text.into());
+    }
+}
+
+impl VisitorMut for Unquoting<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+        let is_column =
+            |part: &Expr| matches!(part, Expr::Identifier(name) if self.is_column(name));
+        match expression {
+            Expr::BinaryOp { left, right, .. } if is_column(left) => self.unquote(right),
+            Expr::InList { expr, list, .. } if is_column(expr) => {
+                list.iter_mut().for_each(|item| self.unquote(item));
+            }
+            _ => {}
         }
         ControlFlow::Continue(())
     }

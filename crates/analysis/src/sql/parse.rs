@@ -44,6 +44,9 @@ pub(super) fn expression(text: &str) -> Result<Expr, Refused> {
     let expression = parser.parse_expr().map_err(readable)?;
     match parser.peek_token().token {
         Token::EOF => Ok(expression),
+        Token::Word(word) if word.value.eq_ignore_ascii_case("if") => {
+            Err("a choice is written as CASE WHEN a THEN b ELSE c END".to_owned())
+        }
         rest => Err(format!("it is one expression, but after it there is {rest}")),
     }
 }
@@ -106,6 +109,9 @@ fn readable(error: impl std::fmt::Display) -> Refused {
     let text = text.strip_prefix("sql parser error: ").unwrap_or(&text);
     match text {
         "recursion limit exceeded" => "it is nested too deeply".to_owned(),
+        text if text.starts_with("Expected: (, found: [") => {
+            format!("{text}; lists stand in round brackets, as in x IN ('a', 'b')")
+        }
         text => text.to_owned(),
     }
 }

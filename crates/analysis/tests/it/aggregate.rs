@@ -217,6 +217,7 @@ async fn lists_are_json_in_a_file_of_csv() {
         kind: Kind::Aggregate,
         parameters: parameters.as_object().cloned().expect("parameters"),
         output: Output::default(),
+        refusal: None,
     };
     let tables = vec![("data".to_owned(), Input::Json(sales()))];
     let analysis = analysis(2, 1 << 30);

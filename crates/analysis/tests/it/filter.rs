@@ -182,7 +182,7 @@ async fn mistakes_are_told_with_their_place() {
         assert!(refused.starts_with(said), "{refused}");
     }
     let refused = refusal(Kind::Filter, stocks(), json!({})).await;
-    let example = r#"{"conditions":[{"field":"roi","operator":">","value":10}]}"#;
+    let example = r#"{"analysis_type": "filter", "parameters": {"conditions":[{"field":"roi","operator":">","value":10}]}}"#;
     assert_eq!(refused, format!("conditions: is missing; as in {example}"));
     let refused = refusal(Kind::Filter, stocks(), json!({"conditions": [], "logic": "xor"})).await;
     assert!(refused.starts_with("logic: no \"xor\" here"), "{refused}");

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod aggregate;
+mod along_rows;
 mod describe;
 mod filter;
 mod names;
@@ -10,6 +11,7 @@ mod order;
 mod pandas;
 mod scipy;
 mod sql;
+mod suggestions;
 mod support;
 mod transform;
 mod validate;

@@ -87,6 +87,7 @@ async fn few(input: Input, memory: usize, parameters: Value) -> (Value, Vec<i64>
         kind: Kind::Filter,
         parameters: parameters.as_object().cloned().unwrap(),
         output: Output { rows: 150, ..Output::default() },
+        refusal: None,
     };
     let tables = vec![("data".to_owned(), input)];
     let answer = analysis(4, memory).run(request, tables, None, CancellationToken::new()).await;

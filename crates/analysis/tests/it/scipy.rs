@@ -72,7 +72,7 @@ async fn check_all(script: &str, args: &[&str], least: usize) {
 async fn check(analysis: &Analysis, case: &Case) -> Result<(), String> {
     let Value::Object(parameters) = case.parameters.clone() else { panic!("parameters") };
     let output = Output { rows: usize::MAX, bytes: usize::MAX, ..Output::default() };
-    let request = Request { kind: case.kind, parameters, output };
+    let request = Request { kind: case.kind, parameters, output, refusal: None };
     let tables = vec![("data".to_owned(), Input::Json(case.rows.clone()))];
     let answer = analysis.run(request, tables, None, CancellationToken::new());
     let answer = answer.await.map_err(|error| error.to_string())?;

@@ -43,6 +43,7 @@ pub(crate) async fn run_within(
         kind,
         parameters: parameters.as_object().cloned().expect("parameters are an object"),
         output: Output { rows: 10_000_000, bytes: 1 << 30, ..Output::default() },
+        refusal: None,
     };
     analysis.run(request, tables, None, CancellationToken::new()).await
 }

@@ -424,7 +424,7 @@ async fn mistakes_are_told_with_their_place() {
             "rename: two columns of the result would be called \"id\"",
         ),
         (json!({"rename": {"name": 3}}), "rename.name: must be a text, not 3"),
-        (json!({"cast": {"age": "numeric"}}), "cast.age: no \"numeric\" here"),
+        (json!({"cast": {"age": "roman"}}), "cast.age: no \"roman\" here"),
         (json!({"steps": [{"limit": 1}], "limit": 1}), "limit: goes into one of the steps"),
         (json!({"steps": [{"steps": []}]}), "steps[0].steps: there is no such parameter"),
         (json!({"sample": -3}), "sample: must be a whole number from 0, not -3"),

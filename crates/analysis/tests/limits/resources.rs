@@ -368,8 +368,8 @@ async fn a_cancelled_analysis_stops() {
     let _alone = alone();
     let engine = Engine::new(|settings| settings.time = 2 * PATIENCE);
     let cancel = CancellationToken::new();
-    let query = sql("select sum(a.n * b.n) from big a, big b");
-    let running = engine.analysis.run(query.clone(), numbers(), None, cancel.clone());
+    let query = || sql("select sum(a.n * b.n) from big a, big b");
+    let running = engine.analysis.run(query(), numbers(), None, cancel.clone());
     let (ended, ()) = tokio::join!(running, async {
         engine.begun().await;
         cancel.cancel();
@@ -377,7 +377,7 @@ async fn a_cancelled_analysis_stops() {
     assert!(matches!(ended, Err(AnalysisError::Cancelled)), "{ended:?}");
     engine.wait_until_tidy();
     wait_until_idle();
-    let ended = engine.analysis.run(query, numbers(), None, cancel).await;
+    let ended = engine.analysis.run(query(), numbers(), None, cancel).await;
     assert!(matches!(ended, Err(AnalysisError::Cancelled)), "{ended:?}");
 }
 

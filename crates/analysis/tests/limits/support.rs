@@ -51,7 +51,7 @@ pub(crate) fn table(columns: Vec<(&str, ArrayRef)>) -> Table {
 pub(crate) fn sql(query: &str) -> Request {
     let parameters = json!({ "query": query });
     let parameters = parameters.as_object().cloned().unwrap_or_default();
-    Request { kind: Kind::Sql, parameters, output: Output::default() }
+    Request { kind: Kind::Sql, parameters, output: Output::default(), refusal: None }
 }
 
 pub(crate) async fn run(

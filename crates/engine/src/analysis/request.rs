@@ -1,7 +1,8 @@
 //! What callers write, with their slips, as an analysis.
 
 use narrows_analysis::{
-    FileFormat, Format, Input, Keep, Kind, Output, Understood, is_parameter, understand,
+    AnalysisError, FileFormat, Format, Input, Keep, Kind, Output, Understood, is_parameter,
+    understand,
 };
 use narrows_model::nearest;
 use serde::Deserialize;
@@ -11,6 +12,8 @@ use crate::codegen::is_identifier;
 
 /// The name of a table that nobody named.
 const UNNAMED: &str = "data";
+/// The name of rows that stand in the parameters of a join, as pandas' `merge` is given them.
+const JOINED: &str = "joined";
 /// The most rows and bytes that a caller can have in an answer.
 const MOST_ROWS: usize = 100_000;
 const MOST_BYTES: usize = 1 << 20;
@@ -28,6 +31,10 @@ pub struct AnalysisRequest {
     pub keep: Option<Keep>,
     /// What was understood in a way that the caller should know of.
     pub notes: Vec<String>,
+    /// Why it cannot be done, which is said once the tables are there.
+    pub refusal: Option<AnalysisError>,
+    /// The type and its parameters as the caller wrote them.
+    pub asked: (String, Map<String, Value>),
 }
 
 /// Where a table comes from.
@@ -83,20 +90,24 @@ impl AnalysisRequest {
     pub fn new(kind: Kind, parameters: Map<String, Value>) -> Self {
         Self {
             kind,
+            asked: (kind.name().to_owned(), parameters.clone()),
             parameters,
             tables: Vec::new(),
             output: Output::default(),
             file: None,
             keep: None,
             notes: Vec::new(),
+            refusal: None,
         }
     }
 
     /// An analysis of no tables yet, of a type that may be called otherwise elsewhere.
     pub fn understood(name: &str, parameters: Map<String, Value>) -> Result<Self, String> {
+        let asked = (name.to_owned(), parameters.clone());
         let understood = understand(name, parameters).map_err(|error| error.to_string())?;
-        let Understood { kind, parameters, note } = understood;
-        Ok(Self { notes: Vec::from_iter(note), ..Self::new(kind, parameters) })
+        let Understood { kind, parameters, note, refusal } = understood;
+        let notes = Vec::from_iter(note);
+        Ok(Self { notes, refusal, asked, ..Self::new(kind, parameters) })
     }
 
     pub fn add(&mut self, name: &str, origin: Origin) {
@@ -120,6 +131,7 @@ impl AnalysisRequest {
         let mut parameters = object(arguments.remove("parameters"), "parameters")?;
         take_parameters(&mut arguments, &mut parameters)?;
         let field = parameters.remove("data_field").or(arguments.remove("data_field"));
+        let joined = take_joined(&mut parameters);
         let mut request = Self::understood(&name, parameters)?;
         let kind = request.kind;
         let field = match field {
@@ -141,6 +153,9 @@ impl AnalysisRequest {
         for (name, source) in object(arguments.remove("tables"), "tables")? {
             let origin = Origin::read(&format!("tables.{name}"), source, None)?;
             request.add(&name, origin);
+        }
+        for rows in joined {
+            request.add(JOINED, Origin::Given(Input::Json(rows)));
         }
         if request.tables.is_empty() && kind != Kind::Sql {
             return Err(
@@ -166,7 +181,8 @@ impl AnalysisRequest {
         // It has tables, though not in the arguments.
         arguments.insert("source".into(), Value::String(String::new()));
         let mut request = Self::read(arguments)?;
-        request.tables.clear();
+        let mut joined = std::mem::take(&mut request.tables);
+        joined.retain(|(name, _)| name == JOINED);
         for table in tables {
             let name = table["name"].as_str().unwrap_or(UNNAMED).to_owned();
             let origin = match given(&table["data"], data) {
@@ -180,6 +196,7 @@ impl AnalysisRequest {
             };
             request.add(&name, origin);
         }
+        request.tables.append(&mut joined);
         Ok(request)
     }
 
@@ -414,6 +431,21 @@ fn take_parameters(
         }
     }
     Ok(())
+}
+
+/// Takes the rows of a join out of its parameters, where their name stays.
+fn take_joined(parameters: &mut Map<String, Value>) -> Option<Value> {
+    const NAMES: [&str; 4] = ["right", "with", "other", "table"];
+    let join = ["join", "merge"]
+        .into_iter()
+        .find(|key| parameters.get(*key).is_some_and(Value::is_object));
+    let parameters = match join {
+        None => parameters,
+        Some(key) => parameters.get_mut(key)?.as_object_mut()?,
+    };
+    let name = NAMES.into_iter().find(|name| parameters.get(*name).is_some_and(is_rows))?;
+    let rows = parameters.get_mut(name)?;
+    Some(std::mem::replace(rows, JOINED.into()))
 }
 
 /// Whether a value is a table by its columns: an object of lists, and no reference.

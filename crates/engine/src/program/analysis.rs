@@ -93,7 +93,9 @@ impl ProgramHost {
         request: AnalysisRequest,
         cancel: &CancellationToken,
     ) -> Result<Answer, AnalyzeError> {
-        let AnalysisRequest { kind, parameters, tables, output, file, keep, notes } = request;
+        let AnalysisRequest {
+            kind, parameters, tables, output, file, keep, notes, refusal, ..
+        } = request;
         let mut inputs = Vec::with_capacity(tables.len());
         for (name, origin) in tables {
             let input = tokio::select! {
@@ -108,7 +110,7 @@ impl ProgramHost {
             None => self.keep(file)?,
         };
         let engine = self.agent().analyst().engine().map_err(AnalyzeError::Table)?;
-        let request = Request { kind, parameters, output };
+        let request = Request { kind, parameters, output, refusal };
         let caller = self.agent().principal().name.as_str().into();
         let mut answer = engine.run_for(&caller, request, inputs, keep, cancel.clone()).await?;
         answer.notes.splice(0..0, notes);

@@ -314,7 +314,7 @@ impl Operation {
         };
         let parameters = parameters.as_object().cloned().unwrap_or_default();
         let output = Output { rows: 10_000, bytes: 16 << 20, ..Output::default() };
-        Request { kind, parameters, output }
+        Request { kind, parameters, output, refusal: None }
     }
 
     /// The result in the form of the others: rows of plain values.

@@ -114,8 +114,8 @@ async fn in_session(
         Err(error) => return Ok(failed(error.to_string())),
     }
     let asked = json!({
-        "analysis_type": request.kind.name(),
-        "parameters": request.parameters,
+        "analysis_type": request.asked.0,
+        "parameters": request.asked.1,
         "tables": tables,
         "output": arguments.get("output"),
     });

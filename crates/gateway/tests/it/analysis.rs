@@ -455,8 +455,8 @@ fn what_pandas_calls_an_analysis_is_done_or_answered_with_the_call_that_works() 
            {\"group_by\":\"sector\",\"aggregations\":{\"roi\":\"mean\"}}}"],
     );
     refused(
-        json!({"analysis_type": "regression", "source": "stocks.json", "x": "price", "y": "roi"}),
-        &["write {\"analysis_type\": \"sql\"", "regr_slope(\\\"roi\\\", \\\"price\\\")"],
+        json!({"analysis_type": "top_n", "source": "stocks.json", "n": 2}),
+        &["as in {\"analysis_type\": \"top_n\", \"parameters\": {\"by\":\"roi\",\"n\":2}}"],
     );
 }
 

@@ -5,6 +5,7 @@ mod support;
 
 mod agents;
 mod analysis;
+mod analysis_requests;
 mod analysis_safety;
 mod analyze_command;
 mod audit;

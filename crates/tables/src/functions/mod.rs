@@ -7,6 +7,7 @@ mod json;
 mod part;
 mod quantiles;
 mod scatter;
+mod series;
 mod tally;
 
 pub use bits::bits;
@@ -16,6 +17,7 @@ pub use json::{json_has, json_is_list};
 pub use part::{fields_of, part};
 pub use quantiles::{quantile, quantiles};
 pub use scatter::scatter;
+pub use series::Along;
 pub use tally::{Tallied, tally};
 
 use datafusion::{

@@ -4,14 +4,16 @@ use std::collections::VecDeque;
 
 use super::summary::Summary;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rolling {
     Mean,
     Sum,
     Min,
     Max,
     Deviation,
+    Variance,
     Median,
+    Count,
 }
 
 /// The figure of each window, which is the values from a start up to and with the value itself;
@@ -24,6 +26,10 @@ pub fn rolling(values: &[f64], starts: &[usize], function: Rolling, least: usize
         Rolling::Median => medians(values, starts, least),
         Rolling::Sum => moments(values, starts, least, |window| window.sum),
         Rolling::Mean => moments(values, starts, least, |window| window.mean),
+        Rolling::Count => moments(values, starts, least, |window| window.n),
+        Rolling::Variance => moments(values, starts, least.max(2), |window| {
+            window.squares.max(0.0) / (window.n - 1.0)
+        }),
         Rolling::Deviation => moments(values, starts, least.max(2), |window| {
             (window.squares.max(0.0) / (window.n - 1.0)).sqrt()
         }),

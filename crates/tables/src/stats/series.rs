@@ -30,7 +30,7 @@ pub fn fill_linear(values: &mut [f64]) {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {
     Absolute,
     /// 10 is 10 %.
@@ -40,10 +40,13 @@ pub enum Change {
     Log,
 }
 
-/// How each value compares to the one that many places before it. There is no share of nothing.
-pub fn change(values: &[f64], periods: usize, kind: Change) -> Vec<f64> {
+/// How each value compares to the one that many places before it, or after it if that is less
+/// than none. There is no share of nothing.
+pub fn change(values: &[f64], periods: i64, kind: Change) -> Vec<f64> {
+    let distance = isize::try_from(periods.saturating_neg()).unwrap_or(isize::MAX);
     let change = |at: usize| {
-        let Some(before) = at.checked_sub(periods).map(|before| values[before]) else {
+        let before = at.checked_add_signed(distance);
+        let Some(&before) = before.and_then(|before| values.get(before)) else {
             return f64::NAN;
         };
         let change = match kind {
@@ -57,9 +60,10 @@ pub fn change(values: &[f64], periods: usize, kind: Change) -> Vec<f64> {
     (0..values.len()).map(change).collect()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cumulative {
     Sum,
+    Product,
     Min,
     Max,
 }
@@ -69,6 +73,7 @@ pub fn cumulative(values: &[f64], kind: Cumulative) -> Vec<f64> {
     let mut sum = 0.0;
     // What additions have lost, as Kahan keeps it.
     let mut lost = 0.0;
+    let mut product = 1.0;
     let mut extreme = f64::NAN;
     let next = |&value: &f64| {
         if value.is_nan() {
@@ -81,6 +86,10 @@ pub fn cumulative(values: &[f64], kind: Cumulative) -> Vec<f64> {
                 lost = (next - sum) - wanted;
                 sum = next;
                 return sum;
+            }
+            Cumulative::Product => {
+                product *= value;
+                return product;
             }
             Cumulative::Min => extreme = value.min(extreme),
             Cumulative::Max => extreme = value.max(extreme),

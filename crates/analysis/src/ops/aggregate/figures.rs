@@ -96,6 +96,11 @@ pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
                     figures.push(figure);
                     continue;
                 }
+                if let Some(mut figure) = named_pair(&column, functions) {
+                    figure.name = column.name;
+                    figures.push(figure);
+                    continue;
+                }
                 for (path, function) in one_or_more(&column.path, functions) {
                     figures.push(read_one(&path, function, Some(&column))?);
                 }
@@ -107,6 +112,19 @@ pub(crate) fn read(path: &str, value: &Value) -> Result<Vec<Figure>> {
             figures.iter().map(|(path, value)| read_one(path, value, None)).collect()
         }
     }
+}
+
+/// `"total": ["amount", "sum"]`, as pandas names a figure: the first is no function.
+fn named_pair(name: &Named, value: &Value) -> Option<Figure> {
+    let [field @ Value::String(text), function @ Value::String(_)] = value.as_array()?.as_slice()
+    else {
+        return None;
+    };
+    if read_function(&name.path, text, None).is_ok() {
+        return None;
+    }
+    let field = Named { path: name.path.clone(), name: reading::name_text("", field).ok()? };
+    read_one(&name.path, function, Some(&field)).ok()
 }
 
 fn names_a_field(figure: &Value) -> bool {

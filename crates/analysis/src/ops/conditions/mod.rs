@@ -136,7 +136,29 @@ const OPERATORS: &[(&str, Operator)] = &[
     ("isnull", Operator::IsNull),
     ("notnull", Operator::IsNotNull),
     ("not_null", Operator::IsNotNull),
+    ("isna", Operator::IsNull),
+    ("notna", Operator::IsNotNull),
+    ("isin", Operator::In),
+    ("nin", Operator::NotIn),
+    ("notin", Operator::NotIn),
+    ("like", Operator::Matches),
+    ("ilike", Operator::Matches),
 ];
+
+/// Whether a text is what a comparison may be called.
+pub(crate) fn is_operator(text: &str) -> bool {
+    Operator::read("", text).is_ok()
+}
+
+/// The pattern that SQL's `LIKE` is: `%` stands for any text, `_` for any sign.
+fn pattern_of(like: &str) -> String {
+    let inner = like.chars().map(|sign| match sign {
+        '%' => ".*".to_owned(),
+        '_' => ".".to_owned(),
+        sign => regex::escape(sign.encode_utf8(&mut [0; 4])),
+    });
+    format!("(?s)^{}$", inner.collect::<String>())
+}
 
 /// How many of them a message lists.
 const TOLD_OPERATORS: usize = 15;
@@ -286,6 +308,7 @@ impl Comparison {
         let given = Given::object(path, value, &CONDITION)?;
         let field = given.required_name("field")?;
         let operator = given.required_name("operator")?;
+        let word = operator.name.trim().to_lowercase();
         let operator = Operator::read(&operator.path, &operator.name)?;
         // Here null is a value as any other.
         let fields = value.as_object().into_iter().flatten();
@@ -295,11 +318,18 @@ impl Comparison {
             return Err(given.missing("value"));
         }
         let ignore_case = !given.flag("case_sensitive")?.unwrap_or(true);
+        let ignore_case = ignore_case || word == "ilike";
+        let value = match value {
+            Some(Value::String(like)) if matches!(word.as_str(), "like" | "ilike") => {
+                Some(Value::String(pattern_of(like)))
+            }
+            value => value.cloned(),
+        };
         Ok(Self {
             path: given.path("value"),
             field,
             operator,
-            value: value.cloned().unwrap_or_default(),
+            value: value.unwrap_or_default(),
             ignore_case,
         })
     }

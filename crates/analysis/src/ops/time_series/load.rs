@@ -5,24 +5,27 @@ use std::str::FromStr;
 use datafusion::{
     arrow::{
         array::{RecordBatch, timezone::Tz},
-        datatypes::DataType,
+        datatypes::{DataType, FieldRef},
     },
+    functions_aggregate::expr_fn::count,
     logical_expr::{Expr, cast},
-    prelude::DataFrame,
+    prelude::{DataFrame, ident},
 };
 use futures::TryStreamExt;
 use narrows_model::nearest;
 
 use super::{interval::Interval, parameters::Asked, series::Series};
 use crate::{
+    aliases::TIME_NAMES,
     error::{AnalysisError, Result},
     ops::{
+        columns,
         groups::Groups,
         held::{Held, floats},
         names::{Names, counted},
-        numbers::numeric,
+        numbers::{numeric, plain_type},
         rows::in_order,
-        times::{self, Numbers, Precision, on_clock},
+        times::{self, Numbers, Precision, figure, on_clock},
     },
     work::Work,
 };
@@ -92,7 +95,7 @@ impl<'a> Source<'a> {
         let frame = work.main().await?;
         let time = match &asked.time {
             Some(time) => time.clone(),
-            None => find_time(work, &frame)?,
+            None => find_time(work, &frame).await?.ok_or_else(|| no_time(&frame))?,
         };
         let mut selected: Vec<Expr> = Vec::new();
         asked.group_by.check_distinct("group_by")?;
@@ -104,7 +107,10 @@ impl<'a> Source<'a> {
         let (path, values) = match &asked.values {
             Some(values) => values.clone(),
             None if asked.gaps.is_some() => (String::new(), Names::default()),
-            None => ("values".to_owned(), numeric_fields(work, &frame, &time, &group_by)),
+            None => {
+                let others = [&group_by[..], std::slice::from_ref(&time)].concat();
+                ("values".to_owned(), numeric_fields(work, &frame, &others))
+            }
         };
         values.check_distinct(&path)?;
         for (path, name) in values.with_paths(&path) {
@@ -275,36 +281,55 @@ fn time_column(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
     Ok(column)
 }
 
-/// A column that is a time by its type or its name.
-fn find_time(work: &Work, frame: &DataFrame) -> Result<String> {
-    const NAMES: [&str; 9] =
-        ["time", "timestamp", "datetime", "date", "ts", "day", "month", "week", "year"];
+/// A column that is a time by its type, or by its name and its values.
+pub(super) async fn find_time(work: &Work, frame: &DataFrame) -> Result<Option<String>> {
     let fields = frame.schema().fields();
     let is_time = |data_type: &DataType| {
         matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
     };
     let by_type = fields.iter().find(|field| is_time(field.data_type()));
-    let by_name = || {
-        NAMES
-            .iter()
-            .find_map(|name| fields.iter().find(|field| field.name().to_lowercase() == *name))
-    };
-    let Some(field) = by_type.or_else(by_name) else {
-        let known: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-        let near = nearest("time", known.iter().copied());
-        let reason = format!(
-            "which column has the times is missing{near}{}",
-            crate::error::available(known)
-        );
-        return Err(AnalysisError::parameter("time", reason));
-    };
-    work.note(format!("the times are those of {:?}", field.name()));
-    Ok(field.name().clone())
+    let mut found = by_type.map(|field| field.name().clone());
+    for name in TIME_NAMES {
+        let is_named = |field: &&FieldRef| field.name().to_lowercase() == name;
+        let Some(field) = fields.iter().find(is_named).filter(|_| found.is_none()) else {
+            continue;
+        };
+        if has_times(work, frame, field).await? {
+            found = Some(field.name().clone());
+        }
+    }
+    if let Some(name) = &found {
+        work.note(format!("the times are those of {name:?}"));
+    }
+    Ok(found)
 }
 
-/// The columns of numbers, as many as there may be.
-fn numeric_fields(work: &Work, frame: &DataFrame, time: &str, group_by: &[String]) -> Names {
-    let is_value = |name: &String| name != time && !group_by.contains(name);
+/// Whether any text of a column is a time; numbers of months, weeks and days are none.
+async fn has_times(work: &Work, frame: &DataFrame, field: &FieldRef) -> Result<bool> {
+    let data_type = plain_type(field.data_type());
+    if data_type.is_numeric() {
+        let is_part = ["day", "month", "week"].contains(&field.name().to_lowercase().as_str());
+        return Ok(!is_part);
+    }
+    if !data_type.is_string() {
+        return Ok(false);
+    }
+    let time = figure(ident(field.name()), data_type, Numbers::default(), |time| Some(time.micros));
+    Ok(columns::figures(work, frame.clone(), vec![count(time)]).await?[0] > 0)
+}
+
+fn no_time(frame: &DataFrame) -> AnalysisError {
+    let known = columns::names(frame);
+    let known = known.iter().map(String::as_str);
+    let near = nearest("time", known.clone());
+    let reason =
+        format!("which column has the times is missing{near}{}", crate::error::available(known));
+    AnalysisError::parameter("time", reason)
+}
+
+/// The columns of numbers that are no others, as many as there may be.
+pub(super) fn numeric_fields(work: &Work, frame: &DataFrame, others: &[String]) -> Names {
+    let is_value = |name: &String| !others.contains(name);
     let fields = frame.schema().fields().iter();
     let mut names: Vec<String> = fields
         .filter(|field| field.data_type().is_numeric() && is_value(field.name()))

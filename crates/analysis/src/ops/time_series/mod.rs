@@ -6,6 +6,7 @@ mod load;
 mod overview;
 mod parameters;
 mod resample;
+mod rows;
 mod series;
 mod table;
 
@@ -19,6 +20,7 @@ use self::{
     table::Table,
 };
 use super::{
+    columns,
     groups::Groups,
     held::{Held, busy},
 };
@@ -29,6 +31,9 @@ use crate::{
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
     let asked = Asked::read(parameters)?;
+    if let Some(keys) = rows::order(work, &asked, parameters).await? {
+        return rows::run(work, &asked, keys).await;
+    }
     let held = Held::new(work, "time_series");
     let is_by_days = asked.step().is_some_and(Interval::is_calendar);
     let axis = if is_by_days { Axis::Clock } else { Axis::World };
@@ -46,9 +51,18 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     if asked.is_overview() {
         return overview::outcome(&table, &series, held);
     }
+    let wanted = asked.wanted.clone();
     let finished = busy(move || series.into_iter().map(|series| series.finish(&asked)).collect());
     let series: Vec<Series> = finished.await?;
-    table.outcome(&series, held)
+    let outcome = table.outcome(&series, held)?;
+    match (wanted, outcome.frame) {
+        (Some(wanted), Some(frame)) => {
+            let keys = source.group_by.iter().chain([&source.time]).cloned();
+            let names: Vec<String> = keys.chain(wanted).collect();
+            Ok(Outcome { frame: Some(columns::only(frame, &names)?), ..outcome })
+        }
+        (_, frame) => Ok(Outcome { frame, ..outcome }),
+    }
 }
 
 /// The groups by their values, and their series in that order; without those that have no times.

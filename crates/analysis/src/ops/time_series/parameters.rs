@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::interval::Interval;
 use crate::{
-    aliases::parameters::{CHANGE, GAPS, ROLLING},
+    aliases::parameters::{CHANGE, GAPS, ROLLING, SHIFT},
     error::{AnalysisError, Result},
     ops::{
         names::{Names, word},
-        reading::{Given, count, text, wrong},
+        reading::{Given, count, one_or_more, text, wrong},
     },
     request::Kind,
     stats::{
@@ -65,7 +65,9 @@ const FILLS: [(&str, &[&str], Fill); 5] = [
     ("linear", &["interpolate", "interpolation"], Fill::Linear),
 ];
 
-const ROLLINGS: [(&str, &[&str], Rolling); 6] = [
+const ROLLINGS: [(&str, &[&str], Rolling); 8] = [
+    ("var", &["variance"], Rolling::Variance),
+    ("count", &["size"], Rolling::Count),
     ("mean", &["avg", "average"], Rolling::Mean),
     ("sum", &["total"], Rolling::Sum),
     ("min", &["minimum"], Rolling::Min),
@@ -82,8 +84,9 @@ const CHANGES: [(&str, &[&str], Change); 4] = [
     ("log", &["log_return", "ln"], Change::Log),
 ];
 
-const CUMULATIVES: [(&str, &[&str], Cumulative); 3] = [
+const CUMULATIVES: [(&str, &[&str], Cumulative); 4] = [
     ("sum", &["cumsum", "total"], Cumulative::Sum),
+    ("product", &["cumprod", "prod"], Cumulative::Product),
     ("min", &["cummin"], Cumulative::Min),
     ("max", &["cummax"], Cumulative::Max),
 ];
@@ -113,10 +116,15 @@ pub(super) struct Asked {
     pub(super) resample: Option<Interval>,
     /// What is made of each period, with the ending of its column if there are several.
     pub(super) functions: Vec<(&'static str, Function)>,
+    /// The columns that come back, if each value has functions of its own.
+    pub(super) wanted: Option<Vec<String>>,
     pub(super) fill: Fill,
     pub(super) rolling: Option<Windows>,
-    pub(super) change: Option<(usize, Change)>,
+    /// How far the value is that it is compared to; after it, if less than none.
+    pub(super) change: Option<(i64, Change)>,
     pub(super) cumulative: Vec<(&'static str, Cumulative)>,
+    /// By how many rows values are moved; towards the first ones, if less than none.
+    pub(super) shift: Option<i64>,
     /// Whether gaps are looked for, and the expected length of a step if it is given.
     pub(super) gaps: Option<Option<Interval>>,
     pub(super) timezone: Option<String>,
@@ -136,16 +144,29 @@ impl Asked {
                 "periods of weekdays are not known here; 1d with `fill` none has none of others";
             return Err(AnalysisError::parameter("resample", reason));
         }
-        let (path, functions) = names(&given, "functions")?.unwrap_or_default();
+        let by_column = given.value("functions").and_then(|(_, value)| value.as_object());
+        let (path, functions) = match by_column {
+            Some(by_column) => ("functions".to_owned(), all_functions(by_column)),
+            None => names(&given, "functions")?.unwrap_or_default(),
+        };
         let (functions, is_ohlc) = read_functions(&path, &functions)?;
         if resample.is_none() && !functions.is_empty() {
             let reason = "a function is for the values of a period; `resample` says how long it is";
             return Err(AnalysisError::parameter(path, reason));
         }
-        let fill = given.text("fill")?;
+        let fill = given.read("fill", |path, value| match value {
+            Value::Number(number) => Ok(number.to_string()),
+            value => text(path, value).map(str::to_owned),
+        })?;
         let asked = Self {
             time: given.text("time")?.map(str::to_owned),
-            values: names(&given, "values")?,
+            values: match by_column {
+                Some(by_column) => {
+                    Some(("functions".to_owned(), Names::Many(by_column.keys().cloned().collect())))
+                }
+                None => names(&given, "values")?,
+            },
+            wanted: by_column.map(wanted).transpose()?,
             group_by: given.read("group_by", Names::read)?.unwrap_or_default(),
             resample,
             functions: if functions.is_empty() {
@@ -155,10 +176,11 @@ impl Asked {
             },
             is_ohlc,
             has_fill: fill.is_some(),
-            fill: fill.map_or(Ok(Fill::None), |fill| word("fill", fill, &FILLS))?,
+            fill: fill.map_or(Ok(Fill::None), |fill| word("fill", &fill, &FILLS))?,
             rolling: given.read("rolling", windows)?,
             change: read_change(&given)?,
             cumulative: given.read("cumulative", cumulative)?.unwrap_or_default(),
+            shift: given.read("shift", shift)?,
             gaps: given.read("gaps", gaps)?.flatten(),
             timezone: given.text("timezone")?.map(str::to_owned),
             limit: given.count("limit")?,
@@ -169,6 +191,16 @@ impl Asked {
             return Err(AnalysisError::parameter("gaps", reason));
         }
         Ok(asked)
+    }
+
+    /// Whether what is asked for needs an order of rows and no times.
+    pub(super) fn is_along_rows(&self) -> bool {
+        let needs_times = self.resample.is_some()
+            || self.gaps.is_some()
+            || self.has_fill
+            || self.timezone.is_some()
+            || self.rolling.as_ref().is_some_and(|it| matches!(it.window, Window::Time(_)));
+        !needs_times && (self.makes_a_table() || self.shift.is_some())
     }
 
     fn makes_a_table(&self) -> bool {
@@ -197,6 +229,32 @@ fn names(given: &Given<'_>, parameter: &str) -> Result<Option<(String, Names)>> 
         Ok((path, names))
     };
     given.value(parameter).map(named).transpose()
+}
+
+/// The functions of all columns: `{"price": "mean", "amount": ["sum", "max"]}`.
+fn all_functions(by_column: &Map<String, Value>) -> Names {
+    let mut all: Vec<String> = Vec::new();
+    for (_, function) in by_column.values().flat_map(|value| one_or_more("", value)) {
+        let function = function.as_str().map_or_else(|| function.to_string(), str::to_owned);
+        if !all.contains(&function) {
+            all.push(function);
+        }
+    }
+    Names::Many(all)
+}
+
+/// The columns of the result that they are for.
+fn wanted(by_column: &Map<String, Value>) -> Result<Vec<String>> {
+    let count = read_functions("functions", &all_functions(by_column))?.0.len();
+    let mut wanted = Vec::new();
+    for (column, functions) in by_column {
+        let functions = Names::read(&format!("functions.{column}"), functions)?;
+        for (name, _) in read_functions("functions", &functions)?.0 {
+            let is_only = count == 1 && name != "ohlc";
+            wanted.push(if is_only { column.clone() } else { format!("{column}_{name}") });
+        }
+    }
+    Ok(wanted)
 }
 
 /// Words with their meanings, each once.
@@ -283,7 +341,7 @@ fn length(path: &str, value: &Value) -> Result<Window> {
 }
 
 /// What is given as `change`, or as pandas has it: `"pct_change": true`, `"diff": 7`.
-fn read_change(given: &Given<'_>) -> Result<Option<(usize, Change)>> {
+fn read_change(given: &Given<'_>) -> Result<Option<(i64, Change)>> {
     let mut changes = Vec::from_iter(given.read("change", change)?.flatten());
     for (name, kind) in [("pct_change", Change::Fraction), ("diff", Change::Absolute)] {
         let periods = |path: &str, value: &Value| match value {
@@ -299,15 +357,28 @@ fn read_change(given: &Given<'_>) -> Result<Option<(usize, Change)>> {
     }
 }
 
-fn periods(path: &str, value: &Value) -> Result<usize> {
-    match count(path, value)? {
-        0 => Err(AnalysisError::parameter(path, "it is at least 1")),
-        periods => Ok(periods),
+fn periods(path: &str, value: &Value) -> Result<i64> {
+    match value.as_i64() {
+        Some(0) => Err(AnalysisError::parameter(path, "it is 1 or more, or -1 or less")),
+        Some(periods) => Ok(periods),
+        None => Err(wrong(path, "a whole number", value)),
+    }
+}
+
+/// `1`, `-1` or `{"periods": 1}`.
+fn shift(path: &str, value: &Value) -> Result<i64> {
+    match value {
+        Value::Bool(true) => Ok(1),
+        Value::Object(_) => {
+            let given = Given::object(path, value, &SHIFT)?;
+            Ok(given.read("periods", periods)?.unwrap_or(1))
+        }
+        value => periods(path, value),
     }
 }
 
 /// `true`, `"percent"` or `{"kind": "percent", "periods": 7}`.
-fn change(path: &str, value: &Value) -> Result<Option<(usize, Change)>> {
+fn change(path: &str, value: &Value) -> Result<Option<(i64, Change)>> {
     let kind = |path: &str, value: &Value| word(path, text(path, value)?, &CHANGES);
     match value {
         Value::Bool(is_asked) => Ok(is_asked.then_some((1, Change::Absolute))),

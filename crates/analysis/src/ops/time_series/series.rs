@@ -65,17 +65,16 @@ impl Series {
             if let (Some(windows), Some(starts)) = (&asked.rolling, &starts) {
                 for (name, function) in &windows.functions {
                     let values = rolling(&column.values, starts, *function, windows.least);
-                    added.push(Column::new(format!("{}_rolling_{name}", column.name), values));
+                    added.push(Column::new(rolling_name(&column.name, name), values));
                 }
             }
             if let Some((periods, kind)) = asked.change {
                 let values = change(&column.values, periods, kind);
-                let name = format!("{}_change{}", column.name, suffix(kind));
-                added.push(Column::new(name, values));
+                added.push(Column::new(change_name(&column.name, kind), values));
             }
             for (name, kind) in &asked.cumulative {
                 let values = cumulative(&column.values, *kind);
-                added.push(Column::new(format!("{}_cumulative_{name}", column.name), values));
+                added.push(Column::new(cumulative_name(&column.name, name), values));
             }
         }
         for mut column in added {
@@ -105,6 +104,18 @@ impl Series {
         }
         starts
     }
+}
+
+pub(super) fn rolling_name(column: &str, function: &str) -> String {
+    format!("{column}_rolling_{function}")
+}
+
+pub(super) fn change_name(column: &str, kind: Change) -> String {
+    format!("{column}_change{}", suffix(kind))
+}
+
+pub(super) fn cumulative_name(column: &str, function: &str) -> String {
+    format!("{column}_cumulative_{function}")
 }
 
 /// How the name of a column of changes ends, so that nobody takes a tenth for a tenth of a per cent.

@@ -422,7 +422,7 @@ async fn what_is_wrong_is_said() {
             json!({"time": "date", "rolling": {"window": 2, "function": "mode"}}),
             "rolling.function: no \"mode\" here",
         ),
-        (json!({"time": "date", "change": {"periods": 0}}), "change.periods: it is at least 1"),
+        (json!({"time": "date", "change": {"periods": 0}}), "change.periods: it is 1 or more"),
         (
             json!({"time": "date", "cumulative": 3}),
             "cumulative: must be \"sum\", \"min\", \"max\" or a list of them, not 3",

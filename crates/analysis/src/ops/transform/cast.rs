@@ -48,6 +48,18 @@ const TARGETS: &[(&str, Target)] = &[
     ("str", Target::Text),
     ("boolean", Target::Bool),
     ("timestamp", Target::DateTime),
+    ("int64", Target::Int),
+    ("int32", Target::Int),
+    ("bigint", Target::Int),
+    ("float64", Target::Float),
+    ("float32", Target::Float),
+    ("double", Target::Float),
+    ("numeric", Target::Float),
+    ("object", Target::Text),
+    ("category", Target::Text),
+    ("varchar", Target::Text),
+    ("datetime64[ns]", Target::DateTime),
+    ("datetime64", Target::DateTime),
 ];
 
 impl Target {

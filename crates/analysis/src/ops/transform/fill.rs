@@ -4,25 +4,33 @@ use datafusion::{
     arrow::datatypes::DataType,
     functions::expr_fn::coalesce,
     functions_aggregate::expr_fn::count,
-    logical_expr::{Expr, ExprSchemable, cast, lit},
+    functions_window::expr_fn::last_value,
+    logical_expr::{Expr, ExprFunctionExt, ExprSchemable, cast, expr::NullTreatment, lit},
     prelude::{DataFrame, ident},
 };
 use serde_json::Value;
 
 use crate::{
+    aliases::parameters::FILLED,
     error::{AnalysisError, Result},
+    functions::Along,
     ops::{
         columns,
         conditions::literal::{Nature, literal},
-        numbers::is_text,
+        numbers::{is_text, numeric},
         order::Rows,
-        reading::{Named, pairs},
+        reading::{Given, Named, pairs},
     },
     work::Work,
 };
 
 /// `{"amount": 0, "name": "unknown"}`, or one value for all columns that can hold it.
 pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+    if let Value::Object(fields) = value
+        && fields.get("method").is_some_and(|method| method.is_string())
+    {
+        return by_method(work, rows, &Given::object(path, value, &FILLED)?).await;
+    }
     let frame = rows.table()?;
     let values: Vec<(Named, &Value)> = match value {
         Value::Object(_) => pairs(path, value)?.collect(),
@@ -41,6 +49,70 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
             false => filled(&frame, &column, value)?,
         };
         results.push((column.name, filled));
+    }
+    rows.with(results)
+}
+
+/// What missing values become, as pandas' `fillna` and `interpolate` have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Previous,
+    Next,
+    Linear,
+    Mean,
+    Median,
+}
+
+const METHODS: &[(&str, Method)] = &[
+    ("previous", Method::Previous),
+    ("next", Method::Next),
+    ("linear", Method::Linear),
+    ("mean", Method::Mean),
+    ("median", Method::Median),
+    ("ffill", Method::Previous),
+    ("pad", Method::Previous),
+    ("forward", Method::Previous),
+    ("bfill", Method::Next),
+    ("backfill", Method::Next),
+    ("backward", Method::Next),
+    ("interpolate", Method::Linear),
+    ("average", Method::Mean),
+];
+
+/// `{"method": "previous", "fields": ["amount"]}`; without fields all that it can be done for.
+async fn by_method(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
+    let Some(method) = given.choice("method", METHODS)? else { return Ok(rows) };
+    let frame = rows.table()?;
+    let needs_numbers = !matches!(method, Method::Previous | Method::Next);
+    let fields = match given.names("fields")? {
+        Some(fields) => fields,
+        None => {
+            let fields = frame.schema().fields().iter();
+            let fields = fields.filter(|field| !needs_numbers || field.data_type().is_numeric());
+            let path = given.path("fields");
+            fields.map(|field| Named { path: path.clone(), name: field.name().clone() }).collect()
+        }
+    };
+    columns::check(work, &frame, &fields)?;
+    let (rows, row) = rows.numbered()?;
+    let mut results = Vec::new();
+    for field in fields {
+        let value = match needs_numbers {
+            false => columns::value(&frame, &field.name),
+            true => cast(numeric(work, &frame, &field.path, &field.name).await?, DataType::Float64),
+        };
+        let by_row = vec![ident(&row).sort(method != Method::Next, false)];
+        let function = match method {
+            Method::Previous | Method::Next => {
+                let last = last_value(value.clone()).order_by(by_row);
+                last.null_treatment(NullTreatment::IgnoreNulls)
+            }
+            Method::Linear => Along::FillLinear.of(value.clone()).order_by(by_row),
+            Method::Mean => Along::Mean.of(value.clone()).order_by(by_row),
+            Method::Median => Along::Median.of(value.clone()).order_by(by_row),
+        };
+        let filled = coalesce(vec![value, function.build()?]);
+        results.push((field.name, filled));
     }
     rows.with(results)
 }

@@ -121,6 +121,15 @@ type Keys = Vec<(Named, Named)>;
 fn read_keys(work: &Work, given: &Given<'_>, left: &DataFrame, right: &DataFrame) -> Result<Keys> {
     let keys: Keys = match given.names("on")? {
         Some(on) => on.into_iter().map(|key| (key.clone(), key)).collect(),
+        None if given.value("left_on").is_none() && given.value("right_on").is_none() => {
+            let keys = common(left, right);
+            if keys.is_empty() {
+                return Err(given.missing("on"));
+            }
+            let names = keys.iter().map(|(key, _)| format!("{:?}", key.name));
+            work.note(format!("joined on {}", names.collect::<Vec<_>>().join(", ")));
+            keys
+        }
         None => {
             let lefts = given.names("left_on")?.ok_or_else(|| given.missing("on"))?;
             let rights = given.names("right_on")?.ok_or_else(|| given.missing("right_on"))?;
@@ -139,6 +148,13 @@ fn read_keys(work: &Work, given: &Given<'_>, left: &DataFrame, right: &DataFrame
         work.column(right, &right_key.path, &right_key.name)?;
     }
     Ok(keys)
+}
+
+/// The columns that both have, which pandas' `merge` takes if none are named.
+fn common(left: &DataFrame, right: &DataFrame) -> Keys {
+    let names = columns::names(left).into_iter().filter(|name| columns::has(right, name));
+    let named = |name: String| Named { path: "on".to_owned(), name };
+    names.map(named).map(|key| (key.clone(), key)).collect()
 }
 
 /// Two keys as values that can be the same: numbers may be written as text on one side.

@@ -1,7 +1,7 @@
 //! The analysis `transform`: another table out of one.
 //!
-//! What is asked for is done in this order: join, flatten, cast, fill_null, computed, filter,
-//! pivot, unpivot, sort, deduplicate by fields, select, drop, deduplicate as a whole, sample,
+//! What is asked for is done in this order: join, flatten, cast, fill_null, drop_null, computed,
+//! filter, rank, pivot, unpivot, sort, deduplicate by fields, select, drop, deduplicate as a whole, sample,
 //! offset and limit, tail, rename. `steps`, a list of such parameters, is for any other order.
 //!
 //! Rows keep their order wherever that has a meaning.
@@ -12,7 +12,9 @@ mod deduplicate;
 mod fill;
 mod flatten;
 mod join;
+mod missing;
 mod pivot;
+mod rank;
 mod sample;
 mod unpivot;
 
@@ -92,6 +94,9 @@ async fn prepared(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows
     if let Some((path, value)) = given.value("fill_null") {
         rows = fill::apply(work, rows, &path, value).await?;
     }
+    if let Some((path, value)) = given.value("drop_null") {
+        rows = missing::apply(work, rows, &path, value)?;
+    }
     if let Some((path, value)) = given.value("computed") {
         rows = computed::apply(work, rows, &path, value)?;
     }
@@ -103,6 +108,9 @@ async fn shaped(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> 
     if let Some((path, value)) = given.value("filter") {
         let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
         rows = rows.filter(holds)?;
+    }
+    if let Some((path, value)) = given.value("rank") {
+        rows = rank::apply(work, rows, &path, value).await?;
     }
     if let Some((path, value)) = given.value("pivot") {
         rows = pivot::apply(work, rows, &path, value).await?;

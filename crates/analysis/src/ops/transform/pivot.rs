@@ -2,6 +2,7 @@
 
 use datafusion::{
     arrow::datatypes::DataType,
+    functions::expr_fn::coalesce,
     functions_aggregate::expr_fn::first_value,
     logical_expr::{Expr, ExprFunctionExt, cast, lit},
     prelude::{DataFrame, ident},
@@ -19,7 +20,7 @@ use crate::{
         },
         columns,
         order::Rows,
-        reading::{Given, Named},
+        reading::{Given, Named, wrong},
         sorting::by_keys,
     },
     work::Work,
@@ -40,6 +41,11 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
         return Err(AnalysisError::parameter(&across.path, reason));
     }
     let figures = read_figures(&frame, &given)?;
+    let fill = given.value("fill_value").map(|(path, value)| match value {
+        Value::Number(number) => Ok(number.as_i64().map(lit).or(number.as_f64().map(lit))),
+        other => Err(wrong(&path, "a number", other)),
+    });
+    let fill = fill.transpose()?.flatten();
     let values = values_of(work, &frame, &across).await?;
     if index.is_empty() && values.is_empty() {
         let reason = "there are no rows, so there are no columns; `index` names some that stay";
@@ -62,6 +68,10 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
                 false => ident(&across.name).eq(lit(value.clone())),
             };
             let cell = first_value(ident(&figure.name), Vec::new()).filter(is_here).build()?;
+            let cell = match &fill {
+                Some(fill) => coalesce(vec![cell, fill.clone()]),
+                None => cell,
+            };
             let name = match figures.len() {
                 1 => text.clone(),
                 _ => {

@@ -4,10 +4,13 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    aliases::parameters::RULE,
+    aliases::{Suggestion, parameters::RULE},
     error::{AnalysisError, Result},
     ops::reading::{Given, list_of_names, one_or_more, pairs, wrong},
 };
+
+/// What stands before an example.
+const AS_IN: &str = "; as in ";
 
 /// An entry of `validations`, and where it stands in the parameters.
 pub(super) type Written = (String, Value);
@@ -27,6 +30,11 @@ const BY_FIELD: &[(&str, &str)] = &[
 
 /// Parameters that name fields.
 const FLAGS: &[&str] = &["required", "positive", "increasing"];
+
+fn without_fields(path: &str, fields: Value) -> AnalysisError {
+    let suggestion = Suggestion::default().or(AS_IN, None, json!({path: fields}));
+    AnalysisError::suggesting(path, "for which fields is missing", suggestion)
+}
 
 /// All rules of a request, one for each field as far as they are written by facet: what is not of
 /// its type is not told as out of bounds too.
@@ -117,8 +125,8 @@ impl Rules {
         match value {
             Value::Object(_) => self.by_field(path, facet, value),
             Value::Bool(_) => {
-                let reason = format!("for which fields is missing; as in {{{path:?}: [\"id\"]}}");
-                Err(AnalysisError::parameter(path, reason))
+                let example = if facet == "required" { "<column>" } else { "<number>" };
+                Err(without_fields(path, json!([example])))
             }
             names => {
                 for name in list_of_names(path, names)? {
@@ -131,11 +139,13 @@ impl Rules {
 
     fn by_field(&mut self, path: &str, facet: &str, value: &Value) -> Result<()> {
         if !value.is_object() {
-            let reason = format!(
-                "for which fields is missing; as in {{{path:?}: {{\"price\": {}}}}}",
-                crate::ops::reading::short(value)
-            );
-            return Err(AnalysisError::parameter(path, reason));
+            let suggestion = ["<number>", "<text>", "<column>"]
+                .into_iter()
+                .fold(Suggestion::default(), |suggestion, field| {
+                    suggestion.or(AS_IN, None, json!({path: {field: value}}))
+                });
+            let reason = "for which fields is missing";
+            return Err(AnalysisError::suggesting(path, reason, suggestion));
         }
         for (field, value) in pairs(path, value)? {
             self.add(&field.path, &field.name, facet, value.clone());
@@ -169,8 +179,7 @@ impl Rules {
                     one_or_more(&path, value)
                 }
                 Value::Bool(_) => {
-                    let reason = "which fields is missing; as in {\"unique\": [\"id\"]}";
-                    return Err(AnalysisError::parameter(path, reason));
+                    return Err(without_fields(&path, json!(["<column>"])));
                 }
                 one => vec![(path, one)],
             };

@@ -25,6 +25,7 @@ use self::{
 };
 use super::{names::Names, reading::Given};
 use crate::{
+    aliases::parameters,
     error::{AnalysisError, Result},
     request::Kind,
     work::{Outcome, Work},
@@ -35,9 +36,8 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     let coerce = given.flag("coerce")?;
     let rules = direct::rules(&given, parameters)?;
     if rules.is_empty() {
-        let reason = "there is no rule; as in {\"required\": [\"id\"], \"types\": {\"id\": \
-                      \"integer\"}}, or [{\"field\": \"id\", \"type\": \"integer\"}]";
-        return Err(AnalysisError::parameter("validations", reason));
+        let suggestion = parameters::of(Kind::Validate).suggestion(parameters);
+        return Err(AnalysisError::suggesting("validations", "there is no rule", suggestion));
     }
     let mut plan = Plan::new(work, work.main().await?);
     for (path, rule) in rules {

@@ -507,11 +507,8 @@ async fn what_is_wrong_is_said() {
         (json!({"validations": {"x": {"mn": 1}}}), "validations.x.mn: there is no such parameter"),
         (json!({"validations": {"y": {"min": 1}}}), "validations.y.field: no column \"y\""),
         (json!({"types": {"x": "numbr"}}), "types.x.type: no \"numbr\" here; there are numeric"),
-        (json!({"types": "numeric"}), "types: for which fields is missing; as in {\"types\": "),
-        (
-            json!({"required": true}),
-            "required: for which fields is missing; as in {\"required\": [",
-        ),
+        (json!({"types": "numeric"}), "types: for which fields is missing; as in {\"types\":"),
+        (json!({"required": true}), "required: for which fields is missing; as in {\"required\":["),
         (json!({"ranges": {"x": 3}}), "ranges.x: must be [min, max] or an object, not 3"),
         (
             json!({"conditions": [{"field": "x", "operator": ">", "value": 1}]}),

@@ -18,6 +18,29 @@ fn a_type_of_pandas_is_understood_and_parameters_may_stand_beside() {
 }
 
 #[test]
+fn the_rows_of_a_join_may_stand_in_its_parameters() {
+    let rows = json!([{"a": 1}]);
+    for parameters in
+        [json!({"right": rows, "on": "a"}), json!({"join": {"with": rows, "on": "a"}})]
+    {
+        let name = if parameters.get("join").is_some() { "transform" } else { "merge" };
+        let request =
+            read(json!({"analysis_type": name, "data": rows, "parameters": parameters})).unwrap();
+        let names: Vec<&str> = request.tables.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["data", "joined"]);
+        let join = request.parameters["join"].as_object().unwrap();
+        assert!(join.values().any(|value| value == "joined"), "{join:?}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_said_once_there_are_tables() {
+    let request = read(json!({"analysis_type": "top_n", "data": [{"a": 1}], "n": 3})).unwrap();
+    assert!(request.refusal.unwrap().to_string().starts_with("by: is missing"));
+    assert_eq!(request.asked.0, "top_n");
+}
+
+#[test]
 fn tables_may_be_columns() {
     let columns = json!({"a": [1, 2], "b": ["x", "y"]});
     let tables = json!({"heads": columns, "other": [{"n": 1}]});

@@ -60,7 +60,8 @@ impl ToolHost for Host {
                 .map_err(|error| failed(error.to_string()))?;
             let parameters = request["parameters"].as_object().cloned().unwrap_or_default();
             let tables = vec![("t".to_owned(), Input::Marshal(call.data))];
-            let request = Request { kind: Kind::Sql, parameters, output: Output::default() };
+            let request =
+                Request { kind: Kind::Sql, parameters, output: Output::default(), refusal: None };
             let answer = self.0.run(request, tables, None, CancellationToken::new()).await;
             let table = answer.map_err(|error| failed(error.to_string()))?.table;
             let rows = table.as_ref().map_or(0, |table| table.total_rows);

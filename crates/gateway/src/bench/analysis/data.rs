@@ -53,8 +53,12 @@ async fn convert(
     )];
     let mut parameters = serde_json::Map::new();
     parameters.insert("query".into(), "SELECT * FROM data".into());
-    let request =
-        Request { kind: Kind::Sql, parameters, output: Output { rows: 1, ..Output::default() } };
+    let request = Request {
+        kind: Kind::Sql,
+        parameters,
+        output: Output { rows: 1, ..Output::default() },
+        refusal: None,
+    };
     let path = parquet.to_owned();
     let make = move || Ok((path.display().to_string(), Box::new(File::create(&path)?) as _));
     let keep = Keep { format: FileFormat::Parquet, always: true, make: Box::new(make) };
