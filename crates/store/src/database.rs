@@ -43,6 +43,9 @@ pub(crate) enum Pools {
 pub(crate) struct Write {
     place: Arc<Place>,
     transaction: Open,
+    /// How many statements were handed over.
+    #[cfg(test)]
+    pub(crate) statements: usize,
 }
 
 enum Open {
@@ -93,7 +96,12 @@ impl Database {
                 Pools::Postgres(pool) => pool.begin().await.map(Open::Postgres),
             };
             let transaction = transaction.map_err(|error| StoreError::new(&place, error))?;
-            Ok(Write { place, transaction })
+            Ok(Write {
+                place,
+                transaction,
+                #[cfg(test)]
+                statements: 0,
+            })
         })
     }
 
@@ -159,8 +167,17 @@ impl Database {
 }
 
 impl Write {
+    /// Counts a statement.
+    fn hand_over(&mut self) {
+        #[cfg(test)]
+        {
+            self.statements += 1;
+        }
+    }
+
     /// Runs a statement and says how many rows it changed.
     pub(crate) fn run<'a>(&'a mut self, sql: Sql, args: &'a [Arg<'a>]) -> Answer<'a, u64> {
+        self.hand_over();
         Box::pin(async move {
             let done = match &mut self.transaction {
                 Open::Sqlite(on) => {
@@ -176,6 +193,7 @@ impl Write {
 
     /// Runs a statement that gives a row, or none.
     pub(crate) fn row<'a>(&'a mut self, sql: Sql, args: &'a [Arg<'a>]) -> Answer<'a, Option<Row>> {
+        self.hand_over();
         Box::pin(async move {
             let found = match &mut self.transaction {
                 Open::Sqlite(on) => query!(sql, args)

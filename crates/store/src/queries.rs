@@ -67,20 +67,79 @@ macro_rules! audit_where {
     };
 }
 
-/// Entries to add, each as a row of ten arguments.
-macro_rules! audit_add {
-    ($first:literal $(, $next:literal)*) => {
-        concat!(
-            "INSERT INTO audit
-             (seq, at, principal, namespace, action, target, outcome, previous, hash, details)
-             VALUES ", $first $(, ", ", $next)*
-        )
-    };
+/// The most entries that one statement adds. Each statement is handed over to the database's thread and
+/// back, which takes longer than the work itself.
+pub(crate) const ENTRIES_AT_ONCE: usize = 256;
+/// As many as are usual while little happens. The arguments of a larger statement take their time too.
+pub(crate) const FEW_ENTRIES: usize = 16;
+/// The arguments of an entry.
+pub(crate) const ENTRY_ARGS: usize = 10;
+
+/// A statement that adds entries, each as a row of [`ENTRY_ARGS`] arguments; rows without a number are
+/// left out, so that it serves any number of entries up to its own.
+struct AddEntries {
+    text: [u8; Self::MAX_BYTES],
+    length: usize,
 }
 
-/// The entries that one statement adds. Each statement is handed over to the database's thread and
-/// back, which takes longer than the work itself.
-pub(crate) const ENTRIES_AT_ONCE: usize = 16;
+impl AddEntries {
+    const MAX_BYTES: usize = 512 + ENTRIES_AT_ONCE * ENTRY_ARGS * "$2560, ".len();
+
+    const fn new(entries: usize) -> Self {
+        let mut statement = Self { text: [0; Self::MAX_BYTES], length: 0 };
+        statement.push(
+            "INSERT INTO audit
+             (seq, at, principal, namespace, action, target, outcome, previous, hash, details)
+             SELECT * FROM (VALUES ",
+        );
+        let mut row = 0;
+        while row < entries {
+            statement.push(if row == 0 { "(" } else { ", (" });
+            let mut column = 0;
+            while column < ENTRY_ARGS {
+                let number = row * ENTRY_ARGS + column + 1;
+                // PostgreSQL learns the types from the first row.
+                let is_number = row == 0 && column < 2;
+                statement.push(if column == 0 { "" } else { ", " });
+                statement.push(if is_number { "CAST($" } else { "$" });
+                statement.push_number(number);
+                statement.push(if is_number { " AS BIGINT)" } else { "" });
+                column += 1;
+            }
+            statement.push(")");
+            row += 1;
+        }
+        statement.push(") AS entries WHERE column1 IS NOT NULL");
+        statement
+    }
+
+    const fn push(&mut self, text: &str) {
+        let mut next = 0;
+        while next < text.len() {
+            self.text[self.length] = text.as_bytes()[next];
+            self.length += 1;
+            next += 1;
+        }
+    }
+
+    const fn push_number(&mut self, number: usize) {
+        if number >= 10 {
+            self.push_number(number / 10);
+        }
+        self.text[self.length] = b'0' + (number % 10) as u8;
+        self.length += 1;
+    }
+
+    const fn text(&'static self) -> &'static str {
+        match std::str::from_utf8(self.text.split_at(self.length).0) {
+            Ok(text) => text,
+            Err(_) => "",
+        }
+    }
+}
+
+static ADD_FEW: AddEntries = AddEntries::new(FEW_ENTRIES);
+static ADD_MANY: AddEntries = AddEntries::new(ENTRIES_AT_ONCE);
 
 /// What an entry takes beside its texts: numbers, hashes, and its places in the indexes. The
 /// migration has it too.
@@ -310,26 +369,13 @@ queries! {
         /// Whoever has moved the head is alone until the commit: the chain has one end.
         TAKE_HEAD = "UPDATE audit_head SET seq = seq + $1 RETURNING seq, at, hash";
         PUT_HEAD = "UPDATE audit_head SET at = $1, hash = $2, bytes = bytes + $3";
-        ADD = audit_add!("($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)");
-        /// As many as [`ENTRIES_AT_ONCE`](super::ENTRIES_AT_ONCE).
-        ADD_MANY = audit_add!(
-               "($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-               "($11, $12, $13, $14, $15, $16, $17, $18, $19, $20)",
-               "($21, $22, $23, $24, $25, $26, $27, $28, $29, $30)",
-               "($31, $32, $33, $34, $35, $36, $37, $38, $39, $40)",
-               "($41, $42, $43, $44, $45, $46, $47, $48, $49, $50)",
-               "($51, $52, $53, $54, $55, $56, $57, $58, $59, $60)",
-               "($61, $62, $63, $64, $65, $66, $67, $68, $69, $70)",
-               "($71, $72, $73, $74, $75, $76, $77, $78, $79, $80)",
-               "($81, $82, $83, $84, $85, $86, $87, $88, $89, $90)",
-               "($91, $92, $93, $94, $95, $96, $97, $98, $99, $100)",
-               "($101, $102, $103, $104, $105, $106, $107, $108, $109, $110)",
-               "($111, $112, $113, $114, $115, $116, $117, $118, $119, $120)",
-               "($121, $122, $123, $124, $125, $126, $127, $128, $129, $130)",
-               "($131, $132, $133, $134, $135, $136, $137, $138, $139, $140)",
-               "($141, $142, $143, $144, $145, $146, $147, $148, $149, $150)",
-               "($151, $152, $153, $154, $155, $156, $157, $158, $159, $160)"
-        );
+        ADD = "INSERT INTO audit
+               (seq, at, principal, namespace, action, target, outcome, previous, hash, details)
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        /// Up to [`FEW_ENTRIES`](super::FEW_ENTRIES).
+        ADD_FEW = super::ADD_FEW.text();
+        /// Up to [`ENTRIES_AT_ONCE`](super::ENTRIES_AT_ONCE).
+        ADD_MANY = super::ADD_MANY.text();
         ENDS = "SELECT a.seq, a.hash, h.seq, h.hash, (SELECT min(seq) FROM audit),
                        (SELECT max(seq) FROM audit) FROM audit_anchor a, audit_head h";
         /// Entries that were removed but are not yet gone count.

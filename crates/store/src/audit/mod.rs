@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     database::{Arg, Database, Result, Row, Write, args},
     limits::{NAME_BYTES, PATH_BYTES},
-    queries::{ENTRIES_AT_ONCE, ENTRY_BYTES, audit as sql},
+    queries::{ENTRIES_AT_ONCE, ENTRY_ARGS, ENTRY_BYTES, FEW_ENTRIES, audit as sql},
     store::now,
 };
 
@@ -23,6 +23,12 @@ pub use search::Filter;
 /// The details of an entry, as JSON. An agent must not fill the audit with what it calls tools
 /// with.
 const DETAILS_BYTES: usize = 64 << 10;
+
+/// A row that is left out.
+const NO_ENTRY: [Arg<'static>; ENTRY_ARGS] = {
+    let (number, text) = (Arg::Int(None), Arg::Text(None));
+    [number, number, text, text, text, text, text, text, text, text]
+};
 
 /// The audit of all namespaces.
 #[derive(Clone, Copy, Debug)]
@@ -114,13 +120,15 @@ pub(crate) async fn append(write: &mut Write, entries: &[NewEntry]) -> Result<i6
         .zip(entries)
         .map(|(seq, entry)| Prepared::new(seq, entry, &mut link))
         .collect();
-    let (many, rest) = rows.as_chunks::<ENTRIES_AT_ONCE>();
-    for rows in many {
-        let args: Vec<Arg<'_>> = rows.iter().flat_map(Prepared::args).collect();
-        write.run(sql::ADD_MANY, &args).await?;
-    }
-    for row in rest {
-        write.run(sql::ADD, &row.args()).await?;
+    for rows in rows.chunks(ENTRIES_AT_ONCE) {
+        let (statement, room) = match rows.len() {
+            1 => (sql::ADD, 1),
+            ..=FEW_ENTRIES => (sql::ADD_FEW, FEW_ENTRIES),
+            _ => (sql::ADD_MANY, ENTRIES_AT_ONCE),
+        };
+        let nothing = std::iter::repeat(NO_ENTRY).take(room - rows.len());
+        let args: Vec<Arg<'_>> = rows.iter().map(Prepared::args).chain(nothing).flatten().collect();
+        write.run(statement, &args).await?;
     }
     let bytes = rows.iter().map(Prepared::bytes).sum::<usize>();
     let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
@@ -154,7 +162,7 @@ impl Prepared {
     }
 
     /// Returns the values in the order of the query's columns.
-    fn args(&self) -> [Arg<'_>; 10] {
+    fn args(&self) -> [Arg<'_>; ENTRY_ARGS] {
         let [principal, namespace, action, target, outcome, details] =
             self.texts.each_ref().map(Arg::from);
         let (seq, at) = (Arg::from(self.seq), Arg::from(self.at));
@@ -208,6 +216,7 @@ fn entry(row: &Row) -> Result<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Place, Store};
 
     #[test]
     fn names_are_cut_and_cleaned_instead_of_refused() {
@@ -215,6 +224,29 @@ mod tests {
         assert_eq!(clean("a\0b\nc", 256), "a\u{fffd}b\u{fffd}c");
         let cut = clean(&"ü".repeat(300), 256);
         assert!(cut.len() <= 256 && cut.ends_with("ü…"), "{cut}");
+    }
+
+    /// Each statement wakes the database's thread, and it wakes ours.
+    #[tokio::test]
+    async fn a_batch_is_as_many_statements_however_many_entries_it_has() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::Sqlite(directory.path().join("state.db"));
+        let store = Store::open(&place).await.unwrap();
+        let mut total = 0;
+        for entries in [1, 2, FEW_ENTRIES - 1, FEW_ENTRIES, FEW_ENTRIES + 1, 255, ENTRIES_AT_ONCE] {
+            let batch = vec![NewEntry::default(); entries];
+            let mut write = store.audit().database.begin().await.unwrap();
+            total += entries as i64;
+            assert_eq!(append(&mut write, &batch).await.unwrap(), total);
+            assert_eq!(write.statements, 3, "{entries} entries");
+            write.commit().await.unwrap();
+        }
+        let whole = Verification::Intact { entries: total, first: 1 };
+        assert_eq!(store.audit().verify().await.unwrap(), whole);
+        // Control: what is more than one statement has room for is counted.
+        let mut write = store.audit().database.begin().await.unwrap();
+        append(&mut write, &vec![NewEntry::default(); ENTRIES_AT_ONCE + 1]).await.unwrap();
+        assert_eq!(write.statements, 4);
     }
 
     #[test]
