@@ -22,7 +22,7 @@ use ring::{
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
-use crate::{hex::hex, state::now};
+use crate::{compute::without_place, hex::hex, state::now};
 
 /// Where the key comes from; asked when it is first needed.
 pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
@@ -34,6 +34,9 @@ const MOST_WAITING: usize = 50_000;
 /// The largest value that the store takes when it is sealed: beside it there are nonce, form and
 /// tag. The token of a larger one cannot be turned back.
 const MOST_VALUE_BYTES: usize = VALUE_BYTES - NONCE_LEN - 1 - MAX_TAG_LEN;
+
+/// To seal or to open a small value takes as long as to do so with so many bytes more.
+const VALUE_OVERHEAD: usize = 256;
 
 /// Why tokens could not be kept or turned back.
 #[derive(Clone, Debug, Error)]
@@ -202,21 +205,12 @@ impl Vault {
         }
         self.claim(store).await?;
         let expires_at = now() + i64::try_from(self.keep.as_millis()).unwrap_or(i64::MAX / 4);
-        let all = lock(&self.waiting).clone();
+        let bytes = self.waiting_bytes();
+        let all = without_place(bytes, || lock(&self.waiting).clone());
         let mut written = Ok(());
         for (namespace, secrets) in all {
-            let sealed: Vec<Sealed> = secrets
-                .iter()
-                .map(|(token, secret)| Sealed {
-                    token: token.clone(),
-                    kind: secret.kind.clone(),
-                    fingerprint: secret
-                        .maker
-                        .fingerprint(&secret.kind, &secret.value, secret.form)
-                        .to_vec(),
-                    sealed: self.seal(&namespace, token, secret),
-                })
-                .collect();
+            // There may be tens of thousands of values, or megabytes of them.
+            let sealed = without_place(bytes, || self.seal_all(&namespace, &secrets));
             match store.vault().keep(&namespace, &sealed, expires_at).await {
                 Ok(()) => {
                     if let Some(waiting) = lock(&self.waiting).get_mut(&namespace) {
@@ -230,6 +224,26 @@ impl Vault {
         written
     }
 
+    /// Returns about how much there is to be sealed.
+    fn waiting_bytes(&self) -> usize {
+        let waiting = lock(&self.waiting);
+        let secrets = waiting.values().flat_map(HashMap::values);
+        secrets.map(|secret| secret.value.len() + VALUE_OVERHEAD).sum()
+    }
+
+    fn seal_all(&self, namespace: &str, secrets: &HashMap<String, Secret>) -> Vec<Sealed> {
+        let seal = |(token, secret): (&String, &Secret)| {
+            let Secret { maker, kind, value, form } = secret;
+            Sealed {
+                token: token.clone(),
+                kind: kind.clone(),
+                fingerprint: maker.fingerprint(kind, value, *form).to_vec(),
+                sealed: self.seal(namespace, token, secret),
+            }
+        };
+        secrets.iter().map(seal).collect()
+    }
+
     /// What these tokens of a namespace stand for, as far as they are known.
     pub(super) async fn open(
         &self,
@@ -240,12 +254,12 @@ impl Vault {
         self.write(store).await?;
         self.claim(store).await?;
         let found = store.vault().get(namespace, tokens, now()).await?;
-        let mut revealed = HashMap::new();
-        for sealed in found {
+        let bytes = found.iter().map(|sealed| sealed.sealed.len() + VALUE_OVERHEAD).sum();
+        let open = |sealed: Sealed| {
             let value = self.unseal(namespace, &sealed)?;
-            revealed.insert(sealed.token, value);
-        }
-        Ok(revealed)
+            Ok((sealed.token, value))
+        };
+        without_place(bytes, || found.into_iter().map(open).collect())
     }
 
     /// Makes sure that the store's vault is one of this key.
@@ -324,6 +338,7 @@ mod tests {
     use narrows_store::Place;
 
     use super::*;
+    use crate::compute::tests::leaves_thread;
 
     const TOKEN: &str = "[EMAIL_abcdefghijkl]";
 
@@ -369,6 +384,25 @@ mod tests {
         assert!(poll!(&mut writing).is_pending());
         drop(writing);
         assert_eq!(opened(&vault, &store, TOKEN).await.as_deref(), Some("ada@example.com"));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn sealing_much_leaves_the_async_thread_to_others() {
+        let directory = tempfile::tempdir().unwrap();
+        let (store, vault) = (store(&directory).await, Arc::new(vault()));
+        vault.claim(&store).await.unwrap();
+        let write = async |token: &str, bytes: usize| {
+            let (store, vault) = (store.clone(), Arc::clone(&vault));
+            meet(&vault, "home", token, &"x".repeat(bytes));
+            leaves_thread(async move { vault.write(&store).await.unwrap() }).await
+        };
+        let mut rounds = 0;
+        while !write(TOKEN, MOST_VALUE_BYTES).await {
+            rounds += 1;
+            assert!(rounds < 100, "it is sealed on the thread of all others");
+        }
+        // Control: a small value is sealed at once.
+        assert!(!write("[EMAIL_bbbbbbbbbbbb]", 10).await);
     }
 
     #[tokio::test]
