@@ -176,6 +176,11 @@ impl fmt::Debug for Isolate {
 }
 
 impl Isolate {
+    /// Returns how much memory it has beyond what it began with.
+    pub(crate) fn grown_bytes(&self) -> u64 {
+        self.store.data().memory.grown()
+    }
+
     pub(crate) async fn new(
         engine: &Engine,
         pre: &SandboxPre<IsolateState>,

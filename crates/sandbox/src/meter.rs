@@ -63,6 +63,11 @@ impl MemoryMeter {
         let limit = Limits::MOST_MEMORY_BYTES;
         Self { limit, used: 0, peak: 0, refused: None, budget, taken: 0 }
     }
+
+    /// Returns what it has beyond what an isolate begins with.
+    pub(crate) fn grown(&self) -> u64 {
+        self.taken
+    }
 }
 
 impl Drop for MemoryMeter {

@@ -16,6 +16,10 @@ pub type Lost = BTreeMap<String, String>;
 const MOST_NAMES: usize = 50;
 const LONGEST_NAME: usize = 200;
 
+/// What an isolate has of its own that has not grown, about: the pages of the snapshot that a program
+/// writes to.
+const ISOLATE_BYTES: u64 = 17 << 20;
+
 /// What programs left for the next one.
 #[derive(Debug, Default)]
 pub struct Session {
@@ -38,6 +42,17 @@ impl Session {
     /// What is not in them, though the next program sees it as long as the isolate is kept.
     pub fn fleeting(&self) -> &Lost {
         &self.fleeting
+    }
+
+    /// Returns how much memory it holds, about.
+    pub fn memory_bytes(&self) -> u64 {
+        let state = self.state.as_ref().map_or(0, |state| state.len() as u64);
+        state + self.live.as_ref().map_or(0, |live| ISOLATE_BYTES + live.grown_bytes())
+    }
+
+    /// Lets go of the isolate. The next program finds the variables as they were written to bytes.
+    pub fn rest(&mut self) {
+        self.live = None;
     }
 
     /// What a program needs of the programs before it.

@@ -81,7 +81,7 @@ impl StateSettings {
 pub struct SessionSettings {
     pub most_live: usize,
     pub idle: Duration,
-    /// Of all live sessions together.
+    /// Of all sessions in memory that nobody uses.
     pub memory_bytes: u64,
     /// Sessions that nobody used for so long are removed from the store.
     pub age: Duration,
@@ -92,7 +92,7 @@ impl Default for SessionSettings {
         Self {
             most_live: 16,
             idle: Duration::from_secs(10 * 60),
-            memory_bytes: 1 << 30,
+            memory_bytes: 384 << 20,
             age: Duration::from_secs(30 * 24 * 60 * 60),
         }
     }

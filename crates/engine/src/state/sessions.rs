@@ -12,10 +12,13 @@ use std::{
 };
 
 use narrows_model::{Ending, Failure, Outcome, is_plain_name};
-use narrows_sandbox::{Session, ToolHost};
+use narrows_sandbox::{Session, ToolHost, apart};
 use narrows_store::{Left, SessionState, Taken};
 use serde_json::json;
-use tokio::{sync::Mutex as AsyncMutex, time::Instant};
+use tokio::{
+    sync::{Mutex as AsyncMutex, OwnedMutexGuard},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds, holder::Holder};
@@ -69,8 +72,30 @@ struct Live {
     session: Session,
     /// What the store calls this state of the session.
     generation: i64,
-    memory_bytes: u64,
+    /// Its variables are in the store, as they are here.
+    is_saved: bool,
     used: Instant,
+}
+
+impl Live {
+    fn memory_bytes(&self) -> u64 {
+        self.session.memory_bytes()
+    }
+
+    /// Splits it into what has to stay in memory, if anything does, and what need not.
+    fn put_to_rest(mut self) -> (Option<Self>, Option<Self>) {
+        if self.is_saved {
+            return (None, Some(self));
+        }
+        self.session.rest();
+        (Some(self), None)
+    }
+
+    /// As [`Self::put_to_rest`], where there is no room for anything.
+    fn give_up(self) -> (Option<Self>, Option<Self>) {
+        tracing::warn!("a session's variables, which could not be written down, are given up");
+        (None, Some(self))
+    }
 }
 
 impl Sessions {
@@ -87,32 +112,54 @@ impl Sessions {
     }
 
     /// Puts sessions to rest that nobody used for long, and the oldest of those that are too many
-    /// or too large. Their variables are in the store.
+    /// or too large. Their variables are in the store; those of one that could not be written down
+    /// stay in memory as bytes, as long as there is room for these.
     fn sweep(&self) {
+        let mut gone = Vec::new();
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let mut live: Vec<(Key, Instant, u64)> = Vec::new();
-        slots.retain(|key, slot| {
-            let Ok(mut slot_now) = slot.try_lock() else { return true };
-            slot_now.live.take_if(|live| now - live.used > self.settings.idle);
-            if let Some(found) = &slot_now.live {
-                live.push((key.clone(), found.used, found.memory_bytes));
+        let mut resting: Vec<(Instant, OwnedMutexGuard<Slot>)> = Vec::new();
+        slots.retain(|_, slot| {
+            let Ok(mut unused) = Arc::clone(slot).try_lock_owned() else { return true };
+            gone.extend(unused.live.take_if(|live| now - live.used > self.settings.idle));
+            match &unused.live {
+                Some(live) => resting.push((live.used, unused)),
+                // The slot itself, what is held here of it, and whoever waits for it.
+                None => return Arc::strong_count(slot) > 2,
             }
-            slot_now.live.is_some() || Arc::strong_count(slot) > 1
+            true
         });
-        live.sort_by_key(|(_, used, _)| *used);
-        let mut memory: u64 = live.iter().map(|(_, _, memory)| memory).sum();
-        let mut count = live.len();
-        for (key, _, bytes) in live {
-            if count <= self.settings.most_live && memory <= self.settings.memory_bytes {
-                break;
-            }
-            if let Some(mut slot) = slots.get(&key).and_then(|slot| slot.try_lock().ok()) {
-                slot.live = None;
-                count -= 1;
-                memory -= bytes;
+        resting.sort_by_key(|(used, _)| *used);
+        let mut unused: Vec<_> = resting.into_iter().map(|(_, slot)| slot).collect();
+        gone.extend(self.make_room(&mut unused));
+        drop(unused);
+        drop(slots);
+        // Gigabytes are given back to the system, which takes its time.
+        apart(|| drop(gone));
+    }
+
+    /// Takes sessions out of memory until the others are not too many or too large; the first are the
+    /// first to go. Returns what is not needed any more.
+    fn make_room(&self, slots: &mut [OwnedMutexGuard<Slot>]) -> Vec<Live> {
+        let bytes = |slot: &Slot| slot.live.as_ref().map_or(0, Live::memory_bytes);
+        let mut memory: u64 = slots.iter().map(|slot| bytes(slot)).sum();
+        let mut count = slots.len();
+        let mut gone = Vec::new();
+        for put_away in [Live::put_to_rest, Live::give_up] {
+            for slot in slots.iter_mut() {
+                if count <= self.settings.most_live && memory <= self.settings.memory_bytes {
+                    return gone;
+                }
+                let Some(live) = slot.live.take() else { continue };
+                memory -= live.memory_bytes();
+                let (kept, rest) = put_away(live);
+                gone.extend(rest);
+                slot.live = kept;
+                memory += bytes(slot);
+                count = count.saturating_sub(1);
             }
         }
+        gone
     }
 
     /// Sweeps now and then, as long as the state is there.
@@ -284,9 +331,9 @@ impl Agent {
         let mut slot = slot.lock().await;
         let (lease, stored) = self.lease(&key).await?;
         let live = slot.live.take().filter(|live| live.generation == stored.generation);
-        let mut session = match live {
-            Some(live) => live.session,
-            None => Session::from_state(stored.state),
+        let (mut session, mut is_saved) = match live {
+            Some(live) => (live.session, live.is_saved),
+            None => (Session::from_state(stored.state), true),
         };
         // What an earlier program has read may be in its variables.
         watch.has_read(&serde_json::from_value(stored.flow.clone()).unwrap_or_default());
@@ -296,19 +343,21 @@ impl Agent {
         let mut outcome = lease.keep_during(running).await?;
         let mut generation = stored.generation;
         // What was read counts, whatever became of the variables.
-        if session.state() != before.as_ref() || watch.flow() != read_before {
+        if !is_saved || session.state() != before.as_ref() || watch.flow() != read_before {
             let state = session.state().map(|state| &**state);
             match lease.save(generation, state, session.fleeting(), &watch.flow()).await {
-                Ok(saved) => generation = saved,
-                Err(error) => outcome.notes.push(format!(
-                    "session: its variables could not be written down ({error}); they last only \
-                     as long as this gateway keeps them"
-                )),
+                Ok(saved) => (generation, is_saved) = (saved, true),
+                Err(error) => {
+                    is_saved = false;
+                    outcome.notes.push(format!(
+                        "session: its variables could not be written down ({error}); they last only \
+                         as long as this gateway keeps them"
+                    ));
+                }
             }
         }
         lease.give_back().await;
-        let memory_bytes = outcome.peak_memory_bytes;
-        slot.live = Some(Live { session, generation, memory_bytes, used: Instant::now() });
+        slot.live = Some(Live { session, generation, is_saved, used: Instant::now() });
         drop(slot);
         sessions.sweep();
         Ok(outcome)

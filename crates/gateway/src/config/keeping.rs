@@ -74,6 +74,9 @@ impl Keeping {
             if let Some(idle) = section.seconds("idle", 24 * 60 * 60) {
                 keeping.sessions.idle = idle;
             }
+            if let Some(megabytes) = section.count("memory_mb", 0..=1_000_000) {
+                keeping.sessions.memory_bytes = u64::from(megabytes) << 20;
+            }
             if let Some(days) = section.count("keep_days", 1..=3650) {
                 keeping.sessions.age = days * DAY;
             }
@@ -145,6 +148,7 @@ registry = "https://skills.example.com/"
 [sessions]
 live = 4
 idle = 90
+memory_mb = 64
 keep_days = 1
 
 [agents.planner]
@@ -157,8 +161,8 @@ may = { library = "read", plan = "write" }
         )
         .unwrap();
         assert_eq!((keeping.output_age, keeping.output_bytes), (2 * DAY, 10 << 20));
-        let SessionSettings { most_live, idle, age, .. } = keeping.sessions;
-        assert_eq!((most_live, idle.as_secs(), age), (4, 90, DAY));
+        let SessionSettings { most_live, idle, memory_bytes, age } = keeping.sessions;
+        assert_eq!((most_live, idle.as_secs(), memory_bytes, age), (4, 90, 64 << 20, DAY));
         let [planner, worker] = &keeping.agents[..] else { panic!("{keeping:?}") };
         assert!(planner.principal.may(Access::Write, "plan"));
         assert!(!planner.principal.may(Access::Write, "library"));

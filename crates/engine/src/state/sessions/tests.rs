@@ -5,9 +5,13 @@ use crate::{broker::tests::agent, safety::SafetySettings};
 
 /// A session of this id that was used at a time and is so large.
 fn add(sessions: &Sessions, id: &str, used: Instant, memory_bytes: u64) {
+    add_as(sessions, id, used, memory_bytes, true);
+}
+
+fn add_as(sessions: &Sessions, id: &str, used: Instant, memory_bytes: u64, is_saved: bool) {
     let slot = sessions.slot(&key(id));
-    let session = Session::from_state(None);
-    slot.try_lock().unwrap().live = Some(Live { session, generation: 0, memory_bytes, used });
+    let session = Session::from_state(Some(vec![7; memory_bytes as usize]));
+    slot.try_lock().unwrap().live = Some(Live { session, generation: 0, is_saved, used });
 }
 
 fn key(id: &str) -> Key {
@@ -69,6 +73,25 @@ fn of_sessions_that_are_too_large_together_those_used_last_stay() {
     add(&sessions, "huge", Instant::now() + Duration::from_secs(60), 101);
     sessions.sweep();
     assert_eq!(live(&sessions), [""; 0], "one that is too large by itself does not stay either");
+}
+
+#[test]
+fn variables_that_could_not_be_written_down_stay_while_there_is_room() {
+    let settings =
+        SessionSettings { most_live: 0, memory_bytes: 100, ..SessionSettings::default() };
+    let sessions = Sessions::new(settings, PathBuf::new());
+    for ((id, is_saved), used) in
+        [("a", false), ("b", true), ("c", false), ("d", false)].iter().zip(moments())
+    {
+        add_as(&sessions, id, used, 40, *is_saved);
+    }
+    sessions.sweep();
+    // The control is b, which is in the store: it goes though it is not the oldest.
+    assert_eq!(live(&sessions), ["c", "d"]);
+    let slot = sessions.slot(&key("c"));
+    let kept = slot.try_lock().unwrap();
+    let state = kept.live.as_ref().unwrap().session.state().unwrap();
+    assert_eq!(**state, [7; 40]);
 }
 
 #[test]
