@@ -151,7 +151,7 @@ impl Driver {
             let tool = found.map_err(|error| error.to_string())?;
             let arguments = arguments.as_object().cloned().unwrap_or_default();
             match self.broker.call(&self.watch, &tool, arguments, Arc::new(Person)).await {
-                Ok(result) => return Ok(serde_json::to_value(result).unwrap()),
+                Ok(called) => return Ok(serde_json::to_value(called.result).unwrap()),
                 Err(CallError::Upstream(UpstreamError::LoginNeeded { .. })) => {
                     self.log_in(&[]).await?;
                 }
@@ -165,7 +165,7 @@ impl Driver {
 
     async fn request(&self, request: ClientRequest) -> Result<ServerResult, String> {
         let asked = self.broker.fleet().request(SERVER, request, Arc::new(Person)).await;
-        asked.map_err(|error| error.to_string())
+        asked.map(|reply| reply.result).map_err(|error| error.to_string())
     }
 
     async fn run(&mut self, scenario: &str, context: &Value) -> Result<(), String> {

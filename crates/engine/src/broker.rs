@@ -20,7 +20,7 @@ use crate::{
     compute::ALWAYS_APART,
     safety::{Target, Watch},
     state::Agent,
-    upstream::{Caller, Fleet, MAX_QUESTIONS, UpstreamError},
+    upstream::{Caller, Fleet, Held, MAX_QUESTIONS, Reply, UpstreamError},
 };
 
 use in_flight::Writes;
@@ -61,6 +61,14 @@ pub struct Broker {
     fleet: Arc<Fleet>,
     born: Instant,
     writes: Writes,
+}
+
+/// What a tool gave.
+#[derive(Debug)]
+pub struct Called {
+    pub result: CallToolResult,
+    /// Its memory, until it was used.
+    pub held: Held,
 }
 
 impl Broker {
@@ -135,15 +143,20 @@ impl Broker {
         tool: &Arc<Tool>,
         arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
-    ) -> Result<CallToolResult, CallError> {
+    ) -> Result<Called, CallError> {
         let target = Target::from(&**tool);
         let mut admitted = watch.admit(target, arguments, &caller).await?;
         let arguments = std::mem::take(&mut admitted.arguments);
         let (broker, watch, tool) = (self.clone(), Arc::clone(watch), Arc::clone(tool));
         let called_for = Arc::clone(&caller);
         self.complete(target, &caller, async move {
-            let result = broker.call_admitted(&tool, arguments, called_for).await;
-            watch.returned(admitted, Target::from(&*tool), result).await
+            let called = broker.call_admitted(&tool, arguments, called_for).await;
+            let (result, held) = match called {
+                Ok(Called { result, held }) => (Ok(result), held),
+                Err(error) => (Err(error), Held::default()),
+            };
+            let result = watch.returned(admitted, Target::from(&*tool), result).await?;
+            Ok(Called { result, held })
         })
         .await
     }
@@ -181,7 +194,7 @@ impl Broker {
         tool: &Arc<Tool>,
         arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
-    ) -> Result<CallToolResult, CallError> {
+    ) -> Result<Called, CallError> {
         let arguments = checked(tool, arguments).await.map_err(|mistakes| {
             CallError::Arguments { tool: format!("{}.{}", tool.module, tool.name.python), mistakes }
         })?;
@@ -195,10 +208,13 @@ impl Broker {
         server: &str,
         mut request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<ServerResult, UpstreamError> {
+    ) -> Result<Reply, UpstreamError> {
         for _ in 0..MAX_QUESTIONS {
             let asked = self.fleet.request(server, request.clone(), Arc::clone(&caller)).await?;
-            let ServerResult::InputRequiredResult(question) = asked else { return Ok(asked) };
+            let Reply { result, held } = asked;
+            let ServerResult::InputRequiredResult(question) = result else {
+                return Ok(Reply { result, held });
+            };
             let questions = question.input_requests.unwrap_or_default();
             let answers = Some(answers(server, questions, caller.as_ref()).await?);
             let state = question.request_state;
@@ -225,20 +241,22 @@ impl Broker {
         tool: &Tool,
         arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
-    ) -> Result<CallToolResult, UpstreamError> {
+    ) -> Result<Called, UpstreamError> {
         let server = &tool.id.server;
         let params = CallToolRequestParams::new(tool.id.tool.clone()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        match self.pass(server, request, caller).await? {
-            ServerResult::CallToolResult(result) => Ok(result),
+        let Reply { result, held } = self.pass(server, request, caller).await?;
+        let result = match result {
+            ServerResult::CallToolResult(result) => result,
             // A result with a kind of content that the protocol layer does not know.
-            ServerResult::CustomResult(result) => Ok(of_unknown(result.0)),
-            ServerResult::EmptyResult(_) => Ok(CallToolResult::success(Vec::new())),
+            ServerResult::CustomResult(result) => of_unknown(result.0),
+            ServerResult::EmptyResult(_) => CallToolResult::success(Vec::new()),
             _ => {
                 let method = format!("tools/call {}", tool.id.tool);
-                Err(UpstreamError::Unexpected { server: server.clone(), method })
+                return Err(UpstreamError::Unexpected { server: server.clone(), method });
             }
-        }
+        };
+        Ok(Called { result, held })
     }
 
     /// Waits for servers whose tools are not known yet, but no longer than a moment after the

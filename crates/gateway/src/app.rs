@@ -31,8 +31,8 @@ use crate::{
     bench,
     cli::{self, Cli, Command},
     config::{
-        Config, ConfigSource, Discovery, Environment, Os, Places, RulesFile, SafetyConfig,
-        kept_text,
+        AnswerMemory, Config, ConfigSource, Discovery, Environment, Os, Places, RulesFile,
+        SafetyConfig, kept_text,
     },
     demo,
     printer::{ColorWhen, Printer},
@@ -236,8 +236,9 @@ impl Setting {
 
     /// The way to the tools of all configured servers.
     pub(crate) fn broker(&self) -> anyhow::Result<Broker> {
-        let Config { servers, disabled, .. } = &self.config;
-        broker_with(&self.places, servers.clone(), disabled, self.server_logs()?)
+        let Config { servers, disabled, answers, .. } = &self.config;
+        let logs = self.server_logs()?;
+        broker_with(&self.places, servers.clone(), disabled, logs, *answers)
     }
 
     /// What is known of them, and learnt.
@@ -365,7 +366,7 @@ fn place_of(data: &Path) -> anyhow::Result<String> {
 
 /// The way to the tools of these servers. Nothing that they print is kept.
 pub(crate) fn broker(places: &Places, servers: Vec<ServerSpec>) -> anyhow::Result<Broker> {
-    broker_with(places, servers, &[], ServerLogs::none())
+    broker_with(places, servers, &[], ServerLogs::none(), AnswerMemory::default())
 }
 
 /// As [`broker`]; what the servers print is kept, and whoever names one that is switched off is
@@ -375,6 +376,7 @@ fn broker_with(
     servers: Vec<ServerSpec>,
     disabled: &[ServerSpec],
     logs: ServerLogs,
+    answers: AnswerMemory,
 ) -> anyhow::Result<Broker> {
     let cache = Cache::new(places.cache.join("catalog"));
     let disabled = disabled.iter().map(|spec| spec.name.as_str());
@@ -382,6 +384,7 @@ fn broker_with(
     let logins = LoginStore::new(places.data.join("logins"));
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let guard = Guard::new(program, vec!["guard".to_owned()]);
-    let fleet = Arc::new(Fleet::new(servers, Arc::clone(&catalog), logins, guard, logs));
+    let tools = Arc::clone(&catalog);
+    let fleet = Arc::new(Fleet::within(answers.0, servers, tools, logins, guard, logs));
     Ok(Broker::new(catalog, fleet))
 }

@@ -15,8 +15,8 @@ pub enum JsonExcess {
     Values,
 }
 
-/// Checks how deep a text is nested, and how many values and keys it has.
-pub fn scan_json(text: &[u8], max_depth: usize, max_values: usize) -> Result<(), JsonExcess> {
+/// Checks how deep a text is nested, and how many values and keys it has. Returns their number.
+pub fn scan_json(text: &[u8], max_depth: usize, max_values: usize) -> Result<usize, JsonExcess> {
     let mut rest = text.iter();
     let (mut depth, mut values) = (0usize, 1usize);
     while let Some(byte) = rest.next() {
@@ -37,7 +37,7 @@ pub fn scan_json(text: &[u8], max_depth: usize, max_values: usize) -> Result<(),
             return Err(JsonExcess::Values);
         }
     }
-    Ok(())
+    Ok(values)
 }
 
 /// Goes on behind the quote that ends a string.
@@ -55,7 +55,12 @@ mod tests {
     use super::*;
 
     fn small(text: &str) -> Result<(), JsonExcess> {
-        scan_json(text.as_bytes(), 3, 8)
+        scan_json(text.as_bytes(), 3, 8).map(drop)
+    }
+
+    #[test]
+    fn values_and_keys_are_counted() {
+        assert_eq!(scan_json(br#"{"a":[1,2]}"#, 3, 8), Ok(5));
     }
 
     #[test]

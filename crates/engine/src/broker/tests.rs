@@ -135,7 +135,7 @@ impl TestRun {
     ) -> Result<CallToolResult, CallError> {
         let tool = self.broker.find(name, None).await?;
         let Value::Object(arguments) = arguments else { panic!("{arguments} is not an object") };
-        self.broker.call(&self.watch, &tool, arguments, caller).await
+        self.broker.call(&self.watch, &tool, arguments, caller).await.map(|called| called.result)
     }
 
     /// Why a call without arguments is not made.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{analysis::ANALYZE, modules, patient::Patient};
 use crate::{
     aliases,
-    broker::{Broker, CallError},
+    broker::{Broker, CallError, Called},
     compute::json_bytes,
     guide::Guide,
     ledger::Tab,
@@ -137,7 +137,8 @@ impl ProgramHost {
         let writing = || self.tab.as_ref().and_then(|_| serde_json::to_string(&arguments).ok());
         let written = agent.compute(json_bytes(&arguments), writing).await;
         let called = self.broker().call(&self.watch, &tool, arguments, self.caller.clone()).await;
-        let result = called.map_err(|error| failure(&error, at))?;
+        // What it takes of the memory for answers is given back when the value was made of it.
+        let Called { result, held: _held } = called.map_err(|error| failure(&error, at))?;
         let bytes = json_bytes(&result);
         let reading = || {
             if let Some((tab, written)) = self.tab.as_ref().zip(written) {

@@ -1,10 +1,7 @@
 //! Reads what a server sends over HTTP: no more than one message's worth of each answer, and large
 //! messages of one server a few at a time.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use futures::{
@@ -13,22 +10,35 @@ use futures::{
     stream::{self, BoxStream},
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{Mutex, OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout_at},
+};
 
-use super::limits::{Excess, LARGE_BYTES, MAX_LARGE_AT_ONCE, MAX_MESSAGE_BYTES, check_message};
+use super::{
+    budget::{Budget, FREE_BYTES, Room},
+    inbox::parsing,
+    limits::{Excess, LARGE_BYTES, MAX_LARGE_AT_ONCE, MAX_MESSAGE_BYTES, check_message},
+};
 
 /// Events of a server.
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
-/// Turns at reading the large messages of one server.
+/// Turns at reading the large messages of one server, and the memory that all servers share.
 #[derive(Clone, Debug)]
-pub(super) struct Turns(Arc<Semaphore>);
+pub(super) struct Turns {
+    turns: Arc<Semaphore>,
+    budget: Budget,
+}
 
-impl Default for Turns {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(MAX_LARGE_AT_ONCE)))
+impl Turns {
+    pub(super) fn new(budget: &Budget) -> Self {
+        Self { turns: Arc::new(Semaphore::new(MAX_LARGE_AT_ONCE)), budget: budget.clone() }
     }
 }
+
+/// The memory of the message that is read now; its reader and its parser have it by turns.
+pub(super) type SharedRoom = Arc<Mutex<Room>>;
 
 /// Why a body could not be read.
 #[derive(Debug)]
@@ -37,26 +47,49 @@ pub(super) enum BodyError {
     Http(reqwest::Error),
 }
 
+impl From<Excess> for BodyError {
+    fn from(excess: Excess) -> Self {
+        Self::Excess(excess)
+    }
+}
+
 /// Reads the body of an answer that is one message.
 pub(super) async fn read_body(
     response: reqwest::Response,
     turns: &Turns,
+    room: &mut Room,
 ) -> Result<Vec<u8>, BodyError> {
     let mut pieces = response.bytes_stream();
     let mut body = Vec::new();
     let mut turn = None;
-    while let Some(piece) = pieces.next().await {
+    while let Some(piece) = in_time(pieces.next(), room.deadline()).await? {
         let piece = piece.map_err(BodyError::Http)?;
         if body.len() + piece.len() > MAX_MESSAGE_BYTES {
             return Err(BodyError::Excess(Excess::Bytes));
         }
         if body.len() + piece.len() > LARGE_BYTES && turn.is_none() {
-            turn = Arc::clone(&turns.0).acquire_owned().await.ok();
+            turn = Arc::clone(&turns.turns).acquire_owned().await.ok();
         }
+        room.reserve(growth(body.len() + piece.len())).await?;
         body.extend_from_slice(&piece);
     }
-    check_message(&body).map_err(BodyError::Excess)?;
     Ok(body)
+}
+
+/// Returns how much is reserved for so many bytes: what a buffer has that doubles when it is full.
+pub(super) fn growth(bytes: usize) -> usize {
+    bytes.next_power_of_two()
+}
+
+/// Waits for a piece of a message that has to be complete at some time.
+pub(super) async fn in_time<T>(
+    next: impl Future<Output = T>,
+    deadline: Option<Instant>,
+) -> Result<T, Excess> {
+    match deadline {
+        Some(deadline) => timeout_at(deadline, next).await.map_err(|_| Excess::Slow),
+        None => Ok(next.await),
+    }
 }
 
 /// Reads the beginning of a body that is for people.
@@ -77,7 +110,7 @@ pub(super) fn events<E: std::error::Error + Send + Sync + 'static>(
     bytes: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     turns: &Turns,
     instead: impl Fn(Excess) -> Option<Sse> + Send + Sync + 'static,
-) -> Events {
+) -> (Events, SharedRoom) {
     events_up_to(MAX_MESSAGE_BYTES, bytes, turns, instead)
 }
 
@@ -86,31 +119,34 @@ fn events_up_to<E: std::error::Error + Send + Sync + 'static>(
     bytes: impl Stream<Item = Result<Bytes, E>> + Send + 'static,
     turns: &Turns,
     instead: impl Fn(Excess) -> Option<Sse> + Send + Sync + 'static,
-) -> Events {
-    let is_over = Arc::new(AtomicBool::new(false));
+) -> (Events, SharedRoom) {
+    let room = Arc::new(Mutex::new(Room::new(&turns.budget)));
+    let excess = Arc::new(OnceLock::new());
     let reader = Reader {
         bytes: bytes.boxed(),
         max_bytes,
         size: EventSize::default(),
         turns: turns.clone(),
         turn: None,
-        is_over: Arc::clone(&is_over),
+        room: Arc::clone(&room),
+        excess: Arc::clone(&excess),
     };
     let instead = Arc::new(instead);
     let at_end = Arc::clone(&instead);
-    SseStream::from_bytes_stream(stream::unfold(reader, Reader::next).boxed())
+    let events = SseStream::from_bytes_stream(stream::unfold(reader, Reader::next).boxed())
         .filter_map(move |event| {
             let data = event.as_ref().ok().and_then(|event| event.data.as_deref());
-            let checked = data.map_or(Ok(()), |data| check_message(data.as_bytes()));
-            ready(match checked {
-                Ok(()) => Some(event),
+            let checking = |data: &str| parsing(data.len(), || check_message(data.as_bytes()));
+            ready(match data.map_or(Ok(0), checking) {
+                Ok(_) => Some(event),
                 Err(excess) => instead(excess).map(Ok),
             })
         })
-        .chain(stream::once(async move { is_over.load(Ordering::Acquire) }).filter_map(
-            move |is_over| ready(if is_over { at_end(Excess::Bytes).map(Ok) } else { None }),
-        ))
-        .boxed()
+        .chain(
+            stream::once(async move { excess.get().copied() })
+                .filter_map(move |excess| ready(excess.and_then(|over| at_end(over)).map(Ok))),
+        );
+    (events.boxed(), room)
 }
 
 /// The bytes of a stream of events, up to one that is too long.
@@ -120,24 +156,45 @@ struct Reader<E> {
     size: EventSize,
     turns: Turns,
     turn: Option<OwnedSemaphorePermit>,
-    is_over: Arc<AtomicBool>,
+    room: SharedRoom,
+    /// Why nothing more is read.
+    excess: Arc<OnceLock<Excess>>,
 }
 
 impl<E> Reader<E> {
     async fn next(mut self) -> Option<(Result<Bytes, E>, Self)> {
-        let piece = self.bytes.next().await?;
-        if let Ok(piece) = &piece {
-            if self.size.add(piece) > self.max_bytes {
-                self.is_over.store(true, Ordering::Release);
-                return None;
-            }
-            if self.size.event <= LARGE_BYTES {
-                self.turn = None;
-            } else if self.turn.is_none() {
-                self.turn = Arc::clone(&self.turns.0).acquire_owned().await.ok();
+        match self.read().await {
+            Ok(piece) => Some((piece?, self)),
+            Err(excess) => {
+                let _ = self.excess.set(excess);
+                None
             }
         }
-        Some((piece, self))
+    }
+
+    async fn read(&mut self) -> Result<Option<Result<Bytes, E>>, Excess> {
+        let room = Arc::clone(&self.room);
+        let mut room = room.lock().await;
+        // Whoever wants more has used all events before.
+        if self.size.event <= LARGE_BYTES {
+            self.turn = None;
+        }
+        if self.size.event <= FREE_BYTES {
+            room.take();
+        }
+        let piece = match in_time(self.bytes.next(), room.deadline()).await? {
+            Some(Ok(piece)) => piece,
+            other => return Ok(other),
+        };
+        let longest = self.size.add(&piece);
+        if longest > self.max_bytes {
+            return Err(Excess::Bytes);
+        }
+        if longest > LARGE_BYTES && self.turn.is_none() {
+            self.turn = Arc::clone(&self.turns.turns).acquire_owned().await.ok();
+        }
+        room.reserve(growth(longest)).await?;
+        Ok(Some(Ok(piece)))
     }
 }
 
@@ -184,7 +241,8 @@ mod tests {
         let pieces: Vec<Result<Bytes, Infallible>> =
             pieces.iter().map(|piece| Ok(Bytes::copy_from_slice(piece.as_bytes()))).collect();
         let instead = |excess| Some(Sse::default().data(format!("{excess:?}")));
-        let events = events_up_to(max_bytes, stream::iter(pieces), &Turns::default(), instead);
+        let turns = Turns::new(&Budget::default());
+        let (events, _) = events_up_to(max_bytes, stream::iter(pieces), &turns, instead);
         events.map(|event| event.unwrap().data.unwrap()).collect().await
     }
 
@@ -212,18 +270,18 @@ mod tests {
     #[tokio::test]
     async fn large_messages_of_one_server_are_read_by_turns() {
         let large = format!("data: {}", "x".repeat(LARGE_BYTES));
-        let turns = Turns::default();
+        let turns = Turns::new(&Budget::default());
         let open = || {
             let piece = Ok::<_, Infallible>(Bytes::from(large.clone()));
             let pieces = stream::iter([piece]).chain(stream::pending());
-            events(pieces, &turns, |_| None)
+            events(pieces, &turns, |_| None).0
         };
         let mut waiting: Vec<_> = (0..MAX_LARGE_AT_ONCE).map(|_| open()).collect();
         for events in &mut waiting {
             assert!(futures::poll!(events.next()).is_pending());
         }
-        assert_eq!(turns.0.available_permits(), 0);
+        assert_eq!(turns.turns.available_permits(), 0);
         waiting.pop();
-        assert_eq!(turns.0.available_permits(), 1);
+        assert_eq!(turns.turns.available_permits(), 1);
     }
 }

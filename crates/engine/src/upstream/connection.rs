@@ -24,6 +24,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    budget::{Budget, Held},
     caller::Caller,
     child::{Child, CommandLine, Reading},
     diary::Diary,
@@ -31,8 +32,9 @@ use super::{
     guard::Guard,
     handler::{Change, Deadline, Handler, MAX_URI_BYTES, ServerChange},
     http_way::HttpWay,
+    inbox::Inbox,
     login::LoginStore,
-    raw::{RawPage, RawTools},
+    raw::RawPage,
     redact::Redactor,
     server_log::ServerLogs,
     settings::{Settings, Target},
@@ -119,6 +121,16 @@ pub(super) struct Means {
     pub(super) changes: broadcast::Sender<ServerChange>,
     /// Where what servers print is kept.
     pub(super) logs: ServerLogs,
+    /// The memory for what servers send.
+    pub(super) budget: Budget,
+}
+
+/// A server's answer, with the memory that it takes of the budget of all servers. To be kept until the
+/// answer was used.
+#[derive(Debug)]
+pub struct Reply {
+    pub result: ServerResult,
+    pub held: Held,
 }
 
 /// An open connection.
@@ -128,7 +140,7 @@ pub(super) struct Connection {
     child: Mutex<Option<Child>>,
     process_id: Option<u32>,
     printed: Option<Reading>,
-    raw: RawTools,
+    inbox: Inbox,
     /// Held while tools are listed: what is seen belongs to one who asked.
     listing: tokio::sync::Mutex<()>,
     diary: Diary,
@@ -169,7 +181,7 @@ impl Connection {
         diary: Diary,
     ) -> Result<Self, OpenError> {
         let handler = Handler::new(&spec.name, means.changes.clone());
-        let raw = RawTools::default();
+        let inbox = Inbox::new(means.budget.clone());
         let closed = CancellationToken::new();
         // Whoever holds this last is the transport; with it the connection ends.
         let alive = Arc::new(closed.clone().drop_guard());
@@ -187,7 +199,7 @@ impl Connection {
                     spawned.map_err(|error| OpenError::Spawn(chain(&error)))?;
                 let transport = StdioTransport::new(
                     pipes,
-                    raw.clone(),
+                    inbox.clone(),
                     diary.clone(),
                     Arc::clone(handler.notices()),
                     probe_patience(era, spec.start_timeout),
@@ -205,7 +217,7 @@ impl Connection {
                 }
             }
             Target::Http { url, headers, spec: http } => {
-                let way = HttpWay { spec, http, url, headers, raw: &raw, diary: &diary, alive };
+                let way = HttpWay { spec, http, url, headers, inbox: &inbox, diary: &diary, alive };
                 (way.connect(handler, era, means).await?, None)
             }
         };
@@ -218,7 +230,7 @@ impl Connection {
             printed: child.as_ref().map(Child::printed),
             service,
             child: Mutex::new(child),
-            raw,
+            inbox,
             listing: tokio::sync::Mutex::default(),
             diary,
             info,
@@ -302,10 +314,10 @@ impl Connection {
     async fn list_page(&self, cursor: Option<String>) -> Result<RawPage, UpstreamError> {
         let params = PaginatedRequestParams::default().with_cursor(cursor);
         let request = ListToolsRequest::with_param(params);
-        self.raw.expect();
+        self.inbox.raw.expect();
         let asked = self.service.peer().send_request(ClientRequest::ListToolsRequest(request));
         let answer = asked.await;
-        let page = self.raw.take();
+        let page = self.inbox.raw.take();
         match (answer.map_err(|error| self.failed("tools/list", error))?, page) {
             // Whatever rmcp takes it for, if one of its tools lacks a field.
             (_, Some(page)) => Ok(page),
@@ -329,7 +341,7 @@ impl Connection {
         &self,
         request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<ServerResult, UpstreamError> {
+    ) -> Result<Reply, UpstreamError> {
         let method = request.method().to_owned();
         let deadline = Deadline::new(self.call_timeout);
         let mut options = PeerRequestOptions::no_options();
@@ -343,6 +355,7 @@ impl Connection {
         let peer = self.service.peer();
         let sent = peer.send_request_with_option(request, options).await;
         let mut handle = sent.map_err(|error| self.failed(&method, error))?;
+        let awaited = self.inbox.expect(handle.id.clone());
         call.has_token(&handle.progress_token, self.call_timeout);
         let mut abandoned = CancelOnDrop { peer: peer.clone(), id: Some(handle.id.clone()) };
         let answer = tokio::select! {
@@ -357,7 +370,7 @@ impl Connection {
         abandoned.id = None;
         self.service.service().notices().all_heard().await;
         match answer {
-            Ok(answer) => Ok(answer),
+            Ok(result) => Ok(Reply { result, held: awaited.held() }),
             Err(error) => Err(self.explain(&method, error).await),
         }
     }

@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use narrows_model::ServerSpec;
-use rmcp::model::{ClientRequest, ServerPeerInfo, ServerResult};
+use rmcp::model::{ClientRequest, ServerPeerInfo};
 use tokio::sync::broadcast;
 
 use super::{
+    budget::{ANSWER_BYTES, Budget},
     caller::Caller,
-    connection::{Era, Means},
+    connection::{Era, Means, Reply},
     error::UpstreamError,
     guard::Guard,
     handler::{Change, ServerChange},
@@ -39,8 +40,21 @@ impl Fleet {
         guard: Guard,
         logs: ServerLogs,
     ) -> Self {
+        Self::within(ANSWER_BYTES, specs, catalog, logins, guard, logs)
+    }
+
+    /// As [`Self::new`], with so much memory for the large answers of all servers.
+    pub fn within(
+        answer_bytes: u64,
+        specs: Vec<ServerSpec>,
+        catalog: Arc<Catalog>,
+        logins: LoginStore,
+        guard: Guard,
+        logs: ServerLogs,
+    ) -> Self {
         let (changes, _) = broadcast::channel(CHANGES_KEPT);
-        let means = Means { guard, logins, changes: changes.clone(), logs };
+        let budget = Budget::new(answer_bytes);
+        let means = Means { guard, logins, changes: changes.clone(), logs, budget };
         let servers = specs
             .into_iter()
             .map(|spec| {
@@ -104,7 +118,7 @@ impl Fleet {
         name: &str,
         request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<ServerResult, UpstreamError> {
+    ) -> Result<Reply, UpstreamError> {
         self.find(name)?.request(request, caller).await
     }
 

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use reqwest::{
-    Response, StatusCode,
+    RequestBuilder, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use rmcp::{
@@ -21,10 +21,11 @@ use tokio_util::sync::DropGuard;
 
 use super::{
     bearer::Bearer,
-    bounded::{BodyError, Events, Turns, events, read_body, read_start},
-    limits::{Excess, MAX_ERROR_BYTES, MAX_MESSAGE_BYTES, check_message},
+    bounded::{BodyError, Events, SharedRoom, Turns, events, read_body, read_start},
+    budget::Room,
+    inbox::{Inbox, PARSED_AT_ONCE},
+    limits::{Excess, MAX_ERROR_BYTES},
     outbox::Outbox,
-    raw::RawTools,
 };
 
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -61,7 +62,7 @@ pub(super) fn client() -> Result<reqwest::Client, reqwest::Error> {
 pub(super) struct BoundedClient {
     client: reqwest::Client,
     bearer: Arc<Bearer>,
-    raw: RawTools,
+    inbox: Inbox,
     turns: Turns,
     outbox: Outbox,
     /// Tells the connection when the last clone is dropped.
@@ -72,11 +73,11 @@ impl BoundedClient {
     pub(super) fn new(
         client: reqwest::Client,
         bearer: Arc<Bearer>,
-        raw: RawTools,
+        inbox: Inbox,
         alive: Arc<DropGuard>,
     ) -> Self {
-        let (turns, outbox) = (Turns::default(), Outbox::default());
-        Self { client, bearer, raw, turns, outbox, _alive: alive }
+        let (turns, outbox) = (Turns::new(&inbox.budget), Outbox::default());
+        Self { client, bearer, inbox, turns, outbox, _alive: alive }
     }
 
     /// Makes a request with the token of the login, and once more if the token is refused and
@@ -110,25 +111,13 @@ impl BoundedClient {
         token: Option<&str>,
         headers: &Headers,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
-        let mut request = self
+        let request = self
             .client
             .post(uri)
             .header(ACCEPT, "text/event-stream, application/json")
             .header(CONTENT_TYPE, JSON)
             .body(serde_json::to_vec(message)?);
-        for (name, value) in headers {
-            if RESERVED.contains(&name.as_str()) {
-                return Err(StreamableHttpError::ReservedHeaderConflict(name.to_string()));
-            }
-            request = request.header(name, value);
-        }
-        if let Some(session) = session {
-            request = request.header(SESSION, session);
-        }
-        if let Some(token) = token {
-            request = request.bearer_auth(token);
-        }
-        let response = request.send().await?;
+        let response = prepared(request, session, token, headers)?.send().await?;
         challenged(&response)?;
         let status = response.status();
         let id = match message {
@@ -157,12 +146,39 @@ impl BoundedClient {
                     let answer = serde_json::to_string(&excess.answer(id.clone()?)).ok()?;
                     Some(Sse::default().data(answer))
                 };
-                let events = events(response.bytes_stream(), &self.turns, instead);
-                Ok(StreamableHttpPostResponse::Sse(self.listen(events), session))
+                let left_out = instead.clone();
+                let (events, room) = events(response.bytes_stream(), &self.turns, instead);
+                let events = self.listen(events, room, left_out);
+                Ok(StreamableHttpPostResponse::Sse(events, session))
             }
             Some(kind) if kind.starts_with(JSON) => self.answered(response, id, session).await,
             _ => Err(StreamableHttpError::UnexpectedContentType(kind)),
         }
+    }
+
+    /// Opens the stream of what a server says unasked, and of what it says again. The cases are those of
+    /// rmcp's own client, which knows no memory for all servers.
+    async fn stream(&self, request: RequestBuilder) -> Result<Events, HttpError> {
+        let response = request.send().await?;
+        let status = response.status();
+        if status == StatusCode::METHOD_NOT_ALLOWED {
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
+        challenged(&response)?;
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            let retry_after = header(&response, RETRY_AFTER.as_str());
+            return Err(HttpStatusError::new(status.as_u16(), retry_after).into());
+        }
+        let response = response.error_for_status()?;
+        let kind = header(&response, CONTENT_TYPE.as_str());
+        if !kind
+            .as_deref()
+            .is_some_and(|kind| [EVENT_STREAM, JSON].iter().any(|known| kind.starts_with(known)))
+        {
+            return Err(StreamableHttpError::UnexpectedContentType(kind));
+        }
+        let (events, room) = events(response.bytes_stream(), &self.turns, |_| None);
+        Ok(self.listen(events, room, |_| None))
     }
 
     /// Reads an answer that is one JSON document.
@@ -172,19 +188,22 @@ impl BoundedClient {
         id: Option<&RequestId>,
         session: Option<String>,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
-        let body = match (read_body(response, &self.turns).await, id) {
-            (Ok(body), _) => body,
+        let mut room = Room::new(&self.inbox.budget);
+        let read = async {
+            let body = read_body(response, &self.turns, &mut room).await?;
+            let parsed = self.inbox.parse(&body, &mut room).await?;
+            Ok::<_, BodyError>((body, parsed))
+        };
+        let (body, parsed) = match (read.await, id) {
+            (Ok(read), _) => read,
             (Err(BodyError::Http(error)), _) => return Err(error.into()),
             (Err(BodyError::Excess(excess)), Some(id)) => {
                 return Ok(StreamableHttpPostResponse::Json(excess.answer(id.clone()), session));
             }
             (Err(BodyError::Excess(_)), None) => return Ok(StreamableHttpPostResponse::Accepted),
         };
-        match serde_json::from_slice(&body) {
-            Ok(answer) => {
-                self.raw.see(&body);
-                Ok(StreamableHttpPostResponse::Json(answer, session))
-            }
+        match parsed {
+            Ok(answer) => Ok(StreamableHttpPostResponse::Json(answer, session)),
             // Nobody waits for an answer to a notification.
             Err(_) if id.is_none() => Ok(StreamableHttpPostResponse::Accepted),
             Err(error) => {
@@ -244,16 +263,61 @@ impl BoundedClient {
         }
     }
 
-    fn listen(&self, events: Events) -> Events {
-        let raw = self.raw.clone();
+    /// Looks at events before rmcp parses them. Large ones are parsed here, beside the async threads, and
+    /// rmcp is given a short answer in their place if it can be.
+    fn listen(
+        &self,
+        events: Events,
+        room: SharedRoom,
+        instead: impl Fn(Excess) -> Option<Sse> + Clone + Send + Sync + 'static,
+    ) -> Events {
+        let inbox = self.inbox.clone();
         events
-            .inspect(move |event| {
-                if let Ok(Sse { data: Some(data), .. }) = event {
-                    raw.see(data.as_bytes());
+            .filter_map(move |event| {
+                let (inbox, room, instead) = (inbox.clone(), Arc::clone(&room), instead.clone());
+                async move {
+                    let data = match &event {
+                        Ok(Sse { data: Some(data), .. }) => data,
+                        _ => return Some(event),
+                    };
+                    if data.len() <= PARSED_AT_ONCE {
+                        inbox.raw.see(data.as_bytes());
+                        return Some(event);
+                    }
+                    let parsed = inbox.parse(data.as_bytes(), &mut *room.lock().await).await;
+                    match parsed {
+                        Err(excess) => instead(excess).map(Ok),
+                        Ok(parsed) => match parsed.ok().and_then(|message| inbox.put_by(message)) {
+                            Some(short) => Some(event.map(|event| event.data(short))),
+                            None => Some(event),
+                        },
+                    }
                 }
             })
             .boxed()
     }
+}
+
+/// Adds what all requests have.
+fn prepared(
+    mut request: RequestBuilder,
+    session: Option<&str>,
+    token: Option<&str>,
+    headers: &Headers,
+) -> Result<RequestBuilder, HttpError> {
+    for (name, value) in headers {
+        if RESERVED.contains(&name.as_str()) {
+            return Err(StreamableHttpError::ReservedHeaderConflict(name.to_string()));
+        }
+        request = request.header(name, value);
+    }
+    if let Some(session) = session {
+        request = request.header(SESSION, session);
+    }
+    if let Some(token) = token {
+        request = request.bearer_auth(token);
+    }
+    Ok(request)
 }
 
 fn header(response: &Response, name: &str) -> Option<String> {
@@ -348,23 +412,21 @@ impl StreamableHttpClient for BoundedClient {
         _token: Option<String>,
         headers: Headers,
     ) -> Result<Events, HttpError> {
-        let events = self.with_token(|token| {
-            self.client.get_stream_with_max_sse_event_size(
-                Arc::clone(&uri),
-                session.clone(),
-                last_event.clone(),
-                token,
-                headers.clone(),
-                MAX_MESSAGE_BYTES,
-            )
-        });
-        let events = events.await?.map(|event| {
-            event.map(|event| match event.data.as_deref().map(str::as_bytes).map(check_message) {
-                Some(Err(_)) => Sse { data: None, ..event },
-                _ => event,
-            })
-        });
-        Ok(self.listen(events.boxed()))
+        self.with_token(|token| {
+            let (uri, session, headers) = (Arc::clone(&uri), session.clone(), headers.clone());
+            let last_event = last_event.clone();
+            async move {
+                let request =
+                    self.client.get(&*uri).header(ACCEPT, "text/event-stream, application/json");
+                let mut request =
+                    prepared(request, session.as_deref(), token.as_deref(), &headers)?;
+                if let Some(last_event) = last_event {
+                    request = request.header("last-event-id", last_event);
+                }
+                self.stream(request).await
+            }
+        })
+        .await
     }
 
     async fn get_stream_with_max_sse_event_size(

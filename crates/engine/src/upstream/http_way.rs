@@ -22,8 +22,8 @@ use super::{
     error::{chain, is_older_transport},
     handler::Handler,
     http::{self, BoundedClient},
+    inbox::{Inbox, Unpacking},
     login::LoginError,
-    raw::RawTools,
     sse::{SseTransport, SseTransportError},
 };
 
@@ -33,7 +33,7 @@ pub(super) struct HttpWay<'a> {
     pub(super) http: &'a HttpSpec,
     pub(super) url: &'a Url,
     pub(super) headers: &'a HeaderMap,
-    pub(super) raw: &'a RawTools,
+    pub(super) inbox: &'a Inbox,
     pub(super) diary: &'a Diary,
     pub(super) alive: Arc<DropGuard>,
 }
@@ -95,8 +95,9 @@ impl HttpWay<'_> {
         config.custom_headers =
             self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let alive = Arc::clone(&self.alive);
-        let client = BoundedClient::new(client, bearer, self.raw.clone(), alive);
+        let client = BoundedClient::new(client, bearer, self.inbox.clone(), alive);
         let transport = StreamableHttpClientTransport::with_client(client, config);
+        let transport = Unpacking::new(transport, self.inbox.clone());
         handler.serve_with_lifecycle(transport, lifecycle(era)).await
     }
 
@@ -114,7 +115,7 @@ impl HttpWay<'_> {
             self.url.clone(),
             self.headers.clone(),
             bearer,
-            self.raw.clone(),
+            self.inbox.clone(),
             self.diary.clone(),
             Arc::clone(&self.alive),
         );

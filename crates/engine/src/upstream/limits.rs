@@ -34,10 +34,17 @@ pub(super) enum Excess {
          is read; ask for less at once"
     )]
     Values,
+    #[error(
+        "the answer is large, and other large answers take the memory that there is for all of them; \
+         try again, or ask for less at once"
+    )]
+    Busy,
+    #[error("the answer is large, and its end did not come in time; ask for less at once")]
+    Slow,
 }
 
-/// Checks what a message consists of, before it is parsed.
-pub(super) fn check_message(text: &[u8]) -> Result<(), Excess> {
+/// Checks what a message consists of, before it is parsed. Returns the number of its values and keys.
+pub(super) fn check_message(text: &[u8]) -> Result<usize, Excess> {
     if text.len() > MAX_MESSAGE_BYTES {
         return Err(Excess::Bytes);
     }

@@ -5,6 +5,7 @@
 
 mod bearer;
 mod bounded;
+mod budget;
 mod caller;
 mod child;
 mod connection;
@@ -18,6 +19,7 @@ mod guard;
 mod handler;
 mod http;
 mod http_way;
+mod inbox;
 mod limits;
 mod login;
 mod notices;
@@ -31,8 +33,9 @@ mod sse;
 mod stdio;
 mod tool_list;
 
+pub use budget::{ANSWER_BYTES, Held};
 pub use caller::{Caller, Nobody, Progress};
-pub use connection::Era;
+pub use connection::{Era, Reply};
 pub use error::UpstreamError;
 pub use fleet::Fleet;
 pub use guard::Guard;

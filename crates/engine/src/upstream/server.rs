@@ -13,13 +13,13 @@ use futures::{
     future::{BoxFuture, Shared},
 };
 use narrows_model::ServerSpec;
-use rmcp::model::{ClientRequest, ServerPeerInfo, ServerResult};
+use rmcp::model::{ClientRequest, ServerPeerInfo};
 use serde::Serialize;
 use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     caller::Caller,
-    connection::{Connection, Era, Means, OpenError},
+    connection::{Connection, Era, Means, OpenError, Reply},
     error::UpstreamError,
     server_log::LogSource,
 };
@@ -170,7 +170,7 @@ impl Upstream {
         &self,
         request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<ServerResult, UpstreamError> {
+    ) -> Result<Reply, UpstreamError> {
         let connection = self.connection().await?;
         connection.request(request, caller).await
     }

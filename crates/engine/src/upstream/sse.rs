@@ -18,11 +18,11 @@ use tokio_util::sync::DropGuard;
 
 use super::{
     bearer::Bearer,
-    bounded::{Events, Turns, events},
+    bounded::{Events, SharedRoom, Turns, events},
     diary::Diary,
+    inbox::Inbox,
     limits::Excess,
     outbox::Outbox,
-    raw::RawTools,
 };
 
 #[cfg(any(test, fuzzing))]
@@ -59,7 +59,12 @@ pub(super) struct SseTransport {
     endpoint: Url,
     events: Events,
     outbox: Outbox,
-    raw: RawTools,
+    inbox: Inbox,
+    /// The memory of the event that is read.
+    room: SharedRoom,
+    /// An event that waits to be parsed: `receive` may be dropped meanwhile.
+    event: Option<String>,
+    diary: Diary,
     /// Tells the connection when this is dropped.
     _alive: Arc<DropGuard>,
 }
@@ -70,7 +75,7 @@ impl SseTransport {
         url: Url,
         headers: HeaderMap,
         bearer: Arc<Bearer>,
-        raw: RawTools,
+        inbox: Inbox,
         diary: Diary,
         alive: Arc<DropGuard>,
     ) -> Result<Self, SseTransportError> {
@@ -87,11 +92,13 @@ impl SseTransport {
             return Err(SseTransportError::NoEvents);
         }
         // Whose answer it was, nobody knows; the connection ends where its end is not known.
+        let problems = diary.clone();
         let left_out = move |excess: Excess| {
-            diary.problem(excess.to_string());
+            problems.problem(excess.to_string());
             None
         };
-        let mut events = events(response.bytes_stream(), &Turns::default(), left_out);
+        let turns = Turns::new(&inbox.budget);
+        let (mut events, room) = events(response.bytes_stream(), &turns, left_out);
         let endpoint = tokio::time::timeout(ENDPOINT_PATIENCE, endpoint(&mut events))
             .await
             .ok()
@@ -103,7 +110,19 @@ impl SseTransport {
             return Err(SseTransportError::ForeignEndpoint(endpoint.to_string()));
         }
         let outbox = Outbox::default();
-        Ok(Self { client, headers, bearer, endpoint, events, outbox, raw, _alive: alive })
+        Ok(Self {
+            client,
+            headers,
+            bearer,
+            endpoint,
+            events,
+            outbox,
+            inbox,
+            room,
+            event: None,
+            diary,
+            _alive: alive,
+        })
     }
 }
 
@@ -175,11 +194,18 @@ impl Transport<RoleClient> for SseTransport {
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
-            let event = self.events.next().await?.ok()?;
-            let Some(data) = event.data else { continue };
-            if let Ok(message) = serde_json::from_str(&data) {
-                self.raw.see(data.as_bytes());
-                return Some(message);
+            if self.event.is_none() {
+                self.event = self.events.next().await?.ok()?.data;
+            }
+            let Some(data) = &self.event else { continue };
+            let mut room = self.room.lock().await;
+            let parsed = self.inbox.parse(data.as_bytes(), &mut room).await;
+            self.event = None;
+            match parsed {
+                Ok(Ok(message)) => return Some(message),
+                Ok(Err(_)) => {}
+                // Whose answer it was, nobody knows.
+                Err(excess) => self.diary.problem(excess.to_string()),
             }
         }
     }

@@ -23,12 +23,14 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
+    bounded::{growth, in_time},
+    budget::{Room, memory},
     child::Pipes,
     diary::Diary,
-    limits::{MAX_MESSAGE_BYTES, MAX_NOTICE_BYTES, check_message},
+    inbox::{Inbox, parsing},
+    limits::{Excess, MAX_MESSAGE_BYTES, MAX_NOTICE_BYTES, check_message},
     notices::Notices,
     outbox::Outbox,
-    raw::RawTools,
 };
 
 #[cfg(any(test, fuzzing))]
@@ -52,11 +54,15 @@ pub(super) struct StdioTransport {
     stdout: Option<BufReader<ChildStdout>>,
     /// What was read of a line so far: `receive` may be dropped in the middle of one.
     line: Line,
+    /// A line that is complete and waits for memory to be parsed in.
+    whole: Option<Line>,
+    /// The memory of either.
+    room: Room,
     probe: Arc<Mutex<Probe>>,
     /// A child of the older protocol may ignore `server/discover` instead of refusing it. After so
     /// long it counts as refused, and `initialize` is tried.
     probe_patience: Duration,
-    raw: RawTools,
+    inbox: Inbox,
     diary: Diary,
     notices: Arc<Notices>,
     outbox: Outbox,
@@ -85,12 +91,14 @@ struct Line {
     /// What came after the longest line that is read.
     skipped: usize,
     tail: Vec<u8>,
+    /// Why it is not read.
+    excess: Option<Excess>,
 }
 
 impl StdioTransport {
     pub(super) fn new(
         pipes: Pipes,
-        raw: RawTools,
+        inbox: Inbox,
         diary: Diary,
         notices: Arc<Notices>,
         probe_patience: Duration,
@@ -100,9 +108,11 @@ impl StdioTransport {
             stdin: Arc::new(tokio::sync::Mutex::new(Some(pipes.stdin))),
             stdout: Some(BufReader::with_capacity(64 << 10, pipes.stdout)),
             line: Line::default(),
+            whole: None,
+            room: Room::new(&inbox.budget),
             probe: Arc::default(),
             probe_patience,
-            raw,
+            inbox,
             diary,
             notices,
             outbox: Outbox::default(),
@@ -116,13 +126,25 @@ impl StdioTransport {
     async fn next_line(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let Some(stdout) = &mut self.stdout else { return Ok(None) };
-            let buffer = stdout.fill_buf().await?;
+            let buffer = match in_time(stdout.fill_buf(), self.room.deadline()).await {
+                Ok(buffer) => buffer?,
+                Err(slow) => {
+                    self.line.give_up(slow);
+                    self.room.take();
+                    continue;
+                }
+            };
             if buffer.is_empty() {
                 let rest = std::mem::take(&mut self.line);
                 return Ok((!rest.text.is_empty()).then_some(rest));
             }
             let end = buffer.iter().position(|byte| *byte == b'\n');
             let piece = &buffer[..end.unwrap_or(buffer.len())];
+            let bytes = growth(self.line.kept_with(piece));
+            if let Err(busy) = self.room.reserve(bytes).await {
+                self.line.give_up(busy);
+                self.room.take();
+            }
             self.line.add(piece);
             let used = piece.len() + usize::from(end.is_some());
             stdout.consume(used);
@@ -134,6 +156,10 @@ impl StdioTransport {
 
     /// A line as a message, if it is one that anybody waits for.
     fn message(&self, line: &Line) -> Option<ServerJsonRpcMessage> {
+        if let Some(excess) = line.excess {
+            self.diary.problem(excess.to_string());
+            return Some(excess.answer(line.id()?));
+        }
         if line.skipped > 0 {
             let size = (line.text.len() + line.skipped) >> 20;
             self.diary.problem(format!("it sent a line of {size} MB"));
@@ -147,10 +173,6 @@ impl StdioTransport {
         if text.is_empty() {
             return None;
         }
-        if let Err(excess) = check_message(text) {
-            self.diary.problem(excess.to_string());
-            return Some(excess.answer(line.id()?));
-        }
         match serde_json::from_slice::<ServerJsonRpcMessage>(text) {
             Ok(JsonRpcMessage::Notification(_)) if text.len() > MAX_NOTICE_BYTES => {
                 self.diary.problem(format!(
@@ -163,7 +185,7 @@ impl StdioTransport {
                 if self.is_late(&message) {
                     return None;
                 }
-                self.raw.see(text);
+                self.inbox.raw.see(text);
                 if let JsonRpcMessage::Notification(notification) = &message
                     && let ServerNotification::LoggingMessageNotification(_)
                     | ServerNotification::ProgressNotification(_) = &notification.notification
@@ -180,6 +202,26 @@ impl StdioTransport {
                 Some(error_for(id, ErrorCode::PARSE_ERROR, reason))
             }
         }
+    }
+
+    /// Parses the line that is complete, as soon as there is memory for it.
+    async fn parse(&mut self) -> Option<ServerJsonRpcMessage> {
+        let line = self.whole.as_mut()?;
+        let needed = match line.excess {
+            None => line.check(),
+            Some(_) => 0,
+        };
+        if let Err(busy) = self.room.reserve(needed).await {
+            line.give_up(busy);
+        }
+        let line = self.whole.take()?;
+        let bytes = line.text.len();
+        let message = parsing(bytes, || self.message(&line));
+        if let Some(message) = &message {
+            self.inbox.hold(message, bytes, &mut self.room);
+        }
+        self.room.take();
+        message
     }
 
     /// Whether this answers the probe that was given up.
@@ -218,8 +260,43 @@ impl StdioTransport {
 }
 
 impl Line {
+    /// The most that is kept of its beginning.
+    fn longest(&self) -> usize {
+        if self.excess.is_some() { LINE_ENDS } else { LONGEST_LINE }
+    }
+
+    /// Returns how long what is kept will be with another piece.
+    fn kept_with(&self, piece: &[u8]) -> usize {
+        (self.text.len() + piece.len()).min(self.longest())
+    }
+
+    /// Keeps no more than is needed to find out what it answers.
+    fn give_up(&mut self, excess: Excess) {
+        self.excess.get_or_insert(excess);
+        let text = std::mem::take(&mut self.text);
+        let start = text.len().min(LINE_ENDS);
+        for piece in [&text[..start], &text[start..]] {
+            self.add(piece);
+        }
+    }
+
+    /// Looks at a line that is complete; returns what it takes in memory to be parsed.
+    fn check(&mut self) -> usize {
+        if self.skipped > 0 {
+            return 0;
+        }
+        let text = self.text.trim_ascii();
+        match parsing(text.len(), || check_message(text)) {
+            Ok(values) => memory(self.text.len(), values),
+            Err(excess) => {
+                self.excess = Some(excess);
+                0
+            }
+        }
+    }
+
     fn add(&mut self, piece: &[u8]) {
-        let room = LONGEST_LINE.saturating_sub(self.text.len()).min(piece.len());
+        let room = self.longest().saturating_sub(self.text.len()).min(piece.len());
         self.text.extend_from_slice(&piece[..room]);
         let rest = &piece[room..];
         if rest.is_empty() {
@@ -326,17 +403,19 @@ impl Transport<RoleClient> for StdioTransport {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
             let (patience, broken) = (self.patience(), self.broken.clone());
+            if self.whole.is_some() {
+                match self.parse().await {
+                    Some(message) => return Some(message),
+                    None => continue,
+                }
+            }
             let line = tokio::select! {
                 line = self.next_line() => line,
                 () = broken.cancelled() => return None,
                 () = sleep_until(patience) => return self.give_up_probe(),
             };
             match line {
-                Ok(Some(line)) => {
-                    if let Some(message) = self.message(&line) {
-                        return Some(message);
-                    }
-                }
+                Ok(Some(line)) => self.whole = Some(line),
                 Ok(None) => return None,
                 Err(error) => {
                     self.diary.problem(format!("its output cannot be read: {error}"));

@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Fleet, Guard, LoginStore, ServerLogs, fleet, raw::RawTools, server};
+use super::{Fleet, Guard, LoginStore, ServerLogs, fleet, inbox::Inbox, raw::RawTools, server};
 use crate::{
     broker::Broker,
     catalog::{Catalog, tests::spec},
@@ -154,15 +154,15 @@ pub(crate) async fn broker(running: &[&FakeServer], others: &[ServerSpec]) -> Br
     ));
     for running in running {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
-        let (raw, closed) = (RawTools::default(), CancellationToken::new());
-        let serving = (*running).clone().serve(theirs, raw.clone());
+        let (inbox, closed) = (Inbox::default(), CancellationToken::new());
+        let serving = (*running).clone().serve(theirs, inbox.raw.clone());
         let alive = closed.clone().drop_guard();
         tokio::spawn(async move {
             serving.await;
             drop(alive);
         });
         let upstream = fleet::tests::upstream(&fleet, &running.spec.name);
-        server::tests::start(&upstream, ours, raw, closed).await;
+        server::tests::start(&upstream, ours, inbox, closed).await;
     }
     Broker::new(catalog, fleet)
 }

@@ -39,5 +39,7 @@ pub(crate) use problem::{Problem, key_path};
 pub(crate) use rules_file::RulesFile;
 pub(crate) use safety::{KeyPlace, SafetyConfig};
 pub(crate) use section::{Manner, Section};
-pub(crate) use settings::{Config, Defaults, Discovery, HttpLimits, HttpSettings, read_text};
+pub(crate) use settings::{
+    AnswerMemory, Config, Defaults, Discovery, HttpLimits, HttpSettings, read_text,
+};
 pub(crate) use source::ConfigSource;

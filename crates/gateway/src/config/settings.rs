@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use narrows_engine::upstream::ANSWER_BYTES;
 use narrows_model::{Expose, Limits, ServerSpec};
 
 use super::{ConfigError, ConfigSource, Keeping, SafetyConfig, Syntax, tables};
@@ -26,12 +27,24 @@ pub(crate) struct Config {
     pub(crate) defaults: Defaults,
     /// Of one run.
     pub(crate) limits: Limits,
+    /// The memory for large answers of all servers.
+    pub(crate) answers: AnswerMemory,
     pub(crate) http: HttpSettings,
     pub(crate) discovery: Discovery,
     pub(crate) keeping: Keeping,
     pub(crate) safety: SafetyConfig,
     /// Of one analysis.
     pub(crate) analysis: narrows_analysis::Settings,
+}
+
+/// How much memory the large answers of all servers may take together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AnswerMemory(pub(crate) u64);
+
+impl Default for AnswerMemory {
+    fn default() -> Self {
+        Self(ANSWER_BYTES)
+    }
 }
 
 /// What applies to servers that do not say otherwise.
@@ -247,6 +260,7 @@ timeout = 60
 memory_mb = 1024
 tool_calls = 10
 calls_in_flight = 2
+answers_mb = 64
 
 [http]
 listen = "localhost:9000"
@@ -273,6 +287,7 @@ keys = ["${NARROWS_KEY}"]
         assert_eq!(config.limits.cpu_time, Duration::from_secs(60));
         assert_eq!(config.limits.memory_bytes, 1 << 30);
         assert_eq!((config.limits.tool_calls, config.limits.calls_in_flight), (10, 2));
+        assert_eq!(config.answers, AnswerMemory(64 << 20));
         assert_eq!(config.http.listen.to_string(), "127.0.0.1:9000");
         assert_eq!(config.http.keys, [Template::new("${NARROWS_KEY}")]);
     }

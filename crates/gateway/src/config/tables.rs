@@ -10,8 +10,8 @@ use std::{
 use narrows_model::Limits;
 
 use super::{
-    AgentEntry, Config, Defaults, Discovery, Field, HttpLimits, HttpSettings, Keeping, Manner,
-    Node, Position, Problem, SafetyConfig, Section, ServerEntry,
+    AgentEntry, AnswerMemory, Config, Defaults, Discovery, Field, HttpLimits, HttpSettings,
+    Keeping, Manner, Node, Position, Problem, SafetyConfig, Section, ServerEntry,
     entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS, inherited},
     name::valid_name,
     problem::key_path,
@@ -26,7 +26,7 @@ pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
     let mut entries = Vec::new();
     if let Some(mut file) = Section::open(root, String::new(), START, Manner::Strict, problems) {
         config.defaults = defaults(&mut file);
-        config.limits = limits(&mut file);
+        (config.limits, config.answers) = limits(&mut file);
         config.http = http(&mut file);
         config.discovery = discovery(&mut file);
         config.analysis = analysis(&mut file);
@@ -104,9 +104,13 @@ fn defaults(file: &mut Section<'_>) -> Defaults {
     defaults
 }
 
-fn limits(file: &mut Section<'_>) -> Limits {
+fn limits(file: &mut Section<'_>) -> (Limits, AnswerMemory) {
     let standard = Limits::default();
-    let Some(mut section) = file.section("limits") else { return standard };
+    let mut answers = AnswerMemory::default();
+    let Some(mut section) = file.section("limits") else { return (standard, answers) };
+    if let Some(megabytes) = section.count("answers_mb", 16..=1_000_000) {
+        answers = AnswerMemory(u64::from(megabytes) << 20);
+    }
     let timeout = section
         .count("timeout", 1..=120)
         .map_or(standard.wall_time, |seconds| Duration::from_secs(seconds.into()));
@@ -129,7 +133,7 @@ fn limits(file: &mut Section<'_>) -> Limits {
         ..standard
     };
     section.finish();
-    limits
+    (limits, answers)
 }
 
 fn discovery(file: &mut Section<'_>) -> Discovery {

@@ -22,7 +22,7 @@ pub(super) enum ScanError {
 
 /// Checks a text against the limits.
 pub(super) fn check(text: &[u8]) -> Result<(), ScanError> {
-    scan_json(text, MAX_DEPTH, MAX_VALUES).map_err(|excess| match excess {
+    scan_json(text, MAX_DEPTH, MAX_VALUES).map(drop).map_err(|excess| match excess {
         JsonExcess::Depth => ScanError::TooDeep,
         JsonExcess::Values => ScanError::TooMany,
     })

@@ -3,8 +3,14 @@
 use std::{
     fmt,
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
 };
+
+use narrows_sandbox::apart;
 
 use rmcp::{
     ErrorData,
@@ -27,6 +33,8 @@ use super::json_scan::{self, ScanError};
 /// The protocol library leaves longer lines out without a word, and their clients wait for ever.
 const MAX_LINE_BYTES: usize = DEFAULT_MAX_LINE_LENGTH;
 const CHUNK_BYTES: usize = 16 << 10;
+/// To check or to parse a line of so much takes no longer than to do so on another thread.
+const LARGE_BYTES: usize = 64 << 10;
 
 /// A reader that leaves lines out which would take many times their size in memory once they are parsed,
 /// and tells of the requests in them.
@@ -40,6 +48,8 @@ pub(super) struct CheckedLines<R> {
     /// What can be read, and how much of it was.
     checked: Vec<u8>,
     read: usize,
+    /// Whether that is so much that to parse it takes long.
+    is_large: Arc<AtomicBool>,
     refusals: UnboundedSender<Refusal>,
 }
 
@@ -114,9 +124,15 @@ impl<R> CheckedLines<R> {
             is_too_long: false,
             checked: Vec::new(),
             read: 0,
+            is_large: Arc::default(),
             refusals,
         };
         (lines, refused)
+    }
+
+    /// Tells whether what is read next takes long to be parsed.
+    pub(super) fn is_large(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_large)
     }
 
     /// Takes more of the lines; `checked` has what can be read of them.
@@ -140,7 +156,9 @@ impl<R> CheckedLines<R> {
     }
 
     fn end_line(&mut self) {
-        match json_scan::check(&self.line) {
+        let checking = || json_scan::check(&self.line);
+        let checked = if self.line.len() > LARGE_BYTES { apart(checking) } else { checking() };
+        match checked {
             Ok(()) => self.checked.append(&mut self.line),
             Err(reason) => self.refuse(reason.into()),
         }
@@ -167,12 +185,19 @@ impl<R: AsyncRead + Unpin> AsyncRead for CheckedLines<R> {
         while this.read == this.checked.len() {
             this.checked = Vec::new();
             this.read = 0;
+            this.is_large.store(false, Ordering::Release);
             let mut chunk = ReadBuf::new(&mut this.chunk);
             ready!(Pin::new(&mut this.reader).poll_read(context, &mut chunk))?;
             match chunk.filled().len() {
                 // A line without an end is no message.
                 0 => return Poll::Ready(Ok(())),
                 bytes => this.take(bytes),
+            }
+            if this.checked.len() > LARGE_BYTES {
+                // Whoever reads it parses it at once, and asks before where.
+                this.is_large.store(true, Ordering::Release);
+                context.waker().wake_by_ref();
+                return Poll::Pending;
             }
         }
         let left = &this.checked[this.read..];

@@ -9,7 +9,7 @@ use narrows_engine::{
     compute::json_bytes,
     safety::{Shield, Target, Watch},
     state::Agent,
-    upstream::{Caller, Era, Nobody, UpstreamError},
+    upstream::{Caller, Era, Nobody, Reply, UpstreamError},
 };
 use rmcp::{
     ErrorData,
@@ -36,7 +36,7 @@ async fn send(
     request: ClientRequest,
     asks_itself: bool,
     client: Arc<dyn Caller>,
-) -> Result<ServerResult, UpstreamError> {
+) -> Result<Reply, UpstreamError> {
     if asks_itself && gateway.broker.fleet().era(server) == Era::Discover {
         gateway.broker.fleet().request(server, request, client).await
     } else {
@@ -140,10 +140,15 @@ async fn ask(
         whole["params"] = given;
         serde_json::from_value(whole)
     };
+    let mut _held = None;
     let sent = match request {
-        Ok(request) => {
-            send(gateway, server, request, asks_itself, client).await.map_err(CallError::from)
-        }
+        Ok(request) => match send(gateway, server, request, asks_itself, client).await {
+            Ok(reply) => {
+                _held = Some(reply.held);
+                Ok(reply.result)
+            }
+            Err(error) => Err(CallError::from(error)),
+        },
         Err(error) => Err(CallError::Refused(error.to_string())),
     };
     let told = sent.as_ref().map(as_text).map_err(Clone::clone);
@@ -212,6 +217,11 @@ async fn call(
     let call = async move {
         let target = Target::from(&*called);
         let sent = send(&gateway, &called.id.server, request, asks_itself, called_for).await;
+        // What it takes of the memory for answers is given back when it was looked at.
+        let (sent, _held) = match sent {
+            Ok(Reply { result, held }) => (Ok(result), Some(held)),
+            Err(error) => (Err(error), None),
+        };
         match sent {
             Ok(ServerResult::CallToolResult(result)) => {
                 watch.returned(admitted, target, Ok(result)).await.map(of_result)

@@ -13,7 +13,7 @@ use narrows_engine::{
     catalog::Tool,
     safety::Target,
     state::Agent,
-    upstream::{Nobody, UpstreamError},
+    upstream::{Nobody, Reply, UpstreamError},
 };
 use narrows_model::{Expose, ServerSpec};
 use rmcp::{
@@ -227,7 +227,8 @@ impl Passthrough {
         while pages.len() < MOST_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let asked = self.broker.fleet().request(server, request(params), Arc::new(Nobody));
-            let Ok(Ok(page)) = tokio::time::timeout(LIST_PATIENCE, asked).await else { break };
+            let asked = tokio::time::timeout(LIST_PATIENCE, asked).await;
+            let Ok(Ok(Reply { result: page, held: _ })) = asked else { break };
             cursor = match &page {
                 ServerResult::ListPromptsResult(list) => list.next_cursor.clone(),
                 ServerResult::ListResourcesResult(list) => list.next_cursor.clone(),

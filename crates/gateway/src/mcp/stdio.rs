@@ -2,12 +2,17 @@
 
 use std::{
     collections::HashSet,
-    pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
 
+use narrows_sandbox::apart;
 use rmcp::{
     RoleServer, ServiceExt,
     model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId},
@@ -40,6 +45,7 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> any
     let left = session.left();
     let (reader, refused) = CheckedLines::new(Watched { reader, left: left.clone() });
     let transport = Patient {
+        is_large: reader.is_large(),
         inner: AsyncRwTransport::new_server(reader, writer),
         refused,
         begun: false,
@@ -117,6 +123,8 @@ fn sockets() -> Option<(UnixStream, UnixStream)> {
 /// read, and a second request with the id of one that is under way.
 struct Patient<T> {
     inner: T,
+    /// What it reads next takes long to be parsed.
+    is_large: Arc<AtomicBool>,
     /// Requests that were not parsed.
     refused: UnboundedReceiver<Refusal>,
     begun: bool,
@@ -187,7 +195,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         while !self.ended {
             let received = tokio::select! {
-                received = self.inner.receive() => received,
+                received = parsed_apart(&self.is_large, self.inner.receive()) => received,
                 Some(refusal) = self.refused.recv() => {
                     self.refuse(refusal.into());
                     continue;
@@ -232,6 +240,17 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
     }
 }
 
+/// Waits for a message, which is parsed all at once when it is complete: beside the async threads, if
+/// that takes long.
+async fn parsed_apart<T>(is_large: &AtomicBool, receiving: impl Future<Output = T>) -> T {
+    let mut receiving = pin!(receiving);
+    poll_fn(|cx| {
+        let mut receive = || receiving.as_mut().poll(cx);
+        if is_large.load(Ordering::Acquire) { apart(receive) } else { receive() }
+    })
+    .await
+}
+
 /// A reader that tells when it has come to the end.
 struct Watched<R> {
     reader: R,
@@ -261,14 +280,60 @@ mod tests {
 
     use super::*;
 
+    fn patient<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static>(
+        reader: R,
+        writer: W,
+    ) -> Patient<AsyncRwTransport<RoleServer, CheckedLines<R>, W>> {
+        let (reader, refused) = CheckedLines::new(reader);
+        let is_large = reader.is_large();
+        let inner = AsyncRwTransport::new_server(reader, writer);
+        let pending = Arc::default();
+        Patient { inner, is_large, refused, begun: true, ended: false, pending }
+    }
+
+    /// Whether another thread takes the only async thread over while a request is received.
+    async fn leaves_thread(bytes: usize) -> bool {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (over, (begin, begun)) = (Arc::clone(&is_over), tokio::sync::oneshot::channel());
+        let others = tokio::spawn(async move {
+            let mut threads = HashSet::from([std::thread::current().id()]);
+            let _ = begin.send(());
+            while !over.load(Ordering::Acquire) {
+                tokio::task::yield_now().await;
+                threads.insert(std::thread::current().id());
+            }
+            threads.len() > 1
+        });
+        begun.await.unwrap();
+        let received = tokio::spawn(async move {
+            let text = "x".repeat(bytes);
+            let request = format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{{\"a\":\"{text}\"}}}}\n"
+            );
+            patient(request.as_bytes(), tokio::io::sink()).receive().await.is_some()
+        });
+        let received = received.await;
+        is_over.store(true, Ordering::Release);
+        assert!(received.unwrap());
+        others.await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn a_large_request_leaves_the_async_thread_to_others() {
+        let mut rounds = 0;
+        while !leaves_thread(4 << 20).await {
+            rounds += 1;
+            assert!(rounds < 20, "it is parsed on the thread of all others");
+        }
+        // Control: a small one is parsed at once.
+        assert!(!leaves_thread(100).await);
+    }
+
     #[tokio::test]
     async fn a_request_with_too_many_values_is_answered_and_the_next_one_taken() {
         let (near, far) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(far);
-        let (reader, refused) = CheckedLines::new(reader);
-        let inner = AsyncRwTransport::new_server(reader, writer);
-        let pending = Arc::default();
-        let mut transport = Patient { inner, refused, begun: true, ended: false, pending };
+        let mut transport = patient(reader, writer);
         let (near_reader, mut near_writer) = tokio::io::split(near);
         let lists = vec!["[]"; 600_000].join(",");
         let many = format!(

@@ -25,6 +25,7 @@ mod import_command;
 mod isolation;
 mod killed_gateways;
 mod login_command;
+mod memory_bounds;
 mod oauth;
 mod policy;
 mod privacy;

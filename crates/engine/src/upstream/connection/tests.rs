@@ -9,7 +9,7 @@ use crate::upstream::server_log::ServerLog;
 pub(in crate::upstream) async fn connection(
     spec: &ServerSpec,
     stream: DuplexStream,
-    raw: RawTools,
+    inbox: Inbox,
     closed: CancellationToken,
     changes: broadcast::Sender<ServerChange>,
 ) -> Connection {
@@ -22,7 +22,7 @@ pub(in crate::upstream) async fn connection(
         child: Mutex::new(None),
         process_id: None,
         printed: None,
-        raw,
+        inbox,
         listing: tokio::sync::Mutex::default(),
         diary: Diary::new(Redactor::default(), ServerLog::default()),
         call_timeout: spec.call_timeout,

@@ -10,7 +10,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::upstream::login::LoginStore;
+use crate::upstream::{limits::MAX_MESSAGE_BYTES, login::LoginStore};
 
 /// What a server answers.
 #[derive(Clone, Copy)]
@@ -49,6 +49,13 @@ async fn answer(stream: TcpStream, answer: Answer) -> usize {
 
 /// What a client gets for a request that is answered so, and how much of the answer it took.
 async fn post(given: Answer) -> (Result<StreamableHttpPostResponse, HttpError>, JoinHandle<usize>) {
+    post_from(given, Inbox::default()).await
+}
+
+async fn post_from(
+    given: Answer,
+    inbox: Inbox,
+) -> (Result<StreamableHttpPostResponse, HttpError>, JoinHandle<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let serving = tokio::spawn(async move {
@@ -59,8 +66,7 @@ async fn post(given: Answer) -> (Result<StreamableHttpPostResponse, HttpError>, 
     let logins = LoginStore::new("/nonexistent/logins".into());
     let bearer = Bearer::new(logins, &spec, &url.parse().unwrap()).await.unwrap();
     let alive = Arc::new(CancellationToken::new().drop_guard());
-    let client =
-        BoundedClient::new(client().unwrap(), Arc::new(bearer), RawTools::default(), alive);
+    let client = BoundedClient::new(client().unwrap(), Arc::new(bearer), inbox, alive);
     let request = ClientRequest::PingRequest(PingRequest::default());
     let message = ClientJsonRpcMessage::request(request, RequestId::Number(7));
     (client.post_message(url.into(), message, None, None, Headers::new()).await, serving)
@@ -100,6 +106,33 @@ async fn an_event_of_too_many_values_is_answered_with_an_error() {
     let StreamableHttpPostResponse::Sse(mut events, _) = answered.unwrap() else { panic!() };
     let told = events.next().await.unwrap().unwrap().data.unwrap();
     assert!(told.contains("more than 2000000 JSON values") && told.contains("\"id\":7"), "{told}");
+}
+
+#[tokio::test]
+async fn a_large_answer_in_an_event_is_not_left_to_rmcp_to_parse() {
+    let event = async |bytes: usize, inbox: Inbox| {
+        let text = "x".repeat(bytes);
+        let result = format!("{{\"content\":[],\"structuredContent\":{{\"a\":\"{text}\"}}}}");
+        let text = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{result}}}\n\n");
+        let start: &'static str = Box::leak(text.into_boxed_str());
+        let large = Answer { status: "200 OK", kind: EVENT_STREAM, start, bytes: 0 };
+        let (answered, _) = post_from(large, inbox).await;
+        let StreamableHttpPostResponse::Sse(mut events, _) = answered.unwrap() else { panic!() };
+        events.next().await.unwrap().unwrap().data.unwrap()
+    };
+    let inbox = Inbox::default();
+    let awaited = inbox.expect(RequestId::Number(7));
+    let large = 4 * PARSED_AT_ONCE;
+    let short: serde_json::Value =
+        serde_json::from_str(&event(large, inbox.clone()).await).unwrap();
+    assert_eq!(short, serde_json::json!({"jsonrpc": "2.0", "id": 7, "result": {}}));
+    assert!(inbox.budget.used() > large as u64, "it takes memory until it was used");
+    drop(awaited);
+    assert_eq!(inbox.budget.used(), 0);
+    // Control: what is small, and what nobody waits for, is handed on.
+    let _awaited = inbox.expect(RequestId::Number(7));
+    assert!(event(100, inbox.clone()).await.contains("xxx"));
+    assert!(event(large, Inbox::default()).await.len() > large);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     catalog::tests::spec,
     upstream::{
-        Fleet, Guard, LoginStore, ServerLogs, connection, fleet::tests::upstream, raw::RawTools,
+        Fleet, Guard, LoginStore, ServerLogs, connection, fleet::tests::upstream, inbox::Inbox,
     },
 };
 
@@ -15,11 +15,11 @@ use crate::{
 pub(in crate::upstream) async fn start(
     server: &Arc<Upstream>,
     stream: DuplexStream,
-    raw: RawTools,
+    inbox: Inbox,
     closed: CancellationToken,
 ) {
     let changes = server.means.changes.clone();
-    let opened = connection::tests::connection(&server.spec, stream, raw, closed, changes).await;
+    let opened = connection::tests::connection(&server.spec, stream, inbox, closed, changes).await;
     let tools = opened.list_tools().await.unwrap();
     server.publish(&opened, tools);
     server.settle(Ok(Arc::new(opened))).unwrap();

@@ -13,9 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::upstream::{
+    budget::{Budget, Room},
     fuzz::{in_pieces, json},
     http,
     login::LoginStore,
+    redact::Redactor,
+    server_log::ServerLog,
 };
 
 /// Messages, and the address that the first event names, are the same however the events are cut.
@@ -84,7 +87,10 @@ async fn transport(events: Events) -> SseTransport {
         endpoint: url,
         events,
         outbox: Outbox::default(),
-        raw: RawTools::default(),
+        inbox: Inbox::default(),
+        room: Arc::new(tokio::sync::Mutex::new(Room::new(&Budget::default()))),
+        event: None,
+        diary: Diary::new(Redactor::default(), ServerLog::default()),
         _alive: Arc::new(CancellationToken::new().drop_guard()),
     }
 }

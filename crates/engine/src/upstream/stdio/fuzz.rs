@@ -102,21 +102,31 @@ fn transport(capacity: usize) -> (StdioTransport, PipeWriter) {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let stdout = std::process::ChildStdout::from(OwnedFd::from(reader));
     let stdout = ChildStdout::from_std(stdout).expect("a runtime");
-    let transport = StdioTransport {
+    (transport_from(stdout, capacity, Inbox::default()), writer)
+}
+
+/// A transport that reads what a child prints, so many bytes at once.
+pub(in crate::upstream) fn transport_from(
+    stdout: ChildStdout,
+    capacity: usize,
+    inbox: Inbox,
+) -> StdioTransport {
+    StdioTransport {
         stdin: Arc::default(),
         stdout: Some(BufReader::with_capacity(capacity, stdout)),
         line: Line::default(),
         probe: Arc::default(),
         probe_patience: Duration::ZERO,
-        raw: RawTools::default(),
+        room: Room::new(&inbox.budget),
+        inbox,
+        whole: None,
         diary: Diary::new(Redactor::default(), ServerLog::default()),
         notices: Arc::default(),
         outbox: Outbox::default(),
         broken: CancellationToken::new(),
         reading: Arc::new(CancellationToken::new().drop_guard()),
         _alive: Arc::new(CancellationToken::new().drop_guard()),
-    };
-    (transport, writer)
+    }
 }
 
 /// Of a line that goes beyond the longest that is read, no more is kept than its ends.
