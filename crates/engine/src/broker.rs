@@ -124,7 +124,7 @@ impl Broker {
             }
             // It may be newer than what is known.
             Missing::Tool { server, .. } => {
-                self.fleet.list_again(&server.server).await;
+                self.fleet.refresh(&server.server).await;
                 self.catalog.find(name, Some(&server.server))
             }
             // Its server may not have said yet what it has.

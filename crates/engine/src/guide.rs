@@ -249,7 +249,7 @@ impl Guide {
         let named = catalog.modules().iter();
         let named = named
             .filter(|(server, module)| is_named(module.as_str()) || has_named(server.as_str()));
-        let listing = named.map(|(server, _)| self.broker.fleet().list_again(server));
+        let listing = named.map(|(server, _)| self.broker.fleet().refresh(server));
         let _ = tokio::time::timeout(RELISTING_TIME, futures::future::join_all(listing)).await;
         // Each mistake may have been compared with all tools.
         let checked = agent.compute(ALWAYS_APART, checking).await;

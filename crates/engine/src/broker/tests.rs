@@ -216,6 +216,41 @@ async fn a_misspelt_tool_is_looked_up_once_more_and_told_with_the_nearest() {
     assert_eq!(server.received("tools/list").len(), 2);
 }
 
+/// Whoever does not know the tools of a server may try thousands of names.
+#[tokio::test]
+async fn wrong_names_have_a_server_list_its_tools_once_and_not_each_time() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let names: Vec<String> = (0..20).map(|number| format!("issues.wrong_{number}")).collect();
+    let at_once = names.iter().map(|name| run.broker.find(name, None));
+    for found in futures::future::join_all(at_once).await {
+        found.unwrap_err();
+    }
+    for name in &names {
+        run.broker.find(name, None).await.unwrap_err();
+    }
+    assert_eq!(server.received("tools/list").len(), 2);
+}
+
+/// It would have said so if they were others.
+#[tokio::test]
+async fn a_server_that_tells_its_changes_lists_its_tools_when_it_told_one() {
+    let server = going(FakeReply::text("done")).telling();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    run.broker.find("s.stop", None).await.unwrap_err();
+    assert_eq!(server.received("tools/list").len(), 1);
+    server.set_tools(named(&["go", "stop"]));
+    run.call("s.go", json!({})).await.unwrap();
+    let hearing = async {
+        // The task that is told of it may be later than the answer.
+        while run.broker.find("s.stop", None).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), hearing).await.unwrap();
+    assert_eq!(server.received("tools/list").len(), 2);
+}
+
 #[tokio::test]
 async fn a_server_that_does_not_start_fails_its_own_tools_alone() {
     let server = going(FakeReply::text("done"));

@@ -294,6 +294,7 @@ impl Connection {
             return Ok(Vec::new());
         }
         let _turn = self.listing.lock().await;
+        self.service.service().notices().read_tools();
         let mut list = ToolList::default();
         let mut cursor: Option<String> = None;
         loop {
@@ -334,6 +335,16 @@ impl Connection {
                 method: "tools/list".to_owned(),
             }),
         }
+    }
+
+    /// Whether the tools may be others than when they were last read. Over a pipe, a server of the older
+    /// protocol that says when they change has said so; any other may have changed them silently.
+    pub(super) fn may_have_other_tools(&self, is_pipe: bool) -> bool {
+        let tools = self.info.capabilities.tools.as_ref();
+        let tells = is_pipe
+            && self.era() == Era::Initialize
+            && tools.is_none_or(|tools| tools.list_changed == Some(true));
+        !tells || self.service.service().notices().have_tools_changed()
     }
 
     /// Sends a request and waits for its answer. Dropping the future cancels the request.

@@ -105,10 +105,10 @@ impl Fleet {
         self.find(name)?.restart().await
     }
 
-    /// Reads a server's tools again, if the server runs.
-    pub async fn list_again(&self, name: &str) {
+    /// Reads a server's tools again for a name that is not among them, if there may be others by now.
+    pub async fn refresh(&self, name: &str) {
         if let Some(server) = self.servers.get(name) {
-            server.list_now().await;
+            server.refresh().await;
         }
     }
 

@@ -336,6 +336,7 @@ impl ClientHandler for Handler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.notices.change_tools();
         self.changed(Change::Tools);
     }
 

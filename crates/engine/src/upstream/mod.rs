@@ -26,6 +26,7 @@ mod notices;
 mod outbox;
 mod raw;
 mod redact;
+mod relisting;
 mod server;
 mod server_log;
 mod settings;

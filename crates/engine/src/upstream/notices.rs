@@ -4,7 +4,7 @@
 //! server said last would find the call gone.
 
 use std::{
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -12,11 +12,13 @@ use std::{
 const PATIENCE: u32 = 100;
 const STEP: Duration = Duration::from_millis(1);
 
-/// Log messages and progress of one connection.
+/// Log messages and progress of one connection, and whether its tools changed.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     said: AtomicU64,
     heard: AtomicU64,
+    /// The server said that its tools changed, and they were not read since.
+    tools_changed: AtomicBool,
 }
 
 impl Notices {
@@ -28,6 +30,20 @@ impl Notices {
     /// It reached its caller.
     pub(super) fn hear(&self) {
         self.heard.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The server said that its tools changed.
+    pub(super) fn change_tools(&self) {
+        self.tools_changed.store(true, Ordering::Release);
+    }
+
+    /// Its tools are read now.
+    pub(super) fn read_tools(&self) {
+        self.tools_changed.store(false, Ordering::Release);
+    }
+
+    pub(super) fn have_tools_changed(&self) -> bool {
+        self.tools_changed.load(Ordering::Acquire)
     }
 
     pub(super) async fn all_heard(&self) {

@@ -21,6 +21,7 @@ use super::{
     caller::Caller,
     connection::{Connection, Era, Means, OpenError, Reply},
     error::UpstreamError,
+    relisting::{ChangesPause, REFRESH_PAUSE},
     server_log::LogSource,
 };
 use crate::catalog::{Catalog, Listing};
@@ -29,11 +30,6 @@ use crate::catalog::{Catalog, Listing};
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
-/// Changes that come within this time are read together.
-const CHANGES_TIME: Duration = Duration::from_millis(50);
-/// A server that changes its tools again and again is read ever less often, down to once in this
-/// time: each reading costs as much as its list is long, and an index of it.
-const LONGEST_CHANGES_TIME: Duration = Duration::from_secs(10);
 /// What a server says of itself for models; more is cut off.
 const MAX_INSTRUCTIONS_BYTES: usize = 64 << 10;
 /// Its name and version, which people read.
@@ -52,6 +48,8 @@ pub(super) struct Upstream {
     /// Somebody waits to list them again.
     listing_is_due: AtomicBool,
     changes_pause: Mutex<ChangesPause>,
+    /// When the tools were last read for a name that is not among them; held meanwhile.
+    refreshed: tokio::sync::Mutex<Option<Instant>>,
     /// For the tasks that look after it.
     this: Weak<Self>,
 }
@@ -118,6 +116,7 @@ impl Upstream {
             listing: tokio::sync::Mutex::default(),
             listing_is_due: AtomicBool::new(false),
             changes_pause: Mutex::default(),
+            refreshed: tokio::sync::Mutex::default(),
             this: this.clone(),
         })
     }
@@ -409,8 +408,22 @@ impl Upstream {
         self.list_now().await;
     }
 
+    /// Reads the tools again for a name that is not among them, if the server runs, may have others by
+    /// now, and was not asked for this a moment ago. Whoever asks meanwhile waits for the same reading.
+    pub(super) async fn refresh(&self) {
+        let mut refreshed = self.refreshed.lock().await;
+        let is_pipe = matches!(self.spec.connection, narrows_model::Connection::Stdio(_));
+        let connection = self.state().connection.clone();
+        let may_differ = connection.is_some_and(|open| open.may_have_other_tools(is_pipe));
+        if !may_differ || refreshed.is_some_and(|at| at.elapsed() < REFRESH_PAUSE) {
+            return;
+        }
+        *refreshed = Some(Instant::now());
+        self.list_now().await;
+    }
+
     /// Reads the tools again, if the server runs.
-    pub(super) async fn list_now(&self) {
+    async fn list_now(&self) {
         let connection = self.state().connection.clone();
         let Some(connection) = connection else { return };
         let listed = tokio::time::timeout(self.spec.start_timeout, connection.list_tools()).await;
@@ -463,26 +476,6 @@ impl State {
         let pause = FIRST_PAUSE * 2u32.saturating_pow(self.failures.min(16));
         self.failures += 1;
         self.not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
-    }
-}
-
-/// How long the next reading of changed tools waits.
-#[derive(Debug, Default)]
-struct ChangesPause {
-    last: Option<(Instant, Duration)>,
-}
-
-impl ChangesPause {
-    fn next(&mut self, now: Instant) -> Duration {
-        let pause = match self.last {
-            // It changed again soon after it was read.
-            Some((begun, pause)) if now < begun + pause * 4 => {
-                (pause * 2).min(LONGEST_CHANGES_TIME)
-            }
-            _ => CHANGES_TIME,
-        };
-        self.last = Some((now, pause));
-        pause
     }
 }
 

@@ -186,11 +186,16 @@ impl StdioTransport {
                     return None;
                 }
                 self.inbox.raw.see(text);
-                if let JsonRpcMessage::Notification(notification) = &message
-                    && let ServerNotification::LoggingMessageNotification(_)
-                    | ServerNotification::ProgressNotification(_) = &notification.notification
-                {
-                    self.notices.say();
+                if let JsonRpcMessage::Notification(notification) = &message {
+                    match &notification.notification {
+                        ServerNotification::LoggingMessageNotification(_)
+                        | ServerNotification::ProgressNotification(_) => self.notices.say(),
+                        // Here, for an answer can overtake the task that is told of it.
+                        ServerNotification::ToolListChangedNotification(_) => {
+                            self.notices.change_tools();
+                        }
+                        _ => {}
+                    }
                 }
                 Some(message)
             }

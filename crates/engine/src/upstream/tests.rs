@@ -1,7 +1,10 @@
 //! Servers inside of this process, for tests of all that calls them. What such a server says is
 //! written in the test; the connection to it and everything before that are the real ones.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
 
 use narrows_model::ServerSpec;
 use serde_json::{Value, json};
@@ -43,6 +46,10 @@ impl FakeReply {
 pub(crate) struct FakeServer {
     pub(crate) spec: ServerSpec,
     tools: Arc<Mutex<Vec<Value>>>,
+    /// It says that it tells when its tools change.
+    tells: bool,
+    /// It has to tell it before its next answer.
+    has_changed: Arc<AtomicBool>,
     /// Methods and parameters of all messages that came.
     messages: Arc<watch::Sender<Vec<(String, Value)>>>,
     reply: Arc<dyn Fn(&Value) -> FakeReply + Send + Sync>,
@@ -58,13 +65,21 @@ impl FakeServer {
         Self {
             spec: spec(name),
             tools: Arc::new(Mutex::new(tools)),
+            tells: false,
+            has_changed: Arc::default(),
             messages: Arc::new(watch::Sender::new(Vec::new())),
             reply: Arc::new(reply),
         }
     }
 
-    /// From now on it lists these tools, and tells nobody.
+    /// The same server, which tells when its tools change.
+    pub(crate) fn telling(self) -> Self {
+        Self { tells: true, ..self }
+    }
+
+    /// From now on it lists these tools, and says so before its next answer if it tells changes.
     pub(crate) fn set_tools(&self, tools: Vec<Value>) {
+        self.has_changed.store(self.tells, Ordering::SeqCst);
         *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = tools;
     }
 
@@ -94,7 +109,7 @@ impl FakeServer {
         match method {
             "initialize" => FakeReply::Result(json!({
                 "protocolVersion": "2025-11-25",
-                "capabilities": {"tools": {}},
+                "capabilities": {"tools": {"listChanged": self.tells}},
                 "serverInfo": {"name": "fake", "version": "1.0"},
             })),
             "tools/list" => {
@@ -129,11 +144,16 @@ impl FakeServer {
                 FakeReply::Nothing | FakeReply::When(..) => continue,
                 FakeReply::HangUp => return,
             };
-            let line = format!("{answer}\n");
-            // As the transports do with what they read.
-            raw.see(line.as_bytes());
-            if write.write_all(line.as_bytes()).await.is_err() {
-                return;
+            let has_changed = self.has_changed.swap(false, Ordering::SeqCst);
+            let method = "notifications/tools/list_changed";
+            let notice = has_changed.then(|| json!({"jsonrpc": "2.0", "method": method}));
+            for message in notice.into_iter().chain([answer]) {
+                let line = format!("{message}\n");
+                // As the transports do with what they read.
+                raw.see(line.as_bytes());
+                if write.write_all(line.as_bytes()).await.is_err() {
+                    return;
+                }
             }
         }
     }

@@ -50,26 +50,6 @@ fn so_many_failures_that_the_pause_would_overflow_are_one_more_failure() {
     assert!(state.not_before.unwrap() <= Instant::now() + LONGEST_PAUSE);
 }
 
-#[test]
-fn tools_that_change_all_the_time_are_read_ever_less_often() {
-    let start = Instant::now();
-    let mut pause = ChangesPause::default();
-    let mut now = start;
-    let pauses: Vec<Duration> = (0..12)
-        .map(|_| {
-            let next = pause.next(now);
-            now += next;
-            next
-        })
-        .collect();
-    assert_eq!(pauses[..3], [50, 100, 200].map(Duration::from_millis));
-    assert_eq!(pauses[11], LONGEST_CHANGES_TIME);
-    // Controls: after a rest it is read at once, and so are changes every second.
-    for seconds in [40, 41, 42] {
-        assert_eq!(pause.next(now + Duration::from_secs(seconds)), CHANGES_TIME);
-    }
-}
-
 #[tokio::test]
 async fn a_server_that_just_failed_is_not_started_again_at_once() {
     let fleet = fleet();
