@@ -195,20 +195,23 @@ impl Agent {
         limit: Option<usize>,
     ) -> Result<(Vec<FileEntry>, usize), StateError> {
         let namespace = self.namespace(namespace, Access::Read)?;
-        let pattern = pattern.unwrap_or("**").trim_start_matches("/workspace/");
+        let pattern = pattern.unwrap_or_default();
         if pattern.len() > MAX_PATTERN_BYTES {
             let reason =
                 format!("it has {} bytes, and may have {MAX_PATTERN_BYTES}", pattern.len());
             return Err(StateError::Pattern(narrows_model::clipped_name(pattern), reason));
         }
+        let pattern = &relative(pattern)?;
         let glob = GlobBuilder::new(pattern)
             .literal_separator(true)
             .build()
             .map_err(|error| StateError::Pattern(pattern.to_owned(), error.kind().to_string()))?
             .compile_matcher();
-        // `*.csv` means those in folders too, as people expect of a search.
+        // `*.csv` means those in folders too, as people expect of a search, and the name of a folder
+        // what is in it.
         let fits = |path: &str| {
             glob.is_match(path)
+                || path.strip_prefix(pattern.as_str()).is_some_and(|rest| rest.starts_with('/'))
                 || !pattern.contains('/')
                     && path.rsplit_once('/').is_some_and(|(_, name)| glob.is_match(name))
         };
@@ -229,6 +232,25 @@ impl Agent {
         files.truncate(limit.unwrap_or(LISTED).min(LISTED));
         Ok((files, total))
     }
+}
+
+/// A pattern as it is compared with paths. `.`, `/`, `/workspace` and nothing at all mean everything.
+fn relative(pattern: &str) -> Result<String, StateError> {
+    let outside = || {
+        let reason = "it is outside of /workspace; use a relative path".to_owned();
+        StateError::Pattern(pattern.to_owned(), reason)
+    };
+    let mut steps = Vec::new();
+    for step in pattern.split('/').filter(|step| !matches!(*step, "" | ".")) {
+        match step {
+            ".." => _ = steps.pop().ok_or_else(outside)?,
+            step => steps.push(step),
+        }
+    }
+    if pattern.starts_with('/') && !steps.is_empty() {
+        (steps.remove(0) == "workspace").then_some(()).ok_or_else(outside)?;
+    }
+    Ok(if steps.is_empty() { "**".to_owned() } else { steps.join("/") })
 }
 
 /// A piece of a file as a model may see it. It is looked at with what is around it: whoever

@@ -48,6 +48,28 @@ fn paths(client: &Client, arguments: Value) -> Vec<String> {
 // Over MCP.
 
 #[test]
+fn the_root_has_many_names_and_nothing_is_listed_outside_of_it() {
+    let Some(site) = Site::new() else { return };
+    let client = Client::alone(&site);
+    client.run("write_file('a/b.md', 'b')\nwrite_file('c.md', 'c')");
+    for root in [".", "./", "/", "", "/workspace", "/workspace/"] {
+        assert_eq!(paths(&client, json!({"path": root})), ["a/b.md", "c.md"], "{root:?}");
+    }
+    for folder in ["a", "./a", "a/", "/workspace/a", "a/**"] {
+        assert_eq!(paths(&client, json!({"path": folder})), ["a/b.md"], "{folder:?}");
+    }
+    for outside in ["..", "../", "/etc", "a/../../x"] {
+        let told = client.refusal("list_workspace_files", json!({"path": outside}));
+        assert!(told.to_string().contains("outside of /workspace"), "{outside:?}: {told}");
+    }
+    // The guest has a function of its own for programs.
+    let code = "result = [[file['path'] for file in list_workspace_files(path=path)]\n\
+                          for path in ['.', './', '', './a']]";
+    let all = ["a/b.md", "c.md"];
+    assert_eq!(client.run(code), json!([all, all, all, ["a/b.md"]]));
+}
+
+#[test]
 fn text_and_bytes_come_back_as_they_were_written() {
     let Some(site) = Site::new() else { return };
     let client = Client::alone(&site);

@@ -118,6 +118,16 @@ async fn patterns_find_names_in_folders_and_paths_where_they_are() {
         (Some("in/**"), "in/b.csv in/d.txt in/deep/c.csv"),
         (Some("/workspace/a.*"), "a.csv"),
         (Some("*.png"), ""),
+        (Some("."), "a.csv in/b.csv in/d.txt in/deep/c.csv"),
+        (Some("./"), "a.csv in/b.csv in/d.txt in/deep/c.csv"),
+        (Some("/"), "a.csv in/b.csv in/d.txt in/deep/c.csv"),
+        (Some(""), "a.csv in/b.csv in/d.txt in/deep/c.csv"),
+        (Some("/workspace"), "a.csv in/b.csv in/d.txt in/deep/c.csv"),
+        (Some("./a.csv"), "a.csv"),
+        (Some("in/../a.csv"), "a.csv"),
+        (Some("./in/"), "in/b.csv in/d.txt in/deep/c.csv"),
+        (Some("in/deep"), "in/deep/c.csv"),
+        (Some("i"), ""),
     ] {
         let (files, total) = agent.list_files(pattern, None, None).await.unwrap();
         let paths: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -127,6 +137,10 @@ async fn patterns_find_names_in_folders_and_paths_where_they_are() {
     assert_eq!((files.len(), total), (1, 4));
     let wrong = agent.list_files(Some("["), None, None).await.unwrap_err();
     assert!(matches!(&wrong, StateError::Pattern(..)) && wrong.is_wrong_use(), "{wrong}");
+    for outside in ["..", "../a.csv", "/etc/*", "in/../../a.csv", "/workspace/../a.csv"] {
+        let told = agent.list_files(Some(outside), None, None).await.unwrap_err().to_string();
+        assert!(told.contains("it is outside of /workspace"), "{outside}: {told}");
+    }
 }
 
 #[tokio::test]
