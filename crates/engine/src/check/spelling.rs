@@ -44,6 +44,25 @@ pub(super) fn meant<'n>(
     })
 }
 
+/// Whether a name of a program is surely this one that all programs have, misspelt: `row` is not `pow`,
+/// nor is `item` `iter`, nor are `inputs` `input`.
+pub(super) fn is_misspelt(name: &str, candidate: &str) -> bool {
+    if !is_name(name) || candidate.len().abs_diff(name.len()) > 2 {
+        return false;
+    }
+    let (a, b) = (folded(name), folded(candidate));
+    let length = a.chars().count().max(b.chars().count());
+    let is_plural = a.strip_suffix('s') == Some(&b) && !candidate.contains('_');
+    let is_replaced = a.chars().count() == b.chars().count() && strsim::levenshtein(&a, &b) == 1;
+    match damerau_levenshtein(&a, &b) {
+        0 => true,
+        1 if length >= 6 => !is_plural,
+        1 => length >= 4 && a.chars().next() == b.chars().next() && !is_plural && !is_replaced,
+        2 => length >= 7,
+        _ => false,
+    }
+}
+
 /// The number of edits, if just one word differs, and by so little that it is a slip rather than
 /// another word. `created_at` and `updated_at`, or `min_value` and `max_value`, are two names.
 fn slip(name: &[String], candidate: &[String], trust: Trust) -> Option<usize> {
@@ -123,6 +142,28 @@ mod tests {
         ] {
             let found = meant(name, [known].into_iter(), trust).is_some();
             assert_eq!(found, expected, "{name} {known} {trust:?}");
+        }
+    }
+
+    #[test]
+    fn names_that_all_programs_have_are_meant_if_they_are_surely_misspelt() {
+        for (name, known, expected) in [
+            ("pritn", "print", true),
+            ("lst", "list", true),
+            ("enumrate", "enumerate", true),
+            ("search_tool", "search_tools", true),
+            ("searchTools", "search_tools", true),
+            ("isintance", "isinstance", true),
+            ("tools", "bool", false),
+            ("tool", "bool", false),
+            ("row", "pow", false),
+            ("text", "next", false),
+            ("item", "iter", false),
+            ("val", "eval", false),
+            ("res", "re", false),
+            ("inputs", "input", false),
+        ] {
+            assert_eq!(is_misspelt(name, known), expected, "{name} {known}");
         }
     }
 

@@ -567,6 +567,13 @@ fn names_that_nothing_binds_are_told_with_what_to_do() {
             "f = list_issues\nawait f()",
             "`list_issues` is not defined; add `from servers.github import list_issues`",
         ),
+        (
+            "await tools.list_issues()",
+            "`tools` is not defined; tools are called by their server, `await \
+             servers.github.TOOL(...)`, and search_tools(\"...\") finds them; the servers are github, \
+             notes, sleeping",
+        ),
+        ("print(row)", "`row` is not defined"),
         ("print(string.digits)", "`string` is not defined; add `import string`"),
         ("xml.etree", "`xml` is not defined; add `import xml`"),
         ("numbers = [1]\nprint(sum(number))", "`number` is not defined; did you mean numbers?"),

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use narrows_model::nearest;
+use narrows_model::{nearest, there_are};
 use ruff_python_ast::{ExprName, Stmt};
 use ruff_text_size::Ranged;
 
@@ -11,6 +11,7 @@ use super::{
     early,
     finding::Findings,
     scope::{MODULE, Meaning, ScopeId},
+    spelling::is_misspelt,
     standard,
     value::Values,
 };
@@ -88,6 +89,7 @@ impl<'g> Undefined<'g> {
         } else if !is_handled {
             let library = || standard::library(id).filter(|_| reading == Reading::Base);
             let advice = standard::advice(id).or_else(library).or_else(|| import(id, values));
+            let advice = advice.or_else(|| way_to_tools(id, values));
             let hint = match advice {
                 Some(advice) => format!("; {advice}"),
                 None if !values.tools.takes_advice() => String::new(),
@@ -96,9 +98,8 @@ impl<'g> Undefined<'g> {
                     let bound = scopes.names().filter(|name| *name != id);
                     let bound: Vec<&str> = bound.take(MAX_CANDIDATES).collect();
                     let own = bound.iter().chain(given).copied().take(MAX_CANDIDATES);
-                    // Of the many builtins, only one of about the same length is meant.
-                    let builtins =
-                        standard::names().filter(|name| name.len().abs_diff(id.len()) < 3);
+                    // Of the many builtins, only one that is surely misspelt is meant.
+                    let builtins = standard::names().filter(|name| is_misspelt(id, name));
                     nearest(id, own.chain(builtins)).to_string()
                 }
             };
@@ -137,6 +138,24 @@ impl Undefined<'_> {
             );
         }
     }
+}
+
+/// What programs take all tools to be in, which are in `servers`.
+const ALL_TOOLS: [&str; 8] =
+    ["tools", "tool", "mcp", "mcp_tools", "mcp_server", "mcp_servers", "functions", "server"];
+
+/// Says how tools are called, to who looks for them at another name.
+fn way_to_tools(name: &str, values: &Values<'_, '_>) -> Option<String> {
+    if !ALL_TOOLS.contains(&name) {
+        return None;
+    }
+    let servers = values.tools.servers();
+    let server = servers.first().map_or("SERVER", String::as_str);
+    Some(format!(
+        "tools are called by their server, `await servers.{server}.TOOL(...)`, and search_tools(\"...\") \
+         finds them{}",
+        there_are(servers.iter().map(String::as_str)).replace("there are", "the servers are")
+    ))
 }
 
 /// Says how a server or a tool of this name is imported, if there is just one.
