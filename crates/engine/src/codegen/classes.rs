@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::literal;
 use super::names::camel_case;
+use super::notes::{self, Said};
 use super::reserved;
 use super::types::Type;
 
@@ -31,8 +32,16 @@ pub(super) struct Field<'a> {
     pub(super) name: &'a str,
     pub(super) ty: Type,
     pub(super) required: bool,
-    /// Where its description and constraints stand.
+    /// Where its description stands.
     pub(super) schema: Option<&'a Value>,
+    /// Where its constraints stand.
+    pub(super) limits: Option<&'a Value>,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn said(&self) -> Option<Said<'a>> {
+        Some(Said { description: self.schema?, limits: self.limits? })
+    }
 }
 
 #[derive(Debug)]
@@ -168,7 +177,7 @@ impl<'a> Classes<'a> {
             } else {
                 source += &format!("    {}: {ty}", field.name);
             }
-            let note = field.schema.map(super::notes::note).unwrap_or_default();
+            let note = field.said().map(notes::note).unwrap_or_default();
             if comments == Comments::With && !note.is_empty() {
                 // With the colon, for `# type: …` is an instruction to type checkers.
                 source += &format!("  #: {note}");

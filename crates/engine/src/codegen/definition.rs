@@ -8,7 +8,7 @@ use super::classes::{ClassId, Classes};
 use super::deprecation::Deprecation;
 use super::literal;
 use super::names::parameter_names;
-use super::notes;
+use super::notes::{self, Said};
 use super::schema::Reader;
 use super::types::Type;
 
@@ -47,6 +47,8 @@ pub(super) struct Parameter<'a> {
     pub(super) ty: Type,
     pub(super) presence: Presence,
     pub(super) schema: Option<&'a Value>,
+    /// What is said about it.
+    pub(super) said: Option<Said<'a>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,6 +143,7 @@ fn parameters<'a>(classes: &Classes<'a>, arguments: ClassId) -> Vec<Parameter<'a
                 field.schema.map_or(Presence::Optional, default)
             },
             schema: field.schema,
+            said: field.said(),
         })
         .collect();
     parameters.sort_by_key(|parameter| parameter.presence != Presence::Required);

@@ -127,6 +127,15 @@ pub(super) fn telling_part(line: &str, chars: usize) -> String {
     }
     match clauses.first() {
         Some(first) if first.kept => joined(&clauses),
+        // How a value is written is worth more than the whole of what it is.
+        Some(first) if clauses.iter().any(|clause| clause.kept) => {
+            let rest = joined(&clauses);
+            let room = chars.saturating_sub(rest.chars().count() + 1);
+            match room >= MIN_CLAUSE_CHARS {
+                true => format!("{} {rest}", clipped(first.text, room)),
+                false => format!("…{rest}"),
+            }
+        }
         _ => clipped(line, chars),
     }
 }
@@ -273,6 +282,11 @@ mod tests {
                  ends, in the format YYYY-MM-DD",
                 75,
                 "The day on which the report begins… in the format YYYY-MM-DD",
+            ),
+            (
+                "The day on which the report that is asked for begins, as YYYY-MM-DD",
+                40,
+                "The day on which the… as YYYY-MM-DD",
             ),
             ("(Optional) The label to filter by", 40, "The label to filter by"),
             ("Optional.", 40, "Optional."),

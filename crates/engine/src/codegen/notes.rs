@@ -12,6 +12,12 @@ const SUMMARY_CHARS: usize = 100;
 /// Longer patterns cost more than they tell; the server says what did not match.
 const MAX_PATTERN: usize = 80;
 
+/// Of more alternatives, the first are told.
+const MAX_ALTERNATIVES: usize = 4;
+
+/// Formats of numbers, which only say how a machine keeps them.
+const MACHINE_FORMATS: [&str; 6] = ["int32", "int64", "uint32", "uint64", "float", "double"];
+
 /// Bounds that only say what a machine can count to (`Number.MAX_SAFE_INTEGER`).
 const MACHINE_BOUND: f64 = 9_007_199_254_740_991.0;
 
@@ -20,20 +26,29 @@ pub fn summary_line(description: &str) -> String {
     clipped(&first_sentence(description), SUMMARY_CHARS)
 }
 
+/// What is said about a property. References may lead to other places for each of both.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Said<'a> {
+    /// Where its description stands.
+    pub(super) description: &'a Value,
+    /// Where its constraints stand.
+    pub(super) limits: &'a Value,
+}
+
 /// The description and the constraints of a property, on one line. Empty if there are
 /// none.
-pub(super) fn note(schema: &Value) -> String {
-    joined(literal::line(description(schema)), schema)
+pub(super) fn note(said: Said<'_>) -> String {
+    joined(literal::line(description(said.description)), said.limits)
 }
 
 /// As [`note`], with the telling part of the description, or without it when it only repeats the
 /// name of the property.
-pub(super) fn short_note(name: &str, schema: &Value, chars: usize) -> String {
-    let description = description(schema);
+pub(super) fn short_note(name: &str, said: Said<'_>, chars: usize) -> String {
+    let description = description(said.description);
     if repeats(name, description) {
-        return joined(String::new(), schema);
+        return joined(String::new(), said.limits);
     }
-    joined(telling_part(&literal::line(description), chars), schema)
+    joined(telling_part(&literal::line(description), chars), said.limits)
 }
 
 fn repeats(name: &str, description: &str) -> bool {
@@ -75,38 +90,58 @@ fn first_sentence(text: &str) -> String {
     line[..end].trim_end().to_owned()
 }
 
-fn constraints(schema: &Value) -> Vec<String> {
+/// What a schema says of the values that fit.
+pub(super) fn constraints(schema: &Value) -> Vec<String> {
     let Some(keywords) = schema.as_object() else { return Vec::new() };
-    let keywords = without_null(keywords);
+    let mut said = own_constraints(keywords);
+    for list in ["anyOf", "oneOf"].iter().filter_map(|name| keywords.get(*name)?.as_array()) {
+        let alternatives = list.iter().take(MAX_ALTERNATIVES).filter_map(Value::as_object);
+        let each = alternatives.map(|one| own_constraints(one).join(", "));
+        let each: Vec<String> = each.filter(|one| !one.is_empty()).collect();
+        said.extend((!each.is_empty()).then(|| each.join(" or ")));
+    }
+    said
+}
+
+/// The part of a schema that has what it says of values, if it says nothing itself: the one alternative
+/// beside `null`, which is the usual way to write an optional value, or the only part of all.
+pub(super) fn only_part(schema: &Value) -> Option<&Value> {
+    let is_null = |one: &&Value| one.get("type").and_then(Value::as_str) == Some("null");
+    let list = ["anyOf", "oneOf", "allOf"].iter().find_map(|name| schema.get(name)?.as_array())?;
+    let mut others = list.iter().filter(|one| !is_null(one));
+    others.next().filter(|_| others.next().is_none())
+}
+
+fn own_constraints(keywords: &Map<String, Value>) -> Vec<String> {
+    let mut said = limits(keywords);
+    said.extend(enumeration(keywords));
+    if let Some(items) = keywords.get("items").and_then(Value::as_object) {
+        let each = limits(items).join(", ");
+        said.extend((!each.is_empty()).then(|| format!("each {each}")));
+        said.extend(enumeration(items));
+    }
+    said
+}
+
+/// Bounds and formats.
+fn limits(keywords: &Map<String, Value>) -> Vec<String> {
     let mut said = Vec::new();
     said.extend(number_range(keywords));
+    let step = keywords.get("multipleOf").filter(|step| step.is_number());
+    said.extend(step.map(|step| format!("multiple of {step}")));
     said.extend(range("length", keywords, "minLength", "maxLength"));
     said.extend(range("items", keywords, "minItems", "maxItems"));
     let text = |keyword| keywords.get(keyword).and_then(Value::as_str);
+    let format = text("format").filter(|format| !MACHINE_FORMATS.contains(format));
     // A format says the same as its pattern, in one word.
-    match (text("format"), text("pattern")) {
+    match (format.or(text("contentEncoding")), text("pattern")) {
         (Some(format), _) => said.push(literal::line(format)),
         (None, Some(pattern)) if pattern.chars().count() <= MAX_PATTERN => {
             said.push(format!("pattern {}", literal::line(pattern)));
         }
         _ => {}
     }
-    said.extend(enumeration(keywords));
-    if let Some(items) = keywords.get("items").and_then(Value::as_object) {
-        said.extend(enumeration(items));
-    }
     said
-}
-
-/// What is said beside `null`: the usual way to write an optional value.
-fn without_null(keywords: &Map<String, Value>) -> &Map<String, Value> {
-    let Some(list) = keywords.get("anyOf").and_then(Value::as_array) else { return keywords };
-    let is_null = |one: &&Value| one.get("type").and_then(Value::as_str) == Some("null");
-    let mut others = list.iter().filter(|one| !is_null(one)).filter_map(Value::as_object);
-    match (others.next(), others.next()) {
-        (Some(only), None) => only,
-        _ => keywords,
-    }
 }
 
 fn number_range(keywords: &Map<String, Value>) -> Option<String> {
@@ -167,6 +202,10 @@ mod tests {
 
     use super::*;
 
+    fn said(schema: &Value) -> Said<'_> {
+        Said { description: schema, limits: schema }
+    }
+
     #[test]
     fn a_summary_is_the_first_sentence() {
         assert_eq!(
@@ -190,7 +229,8 @@ mod tests {
 
     #[test]
     fn a_short_note_does_not_repeat_the_name() {
-        let note = |name, text| short_note(name, &json!({"description": text, "minimum": 1}), 50);
+        let note =
+            |name, text| short_note(name, said(&json!({"description": text, "minimum": 1})), 50);
         assert_eq!(note("issue_id", "The ID of the issue."), "(>=1)");
         assert_eq!(note("issue_id", "The ID of the project"), "The ID of the project (>=1)");
     }
@@ -199,13 +239,13 @@ mod tests {
     fn a_short_note_keeps_the_unit_rather_than_more_words() {
         let text = "How long to wait for an answer of the server, which may be busy with the work \
                     of others, in milliseconds";
-        let note = short_note("timeout", &json!({"description": text}), 80);
+        let note = short_note("timeout", said(&json!({"description": text})), 80);
         assert_eq!(note, "How long to wait for an answer of the server… in milliseconds");
     }
 
     #[test]
     fn constraints_are_short() {
-        let say = |schema: Value| note(&schema);
+        let say = |schema: Value| note(said(&schema));
         assert_eq!(say(json!({"description": "N", "minimum": 1, "maximum": 5})), "N (1..5)");
         assert_eq!(say(json!({"exclusiveMinimum": 0, "maximum": 9007199254740991_i64})), "(>0)");
         assert_eq!(say(json!({"minimum": 0, "exclusiveMinimum": true})), "(>0)");
@@ -214,6 +254,19 @@ mod tests {
         assert_eq!(say(json!({"pattern": "^\\d+$"})), "(pattern ^\\d+$)");
         assert_eq!(say(json!({"anyOf": [{"maxItems": 3}, {"type": "null"}]})), "(items <=3)");
         assert_eq!(say(json!({"minimum": "x", "enum": 5, "description": 3})), "");
+        for (schema, expected) in [
+            (json!({"items": {"format": "email", "maxLength": 9}}), "(each length <=9, email)"),
+            (json!({"maxItems": 2, "items": {"minimum": 0}}), "(items <=2, each >=0)"),
+            (json!({"minimum": 0, "maximum": 1, "multipleOf": 0.5}), "(0..1, multiple of 0.5)"),
+            (json!({"contentEncoding": "base64"}), "(base64)"),
+            (
+                json!({"oneOf": [{"minimum": 1, "maximum": 9}, {"format": "date"}, {}]}),
+                "(1..9 or date)",
+            ),
+            (json!({"type": "integer", "format": "int64"}), ""),
+        ] {
+            assert_eq!(say(schema), expected);
+        }
         let many: Vec<u32> = (0..21).collect();
         assert!(say(json!({"items": {"enum": many}})).starts_with("(one of: 0 | 1 |"));
     }

@@ -234,6 +234,7 @@ impl<'a, 'c> Reader<'a, 'c> {
                 ty: Type::union(types),
                 required: property.required,
                 schema: property.schemas.first().map(|schema| self.described(schema)),
+                limits: property.schemas.first().map(|schema| self.limited(schema)),
             });
         }
         Type::Class(self.classes.finish(id, fields, open))
@@ -276,10 +277,28 @@ impl<'a, 'c> Reader<'a, 'c> {
         };
         // One long text that many properties refer to would be written for each.
         if self.may_step() {
-            self.steps += notes::note(target).len() / 8;
+            self.steps += notes::description(target).len() / 8;
             return target;
         }
         schema
+    }
+
+    /// Where the constraints stand: here, or where references and single alternatives lead.
+    fn limited(&mut self, schema: &'a Value) -> &'a Value {
+        let mut at = schema;
+        for _ in 0..MAX_DEPTH {
+            if !notes::constraints(at).is_empty() || !self.may_step() {
+                break;
+            }
+            let target = || Some(self.resolve(at.get("$ref")?)?.0);
+            let Some(next) = notes::only_part(at).or_else(target) else { return schema };
+            at = next;
+        }
+        if !std::ptr::eq(at, schema) {
+            // As for a description that many refer to.
+            self.steps += notes::constraints(at).join(", ").len() / 8;
+        }
+        at
     }
 
     /// The target of a reference within the document, and its last name.

@@ -6,7 +6,7 @@ use super::classes::{ClassId, Defined};
 use super::definition::{Definition, Observation, Parameter, Presence};
 use super::literal;
 use super::names::ToolName;
-use super::notes;
+use super::notes::{self, Said};
 use super::types::Type;
 use super::wrapper::observed;
 
@@ -92,7 +92,7 @@ type Noted = (String, String);
 /// Shorter than the truth: `= None` goes without `| None`.
 fn parameters(definition: &Definition<'_>, chars: usize) -> Vec<Noted> {
     let mut list = Vec::new();
-    for Parameter { raw, python, ty, presence, schema } in &definition.parameters {
+    for Parameter { raw, python, ty, presence, said, .. } in &definition.parameters {
         let text = match presence {
             Presence::Required => format!("{python}: {}", expression(definition, ty)),
             Presence::Optional => {
@@ -104,7 +104,7 @@ fn parameters(definition: &Definition<'_>, chars: usize) -> Vec<Noted> {
         };
         // The star once, in front of all: every parameter is given by name.
         let star = if list.is_empty() { "*, " } else { "" };
-        list.push((format!("{star}{text}"), short_note(raw, *schema, chars)));
+        list.push((format!("{star}{text}"), short_note(raw, *said, chars)));
     }
     list.extend(definition.extra.iter().map(|name| (format!("**{name}: Any"), String::new())));
     list
@@ -117,7 +117,7 @@ fn class(definition: &Definition<'_>, id: ClassId, chars: usize) -> String {
         let mark = if field.required { "" } else { "?" };
         let ty = expression(definition, &field.ty);
         let text = format!("{}{mark}: {ty}", literal::line(field.name));
-        fields.push((text, short_note(field.name, field.schema, chars)));
+        fields.push((text, short_note(field.name, field.said(), chars)));
     }
     if class.open {
         fields.push(("...".to_owned(), String::new()));
@@ -152,9 +152,9 @@ fn expression(definition: &Definition<'_>, ty: &Type) -> String {
     definition.classes.expression(ty, &Defined::All)
 }
 
-fn short_note(name: &str, schema: Option<&Value>, chars: usize) -> String {
-    match schema {
-        Some(schema) if chars > 0 => notes::short_note(name, schema, chars),
+fn short_note(name: &str, said: Option<Said<'_>>, chars: usize) -> String {
+    match said {
+        Some(said) if chars > 0 => notes::short_note(name, said, chars),
         _ => String::new(),
     }
 }
@@ -176,6 +176,40 @@ mod tests {
         ] {
             let text = signature(ToolNames::new(["read"]).get("read").unwrap(), &raw, None);
             assert!(text.contains("\ndeprecated: use stat; Reads a file."), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_and_formats_are_said_wherever_the_schema_has_them() {
+        let raw = json!({
+            "name": "find",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "limit": {"$ref": "#/$defs/Limit", "description": "How many rows"},
+                    "page": {"anyOf": [{"$ref": "#/$defs/Limit"}, {"type": "null"}]},
+                    "since": {"allOf": [{"$ref": "#/$defs/Moment"}], "description": "From when on"},
+                    "to": {"type": "array", "items": {"type": "string", "format": "email"}},
+                    "code": {"type": "string", "pattern": "^[A-Z]{3}$", "maxLength": 3},
+                    "when": {"anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/Moment"}]},
+                },
+                "required": ["limit"],
+                "$defs": {
+                    "Limit": {"type": "integer", "minimum": 1, "maximum": 100},
+                    "Moment": {"type": "string", "format": "date-time"},
+                },
+            },
+        });
+        let text = signature(ToolNames::new(["find"]).get("find").unwrap(), &raw, None);
+        for line in [
+            "limit: int, # How many rows (1..100)",
+            "page: int = None, # (1..100)",
+            "since: str = None, # From when on (date-time)",
+            "to: list[str] = None, # (each email)",
+            "code: str = None, # (length <=3, pattern ^[A-Z]{3}$)",
+            "when: int | str = None, # (>=0)",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
         }
     }
 

@@ -81,7 +81,7 @@ pub(super) fn docstring(definition: &Definition<'_>) -> String {
         .parameters
         .iter()
         .filter_map(|parameter| {
-            let note = notes::note(parameter.schema?);
+            let note = notes::note(parameter.said?);
             (!note.is_empty()).then(|| format!("{}: {note}", parameter.python))
         })
         .collect();
