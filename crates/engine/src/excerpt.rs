@@ -146,19 +146,21 @@ fn kept(workspace: Option<&Arc<Workspace>>, part: OutcomePart, text: &str) -> Ex
 /// Whether anything of it was too long.
 fn shorten_failure(failure: &mut Failure) -> bool {
     // The message is cut once, and put back behind the frames.
-    let after = failure.conclusion().map(|conclusion| {
-        let after = failure.traceback.split_off(conclusion.end);
-        failure.traceback.truncate(conclusion.start);
-        after
-    });
-    let was_long = !MAX_MESSAGE.holds(&failure.message) || !MAX_TRACEBACK.holds(&failure.traceback);
+    let around = failure.around_conclusion();
+    let (frames, notes) = around.unwrap_or((failure.traceback.as_str(), ""));
+    let was_long = !MAX_MESSAGE.holds(&failure.message) || !MAX_TRACEBACK.holds(frames);
+    if !was_long && MAX_MESSAGE.holds(notes) {
+        return false;
+    }
+    let (is_around, mut notes) = (around.is_some(), notes.to_owned());
+    failure.traceback = frames.to_owned();
     shorten(&mut failure.message, MAX_MESSAGE);
     shorten(&mut failure.traceback, MAX_TRACEBACK);
-    if let Some(mut after) = after {
-        shorten(&mut after, MAX_MESSAGE);
+    shorten(&mut notes, MAX_MESSAGE);
+    if is_around {
         let message = &failure.message;
         let colon = if message.is_empty() { "" } else { ": " };
-        failure.traceback += &format!("{}{colon}{message}{after}", failure.kind);
+        failure.traceback += &format!("{}{colon}{message}{notes}", failure.kind);
     }
     was_long
 }

@@ -139,15 +139,30 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Where the traceback says what the kind and the message say.
-    pub fn conclusion(&self) -> Option<Range<usize>> {
-        let said = if self.message.is_empty() {
-            self.kind.clone()
-        } else {
-            format!("{}: {}", self.kind, self.message)
+    /// What the traceback says beside the kind and the message: the frames before them, and the notes
+    /// after them. None if it does not say those.
+    pub fn around_conclusion(&self) -> Option<(&str, &str)> {
+        let whole = self.traceback.as_str();
+        if let Some(said) = self.conclusion(whole, &self.message) {
+            return Some((&whole[..said.start], &whole[said.end..]));
+        }
+        // The end of a message that says what to do is the last line of the traceback.
+        let lines = whole.trim_end_matches('\n');
+        let (before, hint) = lines.rsplit_once('\n').filter(|(_, hint)| !hint.is_empty())?;
+        let message = self.message.strip_suffix(hint)?.strip_suffix("; ")?;
+        let said = self.conclusion(before, message)?;
+        Some((&before[..said.start], &before[said.end..]))
+    }
+
+    /// Where a traceback says the kind and a message.
+    fn conclusion(&self, traceback: &str, message: &str) -> Option<Range<usize>> {
+        let colon = if message.is_empty() { "" } else { ": " };
+        let said = format!("{}{colon}{message}", self.kind);
+        let ends_line = |end: usize| matches!(traceback.as_bytes().get(end), None | Some(b'\n'));
+        let is_line = |at: &usize| {
+            (*at == 0 || traceback[..*at].ends_with('\n')) && ends_line(*at + said.len())
         };
-        let starts_line = |at: &usize| *at == 0 || self.traceback[..*at].ends_with('\n');
-        let at = self.traceback.rfind(&said).filter(starts_line)?;
+        let at = traceback.rfind(&said).filter(is_line)?;
         (!self.kind.is_empty()).then_some(at..at + said.len())
     }
 }

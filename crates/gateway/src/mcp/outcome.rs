@@ -71,7 +71,7 @@ fn text(outcome: &Outcome) -> String {
     }
     if let Some(failure) = outcome.failure() {
         add("", &failure.traceback);
-        if failure.conclusion().is_none() && !failure.traceback.contains(&failure.message) {
+        if failure.around_conclusion().is_none() && !failure.traceback.contains(&failure.message) {
             add("", &format!("{}: {}", failure.kind, failure.message));
         }
     }
@@ -117,11 +117,8 @@ fn error(failure: &Failure, outcome: &Outcome) -> Value {
     if let Some(limit) = outcome.limit() {
         error["limit"] = json!(limit);
     }
-    let traceback = match failure.conclusion() {
-        Some(conclusion) => {
-            let after = failure.traceback[conclusion.end..].trim_start_matches('\n');
-            format!("{}{after}", &failure.traceback[..conclusion.start])
-        }
+    let traceback = match failure.around_conclusion() {
+        Some((frames, notes)) => format!("{frames}{}", notes.trim_start_matches('\n')),
         None => failure.traceback.clone(),
     };
     if !traceback.trim().is_empty() {

@@ -477,3 +477,22 @@ fn a_gateway_over_http_writes_no_errors_when_clients_come_and_go() {
     let said = gateway.end();
     assert!(!said.iter().any(|line| line.contains("ERROR")), "{said:#?}");
 }
+
+#[test]
+fn the_hint_of_a_failure_is_told_once_in_the_text_and_in_the_structure() {
+    let Some(site) = Site::new() else { return };
+    let mut wire = Wire::initialized(&site);
+    for (code, hint) in [
+        ("open('/etc/hostname').read()", "programs see the files of /workspace only"),
+        ("x = {'title': 1}\nx.title", "it is a dict: write ['title']"),
+        ("input('name?')", "nobody can answer input()"),
+    ] {
+        let asked = json!({"name": "execute_code", "arguments": {"code": code}});
+        let answer = wire.ask("tools/call", asked)["result"].clone();
+        let text = answer["content"][0]["text"].as_str().unwrap();
+        for form in [text, &answer["structuredContent"].to_string()] {
+            assert_eq!(form.matches(hint).count(), 1, "{code}: {form}");
+            assert_eq!(form.matches("line ").count(), 1, "{code}: {form}");
+        }
+    }
+}

@@ -49,6 +49,38 @@ fn hints_notes_and_the_traceback_are_in_both_forms_once() {
     }
 }
 
+/// The guest says it at the end of the message, and as the last note of the traceback.
+#[test]
+fn the_hint_of_a_failure_is_in_both_forms_once() {
+    let frames = "Traceback:\n  File <code>, line 2\n";
+    let hint = "use a relative path; list_files() shows them";
+    for (kind, message, note) in [
+        ("FileNotFoundError", "there is no file a", "a note"),
+        ("ValueError", "of two\nlines; and parts", "a note"),
+        ("EOFError", "", ""),
+    ] {
+        let colon = if message.is_empty() { "" } else { ": " };
+        let line = if note.is_empty() { String::new() } else { format!("{note}\n") };
+        let mut outcome = failed();
+        *outcome.failure_mut().unwrap() = Failure {
+            kind: kind.into(),
+            message: format!("{message}; {hint}"),
+            line: Some(2),
+            traceback: format!("{frames}{kind}{colon}{message}\n{line}{hint}\n"),
+        };
+        let whole = outcome.clone();
+        narrows_engine::fit(&mut outcome, &whole, None, 32 << 10);
+        let last = message.lines().last().unwrap_or(kind);
+        for form in forms(outcome, OwnTool::ExecuteCode) {
+            for part in
+                [hint, "File <code>", kind, last, note].into_iter().filter(|it| !it.is_empty())
+            {
+                assert_eq!(form.matches(part).count(), 1, "{part}: {form}");
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_shown_in_part_is_told_first_and_once() {
     let mut outcome = failed();
