@@ -1,6 +1,7 @@
 //! The names that models give to parameters of our own tools: `tool_name` for `name`, `max_results` for
 //! `limit`. One table for all tools, over MCP and in programs.
 
+use narrows_model::{clipped_name, nearest, there_are};
 use serde_json::{Map, Value};
 
 type Parameter = (&'static str, &'static [&'static str]);
@@ -28,13 +29,16 @@ const CODE: &[Parameter] = &[
 ];
 const SEARCH: &[Parameter] = &[
     ("query", &["q", "text", "search", "search_query", "keywords", "keyword"]),
-    ("detail_level", &["detail", "detailLevel", "details"]),
+    ("detail_level", &["detail", "detailLevel", "details", "level"]),
     ("limit", LIMITS),
-    ("server", &["server_name", "serverName", "mcp_server"]),
+    ("server", SERVERS),
+    ("category", &["categories"]),
 ];
 const DEFINITION: &[Parameter] = &[
     ("name", &["tool_name", "toolName", "tool", "tool_id", "full_name", "id"]),
-    ("server", &["server_name", "serverName", "mcp_server"]),
+    ("server", SERVERS),
+    ("category", &["categories"]),
+    ("raw", &["json", "as_json"]),
 ];
 const SAVE_SKILL: &[Parameter] = &[
     ("name", &["skill_name", "skillName", "skill"]),
@@ -60,6 +64,7 @@ const ANALYSIS: &[Parameter] = &[
 ];
 
 const LIMITS: &[&str] = &["max_results", "maxResults", "top_k", "k", "n", "count", "max"];
+const SERVERS: &[&str] = &["server_name", "serverName", "mcp_server"];
 const PATHS: &[&str] = &["file", "filename", "file_name", "file_path", "filepath", "name"];
 
 fn parameters(tool: &str) -> &'static [Parameter] {
@@ -96,6 +101,28 @@ pub fn rename(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
     renamed
 }
 
+/// Takes what is no parameter of a tool out of its arguments, and says what there is.
+pub fn take_unknown(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
+    let known = parameters(tool);
+    let is_known = |name: &str| known.iter().any(|(parameter, _)| *parameter == name);
+    let unknown: Vec<String> = arguments.keys().filter(|name| !is_known(name)).cloned().collect();
+    arguments.retain(|name, _| is_known(name));
+    unknown.iter().map(|name| ignored(tool, name)).collect()
+}
+
+/// Says that an argument is no parameter of a tool, and which one may be meant.
+pub fn ignored(tool: &str, name: &str) -> String {
+    let known = parameters(tool);
+    let shown = clipped_name(name);
+    if let Some((meant, _)) = known.iter().find(|(_, aliases)| aliases.contains(&name)) {
+        return format!("{shown:?} was ignored: {meant:?} is there too, and means the same");
+    }
+    let names = || known.iter().map(|(name, _)| *name);
+    let near = nearest(name, names());
+    let hint = if near.0.is_empty() { there_are(names()) } else { near.to_string() };
+    format!("{shown:?} is no parameter of {tool}, and was ignored{hint}")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -107,6 +134,7 @@ mod tests {
         for (tool, given, meant) in [
             ("get_tool_definition", json!({"tool_name": "a.b"}), json!({"name": "a.b"})),
             ("search_tools", json!({"q": "x", "top_k": 3}), json!({"query": "x", "limit": 3})),
+            ("search_tools", json!({"level": "full"}), json!({"detail_level": "full"})),
             ("execute_code", json!({"script": "1"}), json!({"code": "1"})),
             ("read_workspace_file", json!({"file_path": "a"}), json!({"path": "a"})),
             ("search_tools", json!({"query": "x", "q": "y"}), json!({"query": "x", "q": "y"})),
@@ -118,6 +146,34 @@ mod tests {
             assert_eq!(corrections.is_empty(), before == meant, "{tool}: {corrections:?}");
             assert_eq!(Value::Object(arguments), meant, "{tool}");
         }
+    }
+
+    #[test]
+    fn what_is_no_parameter_is_taken_out_and_the_right_name_is_told() {
+        for (tool, given, told) in [
+            (
+                "search_tools",
+                "qeury",
+                r#""qeury" is no parameter of search_tools, and was ignored; did you mean query?"#,
+            ),
+            (
+                "search_tools",
+                "verbose",
+                r#""verbose" is no parameter of search_tools, and was ignored; there are query, detail_level, limit, server, category"#,
+            ),
+            ("search_tools", "q", r#""q" was ignored: "query" is there too, and means the same"#),
+            (
+                "get_execution_stats",
+                "since",
+                r#""since" is no parameter of get_execution_stats, and was ignored; there are none"#,
+            ),
+        ] {
+            let mut arguments = Map::from_iter([(given.to_owned(), json!(1))]);
+            assert_eq!(take_unknown(tool, &mut arguments), [told]);
+            assert!(arguments.is_empty());
+        }
+        let mut right = Map::from_iter([("query".to_owned(), json!("x"))]);
+        assert!(take_unknown("search_tools", &mut right).is_empty() && right.len() == 1);
     }
 
     #[test]

@@ -30,6 +30,9 @@ const MOST_NOTES: usize = 20;
 const DEFINITIONS: [&str; 5] =
     ["wrapper", "tool_names", "search_tools", "get_tool_definition", "list_servers"];
 
+/// How much a search tells if a program does not say it.
+const DEFAULT_LEVEL: &str = "with_description";
+
 /// What a server says of its own state, as flow rules name it beside its tools.
 const STATUS: &str = "status";
 
@@ -172,7 +175,7 @@ impl ProgramHost {
                 Ok(json!(self.tool_names(&wanted.server).await?))
             }
             "search_tools" => {
-                let request: SearchRequest = parse_named(name, arguments)?;
+                let request: SearchRequest = self.parse_named(name, arguments)?;
                 Ok(match self.guide.search(&request, self.agent()).await {
                     Answer::Tools(found) => {
                         self.has_read_definitions(&found.tools);
@@ -182,7 +185,7 @@ impl ProgramHost {
                 })
             }
             "get_tool_definition" => {
-                let wanted: DefinitionRequest = parse_named(name, arguments)?;
+                let wanted: DefinitionRequest = self.parse_named(name, arguments)?;
                 let defined = self.guide.define(&wanted, self.agent()).await;
                 let defined = defined.map_err(|error| self.not_found(&error))?;
                 if let Some(tool) = self.guide.defined_tool(&wanted) {
@@ -197,6 +200,23 @@ impl ProgramHost {
             }
             other => self.answer_state(other, arguments).await,
         }
+    }
+
+    /// As [`parse`], whatever names the program gave to the parameters.
+    fn parse_named<T: DeserializeOwned>(
+        &self,
+        tool: &str,
+        arguments: &RawValue,
+    ) -> Result<T, ToolFailure> {
+        let mut arguments: Map<String, Value> = parse(arguments)?;
+        // The function in the guest hands its default on, also beside another name for it.
+        if arguments.get("detail_level").is_some_and(|level| level == DEFAULT_LEVEL) {
+            arguments.remove("detail_level");
+        }
+        aliases::rename(tool, &mut arguments);
+        self.note(&aliases::take_unknown(tool, &mut arguments));
+        serde_json::from_value(Value::Object(arguments))
+            .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
     }
 
     /// In strict mode nothing enters the sandbox as it is. (What tools give is protected by the
@@ -283,14 +303,6 @@ struct ServerRequest {
 
 pub(super) fn parse<T: DeserializeOwned>(arguments: &RawValue) -> Result<T, ToolFailure> {
     serde_json::from_str(arguments.get())
-        .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
-}
-
-/// As [`parse`], whatever names the program gave to the parameters.
-fn parse_named<T: DeserializeOwned>(tool: &str, arguments: &RawValue) -> Result<T, ToolFailure> {
-    let mut arguments: Map<String, Value> = parse(arguments)?;
-    aliases::rename(tool, &mut arguments);
-    serde_json::from_value(Value::Object(arguments))
         .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
 }
 

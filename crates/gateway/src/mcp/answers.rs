@@ -47,6 +47,15 @@ pub(super) async fn answer(
     if !tool.runs_code() {
         aliases::rename(tool.name(), &mut arguments);
     }
+    // The others refuse what they do not know: they may write, and not without what was asked for.
+    let is_lookup = matches!(
+        tool,
+        OwnTool::SearchTools | OwnTool::GetToolDefinition | OwnTool::GetExecutionStats
+    );
+    let ignored = match is_lookup {
+        true => aliases::take_unknown(tool.name(), &mut arguments),
+        false => Vec::new(),
+    };
     let mut result = match tool {
         OwnTool::SearchTools => search_tools(gateway, &agent, arguments).await,
         OwnTool::GetToolDefinition => get_tool_definition(gateway, &agent, arguments).await,
@@ -81,6 +90,7 @@ pub(super) async fn answer(
                 | OwnTool::SearchTools
                 | OwnTool::GetToolDefinition
         );
+    note(&mut result, ignored);
     let result_bytes = json_bytes(&result);
     if !is_done {
         agent.compute(result_bytes, || agent.shield().result(&mut result)).await;
@@ -133,6 +143,19 @@ fn execution_stats(gateway: &Gateway) -> CallToolResult {
 pub(super) fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| format!("the arguments do not fit: {error}"))
+}
+
+/// Puts notes behind an answer: in a block of their own, for the text may be a definition, and in the
+/// structure, which some clients hand to their model in the place of the text.
+fn note(result: &mut CallToolResult, notes: Vec<String>) {
+    if notes.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = notes.iter().map(|note| format!("note: {note}")).collect();
+    result.content.push(ContentBlock::text(lines.join("\n")));
+    if let Some(Value::Object(structured)) = &mut result.structured_content {
+        structured.insert("notes".to_owned(), json!(notes));
+    }
 }
 
 /// Text for a model and the same as data for a program. Some clients hand the data to their model

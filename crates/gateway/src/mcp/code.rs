@@ -76,7 +76,7 @@ impl CodeRequest {
             Some(_) => return Err("\"isolation\" is not the name of a level".into()),
         };
         for unknown in arguments.keys() {
-            corrections.push(format!("{unknown:?} is no parameter, and was ignored"));
+            corrections.push(aliases::ignored(EXECUTE_CODE, unknown));
         }
         Ok(Self { code, context, timeout, session, isolation, corrections })
     }

@@ -54,6 +54,9 @@ fn a_search_tells_as_much_as_is_asked_for() {
         full.contains("async def convert_time(") && full.contains("source_timezone: str"),
         "{full}"
     );
+    // Whatever the parameter is called.
+    let asked = json!({"query": "convert time between timezones", "level": "full", "limit": 1});
+    assert_eq!(search(asked), full);
     let nothing = search(json!({"query": "zxqv wvut"}));
     assert!(nothing.starts_with("nothing fits \"zxqv wvut\""), "{nothing}");
     let elsewhere = search(json!({"query": "read the graph", "server": "tmie"}));
@@ -61,6 +64,59 @@ fn a_search_tells_as_much_as_is_asked_for() {
     let of_server =
         search(json!({"query": "current", "server": "memory", "detail_level": "name_only"}));
     assert!(!of_server.contains("time:"), "{of_server}");
+}
+
+#[test]
+fn what_is_no_parameter_of_a_tool_of_ours_is_told_with_the_right_name() {
+    let Some(site) = Site::with(&["time"]) else { return };
+    let mut wire = Wire::initialized(&site);
+    for (tool, arguments, told) in [
+        (
+            "search_tools",
+            json!({"query": "time", "limt": 1}),
+            "note: \"limt\" is no parameter of search_tools, and was ignored; did you mean limit?",
+        ),
+        (
+            "get_tool_definition",
+            json!({"name": "get_current_time", "verbose": true}),
+            "is no parameter of get_tool_definition, and was ignored; there are name, server",
+        ),
+        ("get_execution_stats", json!({"since": 1}), "was ignored; there are none"),
+        ("execute_code", json!({"code": "1", "timeot": 5}), "ignored; did you mean timeout?"),
+        ("load_skill", json!({"name": "x", "vesrion": 1}), "`version`"),
+        ("list_skills", json!({"tags": []}), "`query`"),
+        ("save_skill", json!({"name": "x", "code": "1", "lang": 1}), "`description`"),
+        ("write_workspace_file", json!({"path": "a", "content": "", "mode": 1}), "`encoding`"),
+        ("read_workspace_file", json!({"path": "a", "lines": 1}), "`offset`"),
+        ("list_workspace_files", json!({"recursive": true}), "`pattern`"),
+        ("sanitize_pii", json!({"text": "a", "kinds": []}), "`data`"),
+        ("restore_pii", json!({"text": "a", "kinds": []}), "`data`"),
+        (
+            "execute_analysis",
+            json!({"analysis_type": "describe", "data": [{"a": 1}], "rwos": 1}),
+            "rwos",
+        ),
+    ] {
+        let asked = json!({"name": tool, "arguments": arguments});
+        let answer = wire.ask("tools/call", asked)["result"].clone();
+        let blocks = answer["content"].as_array().unwrap().iter();
+        let text: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+        assert!(text.join("\n").contains(told), "{tool}: {answer:#}");
+        if answer["structuredContent"].is_object() {
+            let shown = answer["structuredContent"]["notes"].to_string();
+            assert!(shown.contains("was ignored"), "{tool}: {answer:#}");
+        }
+    }
+    // In programs as well.
+    let code = "full = search_tools('time', detail_level='full')\n\
+                result = [search_tools('time', level='full') == full, 'definition' in full[0]]\n\
+                search_tools('time', servr='time')";
+    let answer =
+        wire.ask("tools/call", json!({"name": "execute_code", "arguments": {"code": code}}));
+    let answer = &answer["result"]["structuredContent"];
+    assert_eq!(answer["result"], json!([true, true]), "{answer:#}");
+    let told = "\"servr\" is no parameter of search_tools, and was ignored; did you mean server?";
+    assert_eq!(answer["notes"], json!([told]), "{answer:#}");
 }
 
 #[test]

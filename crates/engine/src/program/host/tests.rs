@@ -336,3 +336,16 @@ async fn a_function_has_no_description_where_a_flow_rule_would_count_it_as_read(
         assert_eq!(source.contains("Asks ada@example.com"), is_told, "{source}");
     }
 }
+
+#[tokio::test]
+async fn parameters_of_a_search_have_other_names_and_what_is_none_is_told() {
+    let server = going(FakeReply::Nothing);
+    let program = RunningProgram::new(&[&server], SafetySettings::default()).await;
+    // As the guest sends it for `search_tools("go", level="full", servr="s")`.
+    let asked =
+        json!({"query": "go", "detail_level": "with_description", "level": "full", "servr": "s"});
+    let found = program.query("search_tools", asked).await.unwrap();
+    assert!(found[0]["definition"].is_string(), "{found}");
+    let told = "\"servr\" is no parameter of search_tools, and was ignored; did you mean server?";
+    assert_eq!(program.host.take_notes(), [told]);
+}
