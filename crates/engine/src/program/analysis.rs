@@ -71,7 +71,10 @@ impl ProgramHost {
             deed.end("refused");
             return Err(refused.into());
         }
-        let answered = self.analyze(request, cancel).await;
+        let mut answered = self.analyze(request, cancel).await;
+        if let Ok(answer) = &mut answered {
+            answer.notes.extend(watch.take_left_note());
+        }
         let outcome = match &answered {
             Ok(answer) => {
                 deed.note("rows", json!(answer.table.as_ref().map(|table| table.total_rows)));

@@ -30,6 +30,9 @@ const MOST_NOTES: usize = 20;
 const DEFINITIONS: [&str; 5] =
     ["wrapper", "tool_names", "search_tools", "get_tool_definition", "list_servers"];
 
+/// Those of them that a server wrote, or that were made of what it wrote.
+const WRITTEN_BY_SERVERS: [&str; 3] = ["wrapper", "search_tools", "get_tool_definition"];
+
 /// How much a search tells if a program does not say it.
 const DEFAULT_LEVEL: &str = "with_description";
 
@@ -348,8 +351,12 @@ impl ToolHost for ProgramHost {
             let answer = answer.map_err(|failure| self.let_in_failure(failure))?;
             let bytes = json_bytes(&answer);
             let writing = || {
-                let is_public = DEFINITIONS.contains(&query.name.as_str());
-                raw(if is_public { answer } else { self.let_in(answer) })
+                let name = query.name.as_str();
+                // They are no less public when the program prints them.
+                if WRITTEN_BY_SERVERS.contains(&name) {
+                    self.watch.shield().publish(&answer);
+                }
+                raw(if DEFINITIONS.contains(&name) { answer } else { self.let_in(answer) })
             };
             self.agent().compute(bytes, writing).await
         })

@@ -17,7 +17,7 @@ use crate::{check::is_too_deep, safety::Watch, state::StateError};
 pub(crate) struct Restored {
     /// The kinds of the values.
     pub(crate) kinds: BTreeSet<String>,
-    /// Which tokens stayed, and why.
+    /// Why none was.
     pub(crate) note: Option<String>,
 }
 
@@ -35,8 +35,10 @@ pub(crate) async fn restore(watch: &Watch, program: &mut Program) -> Restored {
 async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, StateError> {
     let mut restored = Restored::default();
     if !program.context.is_empty() {
-        let (context, kinds) = watch.known_by_all(Value::Object(program.context.clone())).await?;
-        restored.kinds = kinds;
+        let context = Value::Object(program.context.clone());
+        let (context, revealed) = watch.known_by_all(context).await?;
+        restored.kinds = revealed.kinds;
+        watch.leave(revealed.left);
         if let Value::Object(context) = context {
             program.context = context;
         }
@@ -48,8 +50,8 @@ async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, S
         return Ok(restored);
     }
     let tokens: Vec<String> = tokens.into_iter().collect();
-    let (values, kinds) = watch.known_by_all(json!(tokens)).await?;
-    restored.kinds.extend(kinds);
+    let (values, revealed) = watch.known_by_all(json!(tokens)).await?;
+    restored.kinds.extend(revealed.kinds);
     let values = values.as_array().into_iter().flatten().map(|value| match value {
         Value::String(text) => text.clone(),
         number => number.to_string(),
@@ -59,14 +61,7 @@ async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, S
     let replacing = || with_values(source, &known);
     let (source, left) = watch.agent().compute(source.len(), replacing).await;
     program.source = source;
-    let left: Vec<String> = left.into_iter().collect();
-    restored.note = (!left.is_empty()).then(|| {
-        format!(
-            "{} in the program stayed as it is: it is not known here or another agent's, a rule keeps \
-             it from a tool, or its value cannot be written at that place",
-            left.join(", ")
-        )
-    });
+    watch.leave(left);
     Ok(restored)
 }
 

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `vault` | what tokens stand for, encrypted |
 //! | `shield` | tokens in the place of personal data, in all that leaves |
+//! | `public_values` | what definitions of tools say, which is shown as it is |
 //! | `message` | the walk over all that the protocol carries to a client |
 //! | `watch` | one run, or one call: what it may do, what it has read, what is written down of it |
 //! | `echoes` | values that tools were given, recognised when they come back |
+//! | `left_tokens` | tokens that stayed as they are, told once |
 //! | `confirm` | asking a person |
 //! | `questions` | several calls of a run as one question |
 //! | `question`, `shown` | what the person reads and can choose |
@@ -19,8 +21,10 @@
 mod confirm;
 mod deed;
 mod echoes;
+mod left_tokens;
 mod level;
 mod message;
+mod public_values;
 mod question;
 mod questions;
 mod rule_source;

@@ -16,6 +16,7 @@ use super::{
     Mode, Safety, VaultError,
     echoes::{Echo, Finder},
     message::each_text,
+    public_values::PublicValues,
 };
 use crate::{compute::json_bytes, state::Agent};
 
@@ -41,13 +42,15 @@ pub struct RevealOutcome {
     pub kinds: BTreeSet<String>,
     /// How many tokens stayed because they are another agent's.
     pub withheld: usize,
+    /// The tokens that stayed, for whatever reason.
+    pub left: BTreeSet<String>,
 }
 
 impl RevealOutcome {
     /// The outcome and the details of its entry in the audit, if a token was turned back or should
     /// have been.
     pub(crate) fn entry(&self) -> Option<(&'static str, Value)> {
-        let Self { kinds, withheld } = self;
+        let Self { kinds, withheld, .. } = self;
         if kinds.is_empty() && *withheld == 0 {
             return None;
         }
@@ -74,6 +77,8 @@ pub struct Shield {
     principal: Arc<str>,
     /// Values that came from tools which are trusted with them.
     exempt: Arc<Mutex<HashSet<(String, String)>>>,
+    /// Values that are in definitions of tools, which are public.
+    public: PublicValues,
 }
 
 impl Shield {
@@ -84,12 +89,13 @@ impl Shield {
             namespace: namespace.into(),
             principal: principal.into(),
             exempt: Arc::default(),
+            public: PublicValues::default(),
         }
     }
 
     /// The same for whom there are no exceptions: the record.
     pub(super) fn for_record(&self) -> Self {
-        Self { exempt: Arc::default(), ..self.clone() }
+        Self { exempt: Arc::default(), public: PublicValues::default(), ..self.clone() }
     }
 
     pub fn mode(&self) -> Mode {
@@ -128,9 +134,14 @@ impl Shield {
     /// The text with tokens in the place of what tools were given lately.
     fn without_echoes<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.finder() {
-            Some(finder) => finder.replace(text, &|echo| self.token_of(echo)),
+            Some(finder) => finder.replace(text, &|echo| self.shown_of(echo)),
             None => Cow::Borrowed(text),
         }
+    }
+
+    /// What stands in the place of a value that has come again as it is.
+    fn shown_of(&self, echo: &Echo) -> String {
+        if self.public.contains(&echo.value) { echo.value.clone() } else { self.token_of(echo) }
     }
 
     /// What finds the values that tools were given lately.
@@ -183,7 +194,7 @@ impl Shield {
         }
         if let Some(finder) = self.finder() {
             each_text(value, &|text| {
-                finder.replace(text, &|echo| self.token_of(echo)).into_owned()
+                finder.replace(text, &|echo| self.shown_of(echo)).into_owned()
             });
         }
         self.sanitize_json(value);
@@ -218,6 +229,13 @@ impl Shield {
         self.safety.scanner.protect_json(&mut value.clone(), &mut seen);
         let mut exempt = self.exempt.lock().unwrap_or_else(PoisonError::into_inner);
         exempt.extend(seen.values.into_iter().filter(|(kind, _)| is_exempt(kind)));
+    }
+
+    /// Lets through what definitions of tools say, in whatever form a program prints them.
+    pub(crate) fn publish(&self, definitions: &Value) {
+        if !self.is_off() {
+            self.public.add(definitions, &self.safety.scanner);
+        }
     }
 
     /// All that a model reads of a run.
@@ -289,13 +307,14 @@ impl Shield {
         right: Right,
         may: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<RevealOutcome, VaultError> {
-        let mut tokens = BTreeSet::new();
+        let mut all = BTreeSet::new();
         let bytes = json_bytes(value);
-        agent.compute(bytes, || collect(value, &mut tokens)).await;
+        agent.compute(bytes, || collect(value, &mut all)).await;
         let tokens: Vec<String> =
-            tokens.into_iter().filter(|(kind, _)| may(kind)).map(|(_, token)| token).collect();
+            all.iter().filter(|(kind, _)| may(kind)).map(|(_, token)| token.clone()).collect();
+        let mut left: BTreeSet<String> = all.into_iter().map(|(_, token)| token).collect();
         if tokens.is_empty() {
-            return Ok(RevealOutcome::default());
+            return Ok(RevealOutcome { left, ..RevealOutcome::default() });
         }
         let store = agent.store().await.map_err(|error| VaultError::Store(error.to_string()))?;
         let mut known = self.safety.vault.open(store, &self.namespace, &tokens).await?;
@@ -308,6 +327,7 @@ impl Shield {
             });
         }
         let withheld = found - known.len();
+        left.retain(|token| !known.contains_key(token));
         let mut kinds = BTreeSet::new();
         let mut put_back = |token: Token<'_>| {
             let found = known.get(token.text)?;
@@ -319,7 +339,7 @@ impl Shield {
             Some(found.clone())
         };
         agent.compute(bytes, || narrows_pii::reveal_json(value, &mut put_back)).await;
-        Ok(RevealOutcome { kinds, withheld })
+        Ok(RevealOutcome { kinds, withheld, left })
     }
 }
 
@@ -367,6 +387,9 @@ impl Tokens for Making<'_> {
             if !exempt.is_empty() && exempt.contains(&(kind.to_owned(), value.to_owned())) {
                 return value.to_owned();
             }
+        }
+        if self.shield.public.contains(value) {
+            return value.to_owned();
         }
         self.make(kind, value, form)
     }

@@ -15,8 +15,8 @@ use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
 use super::{
-    AuditContents, Deed, Mode, Safety, Shield, confirm::Why, questions::Questions,
-    shield::into_object,
+    AuditContents, Deed, Mode, RevealOutcome, Safety, Shield, confirm::Why,
+    left_tokens::LeftTokens, questions::Questions, shield::into_object,
 };
 use crate::{
     broker::CallError,
@@ -42,6 +42,8 @@ pub struct Watch {
     is_closed: AtomicBool,
     /// What a person is asked about its calls.
     questions: Questions,
+    /// What its author is told about tokens.
+    left_tokens: LeftTokens,
     /// Names the run in the audit.
     run: String,
     /// Its entries there.
@@ -104,6 +106,7 @@ impl Watch {
             calls: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
             questions: Questions::default(),
+            left_tokens: LeftTokens::default(),
             run,
             trail: Trail::default(),
         })
@@ -382,7 +385,7 @@ impl Watch {
         way: &str,
         value: &mut Value,
         may: &(dyn Fn(&str) -> bool + Sync),
-    ) -> Result<BTreeSet<String>, StateError> {
+    ) -> Result<RevealOutcome, StateError> {
         let revealed = self.shield.reveal(&self.agent, value, may).await?;
         if let Some((outcome, mut details)) = revealed.entry() {
             details["run"] = json!(self.run);
@@ -395,7 +398,7 @@ impl Watch {
             let mut flow = self.flow.lock().unwrap_or_else(PoisonError::into_inner);
             flow.read("narrows", "restore_pii", &revealed.kinds);
         }
-        Ok(revealed.kinds)
+        Ok(revealed)
     }
 
     /// A value for a program, with what its tokens stand for, and of which kinds those are. A program
@@ -403,20 +406,31 @@ impl Watch {
     pub(crate) async fn known_by_all(
         &self,
         mut value: Value,
-    ) -> Result<(Value, BTreeSet<String>), StateError> {
+    ) -> Result<(Value, RevealOutcome), StateError> {
         let policy = self.safety.policy();
         let may = |kind: &str| policy.all_may_have(kind);
-        let kinds = self.reveal("program", &mut value, &may).await?;
-        Ok((value, kinds))
+        let revealed = self.reveal("program", &mut value, &may).await?;
+        Ok((value, revealed))
     }
 
     /// What a client that was shown tokens asks of an analysis, with what they stand for. In strict
     /// mode there is nothing but tokens.
     pub async fn known(&self, mut value: Value) -> Result<Value, StateError> {
         if !self.is_strict() {
-            self.reveal("analysis", &mut value, &|_| true).await?;
+            let revealed = self.reveal("analysis", &mut value, &|_| true).await?;
+            self.leave(revealed.left);
         }
         Ok(value)
+    }
+
+    /// Tokens stayed as they are where values were meant.
+    pub(crate) fn leave(&self, tokens: impl IntoIterator<Item = String>) {
+        self.left_tokens.add(tokens);
+    }
+
+    /// Says which tokens stayed, wherever in a program or an analysis, each once.
+    pub(crate) fn take_left_note(&self) -> Option<String> {
+        self.left_tokens.take_note()
     }
 
     /// Contents as the audit has them.

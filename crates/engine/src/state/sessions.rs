@@ -212,6 +212,7 @@ impl Agent {
         match self.run_watched(&deed, run, host).await {
             Ok((mut outcome, was_run)) => {
                 outcome.notes.extend(restored.note);
+                outcome.notes.extend(watch.take_left_note());
                 self.ran(deed, watch, &mut outcome, was_run).await;
                 Ok(outcome)
             }

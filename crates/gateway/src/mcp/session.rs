@@ -344,8 +344,8 @@ impl ServerHandler for Session {
     ) -> Result<ListToolsResult, ErrorData> {
         self.gateway.passthrough.ready().await;
         let agent = self.gateway.agent(http::principal(&context));
-        let tools = self.tools(&|tool| !agent.hides(tool));
-        Ok(ListToolsResult::with_all_items(self.listed(tools, &context).await))
+        // Definitions of tools are public, and shown as they are.
+        Ok(ListToolsResult::with_all_items(self.tools(&|tool| !agent.hides(tool))))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -250,12 +250,41 @@ fn a_token_in_a_program_its_context_or_a_query_stands_for_its_value() {
         let answer = client.call("execute_code", asked)["structuredContent"].clone();
         assert_eq!(answer["result"], json!([true, true, 1, 1]), "{mode}: {answer:#}");
     }
-    // A token that nobody made stays a text, and that is said.
+}
+
+/// One that nobody made stays a text, and that is said, wherever it stands.
+#[test]
+fn a_token_that_nobody_knows_is_told_once_wherever_it_stands() {
     let Some(site) = Site::new() else { return };
-    let code = "result = len('[EMAIL_aaaaaaaaaaaa]')";
-    let answer = Client::alone(&site).call("execute_code", json!({"code": code}));
-    assert_eq!(answer["structuredContent"]["result"], 20, "{answer:#}");
-    says(&answer["structuredContent"]["notes"][0], &["[EMAIL_aaaaaaaaaaaa] in the program stayed"]);
+    let client = Client::alone(&site);
+    let token = "[EMAIL_aaaaaaaaaaaa]";
+    // Put together, so that it is no text of the program.
+    let made = "rows = [{'email': 'x'}]\ntoken = '[EMAIL_' + 12 * 'a' + ']'\n";
+    let query = "query = f\"select count(*) as n from t where email = '{token}'\"\n";
+    let by_sql = format!("{made}{query}result = (await sql(query, t=rows))[0]['n']");
+    let by_filter = format!(
+        "{made}found = await analyze('filter', rows, conditions=[{{'field': 'email', \
+         'operator': '==', 'value': token}}])\nresult = len(found['data'])"
+    );
+    let twice = format!("result = len('{token}')\nawait sql(f\"select '{token}' as a\")");
+    for (code, context, result) in [
+        (format!("result = len('{token}')"), json!({}), 20),
+        ("result = len(given)".to_owned(), json!({"given": token}), 20),
+        (by_sql, json!({}), 0),
+        (by_filter, json!({}), 0),
+        (twice, json!({"given": token}), 20),
+    ] {
+        let asked = json!({"code": code, "context": context});
+        let answer = client.call("execute_code", asked)["structuredContent"].clone();
+        assert_eq!(answer["result"], result, "{code}: {answer:#}");
+        let notes = answer["notes"].to_string();
+        let told = format!("{token} stayed as it is: it is not known here");
+        assert_eq!(notes.matches(&told).count(), 1, "{code}: {answer:#}");
+    }
+    let asked = json!({"analysis_type": "filter", "data": [{"email": "x"}],
+        "parameters": {"conditions": [{"field": "email", "operator": "==", "value": token}]}});
+    let answer = client.call("execute_analysis", asked);
+    assert_eq!(text_of(&answer).matches("stayed as it is").count(), 1, "{answer:#}");
 }
 
 /// What tools say of themselves is public.
@@ -273,10 +302,38 @@ fn definitions_of_tools_reach_the_model_as_they_are() {
         let answer = client.call(tool, arguments);
         assert!(text_of(&answer).contains("desk@example.com"), "{answer:#}");
     }
-    // Control: what a program prints of it is protected.
-    let code =
-        "from tool_discovery import get_tool_definition\nresult = get_tool_definition('write_to')";
-    assert!(!client.run(code).to_string().contains("desk@"));
+    // In whatever form a program shows them. Control: what is no part of a definition.
+    for get in [
+        "get_tool_definition('write_to')",
+        "get_tool_definition('write_to', raw=True)",
+        "search_tools('write to the desk', detail_level='full')",
+        "servers.contact.write_to.__doc__",
+    ] {
+        for show in
+            ["print(it)", "print(repr(it))", "print(json.dumps(it, indent=1))", "result = it"]
+        {
+            let code = format!("it = {get}\n{show}\nprint('other@example.com')");
+            let answer = client.call("execute_code", json!({"code": code}));
+            let text = text_of(&answer);
+            assert!(text.contains("desk@example.com"), "{code}: {text}");
+            assert!(text.contains("[EMAIL_") && !text.contains("other@"), "{code}: {text}");
+        }
+    }
+}
+
+/// So are those of tools that a client sees as they are.
+#[test]
+fn definitions_of_direct_tools_are_listed_as_they_are() {
+    let Some(site) = Site::new() else { return };
+    let script = real::repository().join("tests/servers/examples.py");
+    let server = real::stdio("contact", "python3", &[script.to_str().unwrap(), "contact"]);
+    site.configure(&format!("{server}expose = \"direct\"\n"));
+    let mut wire = Wire::initialized(&site);
+    let listed = real::wait_for("the server's tools", || {
+        let listed = wire.ask("tools/list", json!({}))["result"]["tools"].to_string();
+        listed.contains("write_to").then_some(listed)
+    });
+    assert!(listed.contains("desk@example.com by default"), "{listed}");
 }
 
 #[test]

@@ -192,9 +192,9 @@ async fn definitions_of_tools_are_told_as_they_are_in_strict_mode_too() {
         assert!(told.contains("Asks ada@example.com"), "{told}");
     }
     // What is said about a name that does not exist repeats it.
-    let failure = program.query("get_tool_definition", json!({"name": "ada@example.com"})).await;
+    let failure = program.query("get_tool_definition", json!({"name": "bob@example.com"})).await;
     let failure = failure.unwrap_err();
-    assert!(!failure.message.contains("ada@"), "{failure:?}");
+    assert!(!failure.message.contains("bob@"), "{failure:?}");
 }
 
 #[tokio::test]
@@ -334,6 +334,37 @@ async fn a_function_has_no_description_where_a_flow_rule_would_count_it_as_read(
         let source = wrapper["source"].as_str().unwrap();
         assert!(source.contains("async def help("), "{source}");
         assert_eq!(source.contains("Asks ada@example.com"), is_told, "{source}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_definition_says_is_shown_as_it_is_to_the_program_that_was_given_it() {
+    let properties = json!({"phone": {"type": "string", "examples": ["+1 212 555 0187"]},
+        "card": {"type": "integer", "default": 4_111_111_111_111_111_u64}});
+    let tool = json!({"name": "go", "description": "Writes to desk@example.com",
+        "inputSchema": {"type": "object", "properties": properties}});
+    let server = FakeServer::new("s", vec![tool], |_| FakeReply::text("done"));
+    let mut program = RunningProgram::new(&[&server], SafetySettings::default()).await;
+    let texts =
+        ["desk@example.com", "{'phone': '+1 212 555 0187'}", "card number 4111111111111111"];
+    let shown = |program: &RunningProgram| {
+        let shield = program.host.watch.shield();
+        texts.map(|text| shield.text(text) == text)
+    };
+    // A tool was given the value lately, so that it is looked for by itself too.
+    let token = program.host.watch.shield().sanitized("desk@example.com").into_owned();
+    program.call("s.go", json!({"body": token})).await.unwrap();
+    assert_eq!(shown(&program), [false; 3]);
+    for (name, asked) in [
+        ("get_tool_definition", json!({"name": "s.go", "raw": true})),
+        ("search_tools", json!({"query": "s", "detail_level": "full"})),
+    ] {
+        program.next_run();
+        assert_eq!(shown(&program), [false; 3], "another program");
+        program.query(name, asked).await.unwrap();
+        assert_eq!(shown(&program), [true; 3], "{name}");
+        let other = program.host.watch.shield().text("ada@example.com").into_owned();
+        assert!(other.starts_with("[EMAIL_"), "{other}");
     }
 }
 

@@ -10,16 +10,25 @@ const VALUE: &str = "ada@example.com";
 /// What a run gets of a token, by each way that programs and analyses have.
 async fn by_each_way(watch: &Watch, token: &str) -> Vec<(&'static str, String)> {
     let mut program = Program::new(format!("x = '{token}'"));
-    let note = restore_literals(watch, &mut program).await.note;
-    assert_eq!(note.is_some(), program.source.contains(token), "{note:?}");
+    let is_told = |way: &str, shown: &str| {
+        let note = watch.take_left_note();
+        assert_eq!(note.is_some(), shown.contains(token), "{way}: {note:?}");
+    };
+    restore_literals(watch, &mut program).await;
+    is_told("text", &program.source);
     let mut context = Program::new("x");
     context.context.insert("who".into(), token.into());
     restore_literals(watch, &mut context).await;
+    let context = json!(context.context).to_string();
+    is_told("context", &context);
+    let restored = watch.restore(json!(token)).await.unwrap().to_string();
+    let analysis = watch.known(json!([token])).await.unwrap().to_string();
+    is_told("analysis", &analysis);
     vec![
-        ("restore_pii", watch.restore(json!(token)).await.unwrap().to_string()),
-        ("analysis", watch.known(json!([token])).await.unwrap().to_string()),
+        ("restore_pii", restored),
+        ("analysis", analysis),
         ("program", program.source),
-        ("program", json!(context.context).to_string()),
+        ("program", context),
     ]
 }
 

@@ -1,0 +1,65 @@
+//! Values that are in definitions of tools. Definitions are public: what a program prints of one is
+//! shown as it is, however it is written there.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use narrows_pii::{Form, Scanner, Tokens};
+use serde_json::Value;
+
+/// Longer texts in a definition are no examples of one value.
+const MAX_EXAMPLE_BYTES: usize = 256;
+/// So many are remembered of one run, which can ask for definitions again and again.
+const MAX_VALUES: usize = 100_000;
+
+/// The values of all definitions that a run was given.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PublicValues(Arc<Mutex<HashSet<String>>>);
+
+impl PublicValues {
+    /// Remembers what definitions say.
+    pub(super) fn add(&self, definitions: &Value, scanner: &Scanner) {
+        let mut found = Found::default();
+        scanner.protect_json(&mut definitions.clone(), &mut found);
+        // Printed as JSON, what stands before a value may be taken for a part of it.
+        scanner.protect(&definitions.to_string(), None, &mut found);
+        // The name of a parameter, printed beside its example, can make a value of anything.
+        add_leaves(definitions, &mut found.0);
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = MAX_VALUES.saturating_sub(values.len());
+        values.extend(found.0.into_iter().take(room));
+    }
+
+    pub(super) fn contains(&self, value: &str) -> bool {
+        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        !values.is_empty() && values.contains(value)
+    }
+}
+
+/// Adds each text and number of a value, keys excepted.
+fn add_leaves(value: &Value, leaves: &mut HashSet<String>) {
+    match value {
+        Value::String(text) if text.len() <= MAX_EXAMPLE_BYTES => {
+            leaves.insert(text.trim().to_owned());
+        }
+        Value::Number(number) => {
+            leaves.insert(number.to_string());
+        }
+        Value::Array(items) => items.iter().for_each(|item| add_leaves(item, leaves)),
+        Value::Object(fields) => fields.values().for_each(|field| add_leaves(field, leaves)),
+        Value::String(_) | Value::Bool(_) | Value::Null => {}
+    }
+}
+
+/// Only looks.
+#[derive(Default)]
+struct Found(HashSet<String>);
+
+impl Tokens for Found {
+    fn token(&mut self, _: &str, value: &str, _: Form) -> String {
+        self.0.insert(value.to_owned());
+        value.to_owned()
+    }
+}
