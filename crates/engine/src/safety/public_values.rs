@@ -9,32 +9,59 @@ use std::{
 use narrows_pii::{Form, Scanner, Tokens};
 use serde_json::Value;
 
+use crate::compute::json_bytes;
+
 /// Longer texts in a definition are no examples of one value.
 const MAX_EXAMPLE_BYTES: usize = 256;
 /// So many are remembered of one run, which can ask for definitions again and again.
 const MAX_VALUES: usize = 100_000;
+/// Definitions of so many bytes wait until somebody wants to know what they say. Every program that
+/// imports a tool is given one, and few give anything that is looked up.
+const MAX_WAITING_BYTES: usize = 256 << 10;
 
 /// The values of all definitions that a run was given.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PublicValues(Arc<Mutex<HashSet<String>>>);
+pub(super) struct PublicValues(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    values: HashSet<String>,
+    waiting: Vec<Value>,
+    waiting_bytes: usize,
+}
 
 impl PublicValues {
     /// Remembers what definitions say.
     pub(super) fn add(&self, definitions: &Value, scanner: &Scanner) {
-        let mut found = Found::default();
-        scanner.protect_json(&mut definitions.clone(), &mut found);
-        // Printed as JSON, what stands before a value may be taken for a part of it.
-        scanner.protect(&definitions.to_string(), None, &mut found);
-        // The name of a parameter, printed beside its example, can make a value of anything.
-        add_leaves(definitions, &mut found.0);
-        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = MAX_VALUES.saturating_sub(values.len());
-        values.extend(found.0.into_iter().take(room));
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting_bytes += json_bytes(definitions);
+        state.waiting.push(definitions.clone());
+        if state.waiting_bytes > MAX_WAITING_BYTES {
+            state.read(scanner);
+        }
     }
 
-    pub(super) fn contains(&self, value: &str) -> bool {
-        let values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        !values.is_empty() && values.contains(value)
+    pub(super) fn contains(&self, value: &str, scanner: &Scanner) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.read(scanner);
+        state.values.contains(value)
+    }
+}
+
+impl State {
+    /// Looks into the definitions that wait.
+    fn read(&mut self, scanner: &Scanner) {
+        self.waiting_bytes = 0;
+        for mut definitions in std::mem::take(&mut self.waiting) {
+            let mut found = Found::default();
+            // The name of a parameter, printed beside its example, can make a value of anything.
+            add_leaves(&definitions, &mut found.0);
+            // Printed as JSON, what stands before a value may be taken for a part of it.
+            scanner.protect(&definitions.to_string(), None, &mut found);
+            scanner.protect_json(&mut definitions, &mut found);
+            let room = MAX_VALUES.saturating_sub(self.values.len());
+            self.values.extend(found.0.into_iter().take(room));
+        }
     }
 }
 

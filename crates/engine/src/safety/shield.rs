@@ -141,7 +141,11 @@ impl Shield {
 
     /// What stands in the place of a value that has come again as it is.
     fn shown_of(&self, echo: &Echo) -> String {
-        if self.public.contains(&echo.value) { echo.value.clone() } else { self.token_of(echo) }
+        if self.public.contains(&echo.value, &self.safety.scanner) {
+            echo.value.clone()
+        } else {
+            self.token_of(echo)
+        }
     }
 
     /// What finds the values that tools were given lately.
@@ -388,7 +392,7 @@ impl Tokens for Making<'_> {
                 return value.to_owned();
             }
         }
-        if self.shield.public.contains(value) {
+        if self.shield.public.contains(value, &self.shield.safety.scanner) {
             return value.to_owned();
         }
         self.make(kind, value, form)
