@@ -243,8 +243,13 @@ fn for_another_key_a_session_is_not_there() {
     assert_eq!(ours.post(&session, &answer).status, 202);
     assert_eq!(ours.post(&session, &list()).message()["id"], 7);
     drop(ours.listen(&session));
-    assert_eq!(ours.send("DELETE", &[("mcp-session-id", &session)], "").status, 202);
+    // Clients of the SDKs take 200 and 204 for an end, and warn of anything else.
+    let of_session = [("mcp-session-id", session.as_str())];
+    assert_eq!(ours.send("DELETE", &of_session, "").status, 204);
     assert_eq!(ours.post(&session, &list()).status, 404);
+    for method in ["GET", "DELETE"] {
+        assert_eq!(ours.send(method, &of_session, "").status, 404, "{method}");
+    }
 }
 
 #[test]

@@ -99,15 +99,20 @@ pub(super) async fn admit(
         return (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response();
     }
     request.extensions_mut().insert(Arc::clone(caller));
-    let is_post = request.method() == Method::POST;
-    Sender::scope(Arc::clone(caller), async {
-        if is_post {
+    let method = request.method().clone();
+    let response = Sender::scope(Arc::clone(caller), async {
+        if method == Method::POST {
             keeper.bodies.pass(request, caller, next).await
         } else {
             next.run(request).await
         }
     })
-    .await
+    .await;
+    // The session has ended: clients take "accepted", as the protocol layer says, for a failure.
+    if method == Method::DELETE && response.status() == StatusCode::ACCEPTED {
+        return StatusCode::NO_CONTENT.into_response();
+    }
+    response
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
