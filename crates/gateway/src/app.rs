@@ -133,6 +133,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 }
 
 fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
+    let at = At { config: cli.config, data: cli.data_dir };
     // These need neither a runtime nor a configuration.
     match cli.command {
         Command::Guard => {
@@ -141,12 +142,11 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
         }
         Command::Completions(args) => return Ok(cli::completions::run(args, printer)),
         Command::Man(args) => return cli::man::run(args, printer),
-        Command::Import(args) => return cli::import::run(args, cli.config, printer),
-        Command::Connect(args) => return cli::connect::run(args, cli.config, printer),
+        Command::Import(args) => return cli::import::run(args, &at, printer),
+        Command::Connect(args) => return cli::connect::run(args, &at, printer),
         _ => {}
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let at = At { config: cli.config, data: cli.data_dir };
     let exit = runtime.block_on(async {
         match cli.command {
             Command::Run(args) => cli::run::run(args, Setting::load(&at)?, printer).await,

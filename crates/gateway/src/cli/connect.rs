@@ -1,15 +1,13 @@
 //! `narrows connect`: puts Narrows into a client.
 
-use std::path::PathBuf;
-
 use anyhow::bail;
 use clap::Args;
 use serde_json::json;
 
 use super::import::{Clients, launch, parse_clients};
 use crate::{
-    app::Exit,
-    config::{Config, ConfigSource, Environment, Os, Places},
+    app::{At, Exit, Setting},
+    config::{Config, ConfigSource, Environment, Os},
     import::{self, Client, ConnectOutcome, ConnectReport, Home, Mode},
     printer::Printer,
 };
@@ -42,11 +40,7 @@ pub(crate) struct ConnectArgs {
     json: bool,
 }
 
-pub(crate) fn run(
-    args: ConnectArgs,
-    config_path: Option<PathBuf>,
-    printer: Printer,
-) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: ConnectArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
     let home = Home::find(Os::current(), &Environment::Process)?;
     let mut clients = args.clients.0.clone();
     if clients.len() == Client::ALL.len() {
@@ -56,8 +50,7 @@ pub(crate) fn run(
         let ids: Vec<_> = Client::ALL.iter().map(|client| client.id()).collect();
         bail!("none of the clients is on this machine; name one of {}", ids.join(", "));
     }
-    let named = config_path.map(std::path::absolute).transpose()?;
-    let launch = launch(named.as_deref())?;
+    let launch = launch(at)?;
     let mode = if args.dry_run { Mode::DryRun } else { Mode::Write };
     let reports = clients.iter().map(|client| match args.undo {
         true => import::disconnect(*client, &home, mode),
@@ -68,7 +61,7 @@ pub(crate) fn run(
         printer.json(&json!({ "dry_run": args.dry_run, "clients": reports }));
     } else {
         reports.iter().for_each(|report| show(report, &args, printer));
-        advise(&args, &reports, named, printer)?;
+        advise(&args, &reports, at, printer)?;
     }
     let failed = reports.iter().any(|report| report.outcome == ConnectOutcome::Failed);
     Ok(if failed { Exit::Failure } else { Exit::Success })
@@ -101,7 +94,7 @@ fn show(report: &ConnectReport, args: &ConnectArgs, printer: Printer) {
 fn advise(
     args: &ConnectArgs,
     reports: &[ConnectReport],
-    named: Option<PathBuf>,
+    at: &At,
     printer: Printer,
 ) -> anyhow::Result<()> {
     if args.dry_run {
@@ -127,8 +120,8 @@ fn advise(
              takes them over"
         ));
     }
-    let places = Places::find(Os::current(), &Environment::Process)?;
-    let path = named.unwrap_or_else(|| places.config_file());
+    let (places, _) = Setting::find(at)?;
+    let path = at.config.clone().unwrap_or_else(|| places.config_file());
     if Config::load(&ConfigSource::User(path)).is_ok_and(|config| config.servers.is_empty()) {
         printer.note("Narrows has no servers yet: narrows import, or narrows servers add --help");
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use narrows_model::nearest;
 
 use crate::{
-    app::Exit,
+    app::{At, Exit, Setting},
     config::{Config, ConfigEdit, ConfigSource, Environment, Existing, Os, Places},
     import::{self, Applied, Client, Force, Home, Launch, Plan, Report},
     printer::Printer,
@@ -67,17 +67,13 @@ pub(super) fn parse_clients(text: &str) -> Result<Clients, String> {
     clients.collect::<Result<_, _>>().map(Clients)
 }
 
-pub(crate) fn run(
-    args: ImportArgs,
-    config_path: Option<PathBuf>,
-    printer: Printer,
-) -> anyhow::Result<Exit> {
-    let places = Places::find(Os::current(), &Environment::Process)?;
+pub(crate) fn run(args: ImportArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
+    let (places, _) = Setting::find(at)?;
     let report = if args.undo {
         undo(&args, &places)?
     } else {
         let home = Home::find(Os::current(), &Environment::Process)?;
-        import(&args, config_path, &places, &home)?
+        import(&args, at, &places, &home)?
     };
     if args.json {
         printer.json(&report);
@@ -90,14 +86,9 @@ pub(crate) fn run(
     Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
-fn import(
-    args: &ImportArgs,
-    config_path: Option<PathBuf>,
-    places: &Places,
-    home: &Home,
-) -> anyhow::Result<Report> {
-    let named = config_path.map(std::path::absolute).transpose()?;
-    let target = named.clone().unwrap_or_else(|| places.config_file());
+fn import(args: &ImportArgs, at: &At, places: &Places, home: &Home) -> anyhow::Result<Report> {
+    let named = at.config.as_ref().map(std::path::absolute).transpose()?;
+    let target = named.unwrap_or_else(|| places.config_file());
     let project = args.project.as_deref().map(directory).transpose()?;
     // Without --dry-run the configuration is locked from here on, until it is written.
     let (edit, config) = if args.dry_run {
@@ -126,18 +117,21 @@ fn import(
         drop(edit);
     }
     if args.apply {
-        let launch = launch(named.as_deref())?;
+        let launch = launch(at)?;
         let mut applied = open_record(places)?;
         report = report.with_applied(import::apply(&plan, &launch, &mut applied));
     }
     Ok(report)
 }
 
-/// How clients start this program, with a configuration that was named.
-pub(super) fn launch(config: Option<&Path>) -> anyhow::Result<Launch> {
+/// How clients start this program, where they are: with the configuration and the directory of data
+/// that were named for this command.
+pub(super) fn launch(at: &At) -> anyhow::Result<Launch> {
     let command = std::env::current_exe().context("cannot find the path of narrows itself")?;
     let command = command.to_str().context("the path of narrows is not valid Unicode")?;
-    Ok(Launch::new(command.to_owned(), config))
+    let absolute = |path: &Option<PathBuf>| path.as_ref().map(std::path::absolute).transpose();
+    let (config, data) = (absolute(&at.config)?, absolute(&at.data)?);
+    Ok(Launch::new(command.to_owned(), config.as_deref(), data.as_deref()))
 }
 
 fn undo(args: &ImportArgs, places: &Places) -> anyhow::Result<Report> {

@@ -22,11 +22,12 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// `config` is for a configuration that Narrows would not find by itself.
-    pub(crate) fn new(command: String, config: Option<&Path>) -> Self {
+    /// `config` and `data` are for what Narrows would not find by itself.
+    pub(crate) fn new(command: String, config: Option<&Path>, data: Option<&Path>) -> Self {
         let mut args = Vec::new();
-        if let Some(config) = config {
-            args.extend(["--config".to_owned(), config.to_string_lossy().into_owned()]);
+        for (option, path) in [("--config", config), ("--data-dir", data)] {
+            let path = path.map(|path| path.to_string_lossy().into_owned());
+            args.extend(path.into_iter().flat_map(|path| [option.to_owned(), path]));
         }
         args.extend(["serve".to_owned(), "--stdio".to_owned()]);
         Self { command, args }

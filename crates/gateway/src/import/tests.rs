@@ -420,7 +420,7 @@ fn secrets_are_not_in_the_report() {
 /// What `--apply` does in a home.
 fn apply_in(world: &World) -> Report {
     let plan = world.plan(None);
-    let launch = Launch::new("/opt/narrows".into(), None);
+    let launch = Launch::new("/opt/narrows".into(), None, None);
     let mut applied = Applied::open(&world.path("data")).unwrap();
     let results = apply(&plan, &launch, &mut applied);
     Report::of(&plan, "narrows.toml".into()).with_applied(results)

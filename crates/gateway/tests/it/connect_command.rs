@@ -56,6 +56,38 @@ fn a_client_is_connected_and_disconnected() {
     assert_eq!(file, json!({"mcpServers": {}}));
 }
 
+/// The client starts what the user has here, wherever the client is.
+#[test]
+fn a_client_starts_narrows_with_the_options_that_it_was_connected_with() {
+    let home = tempfile::tempdir().unwrap();
+    // As the process itself sees it, without links.
+    let home = home.path().canonicalize().unwrap();
+    let own = |name: &str| home.join(name).to_str().unwrap().to_owned();
+    let options = ["--config", "own.toml", "--data-dir", "own-data"];
+    let absolute = ["--config", &own("own.toml"), "--data-dir", &own("own-data")];
+    let expected = json!([&absolute[..], &["serve", "--stdio"]].concat());
+    let args_of = |file: &str| {
+        let file: Value = serde_json::from_slice(&fs::read(home.join(file)).unwrap()).unwrap();
+        file["mcpServers"]["narrows"]["args"].clone()
+    };
+    let (code, said) = narrows(&home, &[&["connect", "cursor"], &options[..]].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(args_of(".cursor/mcp.json"), expected);
+
+    let gemini = home.join(".gemini/settings.json");
+    fs::create_dir(gemini.parent().unwrap()).unwrap();
+    fs::write(&gemini, r#"{"mcpServers": {"one": {"command": "one"}}}"#).unwrap();
+    let import = ["import", "--from", "gemini"];
+    let (code, said) = narrows(&home, &[&import[..], &["--apply"], &options].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(args_of(".gemini/settings.json"), expected);
+    // The record of it is kept there too.
+    assert!(home.join("own-data/applied-imports.json").exists() && !home.join("data").exists());
+    let (code, said) = narrows(&home, &[&import[..], &["--undo"], &options].concat());
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!fs::read_to_string(&gemini).unwrap().contains("narrows"));
+}
+
 #[test]
 fn wrong_clients_and_malformed_files_are_told() {
     let home = tempfile::tempdir().unwrap();

@@ -68,7 +68,7 @@ impl World {
     }
 
     fn connect(&self, client: Client) -> ConnectReport {
-        let launch = Launch::new("/opt/narrows".to_owned(), None);
+        let launch = Launch::new("/opt/narrows".to_owned(), None, None);
         connect(client, &self.home, &launch, Mode::Write)
     }
 
@@ -161,7 +161,7 @@ fn a_table_that_is_empty_is_used() {
 #[test]
 fn a_dry_run_writes_nothing() {
     let world = World::new(&[(".cursor/mcp.json", "{}")]);
-    let launch = Launch::new("/opt/narrows".to_owned(), None);
+    let launch = Launch::new("/opt/narrows".to_owned(), None, None);
     let report = connect(Client::Cursor, &world.home, &launch, Mode::DryRun);
     assert_eq!(report.outcome, ConnectOutcome::Connected);
     let report = connect(Client::Zed, &world.home, &launch, Mode::DryRun);
