@@ -1,7 +1,7 @@
 //! The figures of an installation, and of this process.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     background::Background,
-    catalog::{Catalog, ServerTools},
+    catalog::{Catalog, ServerTools, Snapshot},
 };
 
 /// Keys of sessions that are remembered. Past them a client may be counted again.
@@ -38,9 +38,21 @@ pub struct Ledger {
     background: Background,
     /// Locked while it is read or written, so that nothing is counted twice or left out.
     book: Option<Mutex<Book>>,
+    /// What is to be counted, in its order: beside the work, or before somebody reads the figures.
+    waiting: Mutex<VecDeque<Waiting>>,
+    /// Locked while one of them is counted.
+    counting: Mutex<()>,
     /// The bytes that wait to be counted.
     held: AtomicUsize,
     state: Mutex<State>,
+}
+
+/// Something to be counted.
+#[derive(Debug)]
+enum Waiting {
+    Session { snapshot: Arc<Snapshot>, surface: String },
+    Call { request: Sample, result: Sample, direct: Arc<Direct> },
+    Run(Closed),
 }
 
 #[derive(Debug, Default)]
@@ -60,6 +72,8 @@ impl Ledger {
         Arc::new(Self {
             background,
             book: dir.map(|dir| Mutex::new(Book::new(dir))),
+            waiting: Mutex::default(),
+            counting: Mutex::default(),
             held: AtomicUsize::default(),
             state: Mutex::default(),
         })
@@ -95,22 +109,18 @@ impl Ledger {
                 return;
             }
         }
-        let (snapshot, surface) = (catalog.snapshot(), surface());
-        let ledger = Arc::clone(self);
-        self.background.run(move || {
-            let direct = snapshot.servers().map(|server| ledger.definitions(server)).sum();
-            let seen = tokens(&surface);
-            ledger.add(Counted::Session { at: now(), seen, direct });
-        });
+        self.count_later(Waiting::Session { snapshot: catalog.snapshot(), surface: surface() });
     }
 
-    /// The figures of this process.
-    pub fn here(&self) -> Totals {
+    /// The figures of this process, with all that it has done so far.
+    pub fn here(self: &Arc<Self>) -> Totals {
+        self.count_waiting();
         self.state().totals.clone()
     }
 
     /// The figures of all processes on this data directory, since they are kept.
-    pub fn all(&self) -> Totals {
+    pub fn all(self: &Arc<Self>) -> Totals {
+        self.count_waiting();
         let Some(book) = self.book() else { return self.here() };
         let mut totals = book.totals().unwrap_or_default();
         self.state().unwritten.iter().for_each(|counted| totals.add(counted));
@@ -118,7 +128,8 @@ impl Ledger {
     }
 
     /// The last requests, newest first.
-    pub fn last_runs(&self, most: usize) -> Vec<Run> {
+    pub fn last_runs(self: &Arc<Self>, most: usize) -> Vec<Run> {
+        self.count_waiting();
         let Some(book) = self.book() else { return Vec::new() };
         let state = self.state();
         let unwritten = state.unwritten.iter().rev().filter_map(|counted| match counted {
@@ -134,24 +145,54 @@ impl Ledger {
             direct.add(request.guess(), result.guess());
             return;
         }
-        let ledger = Arc::clone(self);
-        self.background.run(move || {
-            direct.add(request.tokens(), result.tokens());
-            ledger.held.fetch_sub(held, Ordering::Relaxed);
-        });
+        self.count_later(Waiting::Call { request, result, direct });
     }
 
     pub(super) fn close(self: &Arc<Self>, mut closed: Closed) {
-        let mut held = closed.held();
-        if !self.hold(held) {
+        if !self.hold(closed.held()) {
             closed.forget_texts();
-            held = 0;
         }
+        self.count_later(Waiting::Run(closed));
+    }
+
+    fn count_later(self: &Arc<Self>, waiting: Waiting) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(waiting);
         let ledger = Arc::clone(self);
         self.background.run(move || {
-            ledger.add(Counted::Run(closed.count()));
-            ledger.held.fetch_sub(held, Ordering::Relaxed);
+            ledger.count_next();
         });
+    }
+
+    /// Counts all that waits: whoever reads the figures sees what was answered before. The background
+    /// may be far behind, since all others go first there.
+    fn count_waiting(self: &Arc<Self>) {
+        while self.count_next() {}
+    }
+
+    /// Counts what has waited longest, and returns whether anything did.
+    fn count_next(self: &Arc<Self>) -> bool {
+        let _turn = self.counting.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(next) = next else { return false };
+        let held = match next {
+            Waiting::Session { snapshot, surface } => {
+                let direct = snapshot.servers().map(|server| self.definitions(server)).sum();
+                let seen = tokens(&surface);
+                self.add(Counted::Session { at: now(), seen, direct });
+                0
+            }
+            Waiting::Call { request, result, direct } => {
+                direct.add(request.tokens(), result.tokens());
+                request.held() + result.held()
+            }
+            Waiting::Run(closed) => {
+                let held = closed.held();
+                self.add(Counted::Run(closed.count()));
+                held
+            }
+        };
+        self.held.fetch_sub(held, Ordering::Relaxed);
+        true
     }
 
     /// Has so many bytes wait to be counted, if there are not too many that do.
@@ -257,6 +298,33 @@ mod tests {
         let totals = ledger.here();
         assert_eq!(totals.runs, requests as u64);
         assert!(totals.seen.requests >= tokens(&text) * requests as u64);
+        assert_eq!(ledger.held.load(Ordering::Relaxed), 0);
+    }
+
+    /// The thread that counts may be late: a busy machine lets everybody else go first.
+    #[test]
+    fn whoever_reads_the_figures_sees_what_was_answered_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let background = Background::default();
+        let ledger = Ledger::new(Some(dir.path().join("stats")), background.clone());
+        let (go_on, is_free) = std::sync::mpsc::channel::<()>();
+        background.run(move || {
+            let _ = is_free.recv();
+        });
+        for runs in 1..=3 {
+            let tab = ledger.open(Kind::Run, "run this");
+            tab.called("tool {}", "rows");
+            tab.close("rows", true);
+            for totals in [ledger.here(), ledger.all()] {
+                assert_eq!((totals.runs, totals.calls), (runs, runs));
+                assert_eq!(totals.direct.results, runs * tokens("rows"));
+            }
+            assert_eq!(ledger.last_runs(10).len() as u64, runs);
+        }
+        // And only once.
+        drop(go_on);
+        background.flush(Duration::from_secs(300));
+        assert_eq!((ledger.here().runs, ledger.all().runs), (3, 3));
         assert_eq!(ledger.held.load(Ordering::Relaxed), 0);
     }
 

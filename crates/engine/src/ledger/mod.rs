@@ -7,7 +7,7 @@
 //! | `tab` | one request of a model, while it is worked on |
 //! | `totals` | figures, and how they add up |
 //! | `book` | what is kept on disk |
-//! | `ledger` | counts in the background, and adds up |
+//! | `ledger` | counts in the background, or before somebody reads, and adds up |
 
 mod book;
 mod count;

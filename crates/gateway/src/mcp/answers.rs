@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use narrows_engine::{
     aliases,
-    compute::json_bytes,
+    compute::{ALWAYS_APART, json_bytes},
     ledger::Kind,
     model_text,
     search::{DefinitionRequest, SearchRequest},
@@ -59,7 +59,7 @@ pub(super) async fn answer(
     let mut result = match tool {
         OwnTool::SearchTools => search_tools(gateway, &agent, arguments).await,
         OwnTool::GetToolDefinition => get_tool_definition(gateway, &agent, arguments).await,
-        OwnTool::GetExecutionStats => execution_stats(gateway),
+        OwnTool::GetExecutionStats => execution_stats(gateway, &agent).await,
         OwnTool::SaveSkill => keeping::save_skill(gateway, &agent, arguments).await,
         OwnTool::LoadSkill => keeping::load_skill(&agent, arguments).await,
         OwnTool::ListSkills => keeping::list_skills(gateway, &agent, arguments).await,
@@ -133,8 +133,10 @@ async fn get_tool_definition(
     }
 }
 
-fn execution_stats(gateway: &Gateway) -> CallToolResult {
-    let (here, all) = (gateway.ledger.here(), gateway.ledger.all());
+async fn execution_stats(gateway: &Gateway, agent: &Agent) -> CallToolResult {
+    // What was answered just now is counted first.
+    let counting = || (gateway.ledger.here(), gateway.ledger.all());
+    let (here, all) = agent.compute(ALWAYS_APART, counting).await;
     let text = format!("{}\n\n{}", stats::table("this gateway", &here), stats::table("all", &all));
     told(text, json!({"here": stats::json(&here), "all": stats::json(&all)}))
 }

@@ -362,6 +362,19 @@ fn tokens_are_counted_both_ways() {
     );
 }
 
+#[test]
+fn a_program_is_in_the_figures_as_soon_as_it_is_answered() {
+    let Some(site) = Site::new() else { return };
+    let mut wire = Wire::initialized(&site);
+    // Counting takes longer than the next question.
+    let code = "print('some words ' * 20_000)";
+    for runs in 1..=5 {
+        call(&mut wire, "execute_code", json!({"code": code}));
+        let said = call(&mut wire, "get_execution_stats", json!({}));
+        assert_eq!(said.matches(&format!(", {runs} programs run (")).count(), 2, "{said}");
+    }
+}
+
 // What the benchmarks show, without their times.
 
 #[test]
