@@ -35,6 +35,7 @@ pub mod safety;
 pub mod search;
 pub mod skills;
 pub mod state;
+mod under_way;
 pub mod upstream;
 mod value;
 
@@ -43,4 +44,5 @@ pub use excerpt::fit;
 pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse, check_source};
 pub use guide::{Guide, GuideSettings};
 pub use program::{AnalyzeError, ProgramHost};
+pub use under_way::{Counted, UnderWay};
 pub use value::{model_text, text as result_text};

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::watch, task::AbortHandle};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::CallError;
-use crate::upstream::Caller;
+use crate::{UnderWay, upstream::Caller};
 
 /// How long a write goes on without its client. It may end sooner by the timeout of its server.
 pub const MAX_WRITE_TIME: Duration = Duration::from_secs(30);
@@ -14,14 +14,14 @@ pub const MAX_WRITE_TIME: Duration = Duration::from_secs(30);
 /// The writes that are under way.
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
-    count: Arc<watch::Sender<usize>>,
+    under_way: UnderWay,
     /// How long each goes on without its client.
     pub(super) max_time: Duration,
 }
 
 impl Default for Writes {
     fn default() -> Self {
-        Self { count: Arc::new(watch::Sender::new(0)), max_time: MAX_WRITE_TIME }
+        Self { under_way: UnderWay::default(), max_time: MAX_WRITE_TIME }
     }
 }
 
@@ -34,7 +34,7 @@ impl Writes {
         write: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Result<T, CallError> {
         let left = CancellationToken::new();
-        let (counted, has_left, max_time) = (Counted::new(self), left.clone(), self.max_time);
+        let (counted, has_left, max_time) = (self.under_way.begin(), left.clone(), self.max_time);
         let task = tokio::spawn(async move {
             let _counted = counted;
             let time_is_up = async {
@@ -58,28 +58,11 @@ impl Writes {
 
     /// Waits until none is under way.
     pub(super) async fn ended(&self) {
-        // The sender is here, so that it cannot fail.
-        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+        self.under_way.ended().await;
     }
 
     pub(super) fn count(&self) -> usize {
-        *self.count.borrow()
-    }
-}
-
-/// One write that is under way.
-struct Counted(Arc<watch::Sender<usize>>);
-
-impl Counted {
-    fn new(writes: &Writes) -> Self {
-        writes.count.send_modify(|count| *count += 1);
-        Self(Arc::clone(&writes.count))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.send_modify(|count| *count -= 1);
+        self.under_way.count()
     }
 }
 

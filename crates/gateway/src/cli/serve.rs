@@ -34,7 +34,7 @@ Over HTTP, clients send a key: one of [http] keys in narrows.toml, or the one sh
   narrows serve --http
   narrows serve --http 127.0.0.1:9000";
 
-/// How long servers may take to end.
+/// How long work that is given up may take to end, and how long servers may.
 const SHUT_DOWN_TIME: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
@@ -113,6 +113,7 @@ pub(crate) async fn run(
         asked.abort();
         let _ = asked.await;
     }
+    let _ = tokio::time::timeout(SHUT_DOWN_TIME, gateway.give_up_work()).await;
     app::unless_interrupted(gateway.finish_writes()).await;
     let _ = tokio::time::timeout(SHUT_DOWN_TIME, gateway.shut_down()).await;
     gateway.guide().flush(FLUSH_TIME);

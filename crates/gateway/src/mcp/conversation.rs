@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use narrows_engine::state::Agent;
+use narrows_engine::{UnderWay, state::Agent};
 use narrows_model::OutputStream;
 use rmcp::{
     ErrorData, RoleServer,
@@ -60,8 +60,9 @@ pub(super) enum Turn<T> {
 }
 
 impl<T: Send + 'static> Work<T> {
-    /// Starts work for the client of a request.
+    /// Starts work for the client of a request. It is counted among what is under way.
     pub(super) fn start<F>(
+        under_way: &UnderWay,
         context: &RequestContext<RoleServer>,
         id: ClientId,
         agent: Agent,
@@ -72,8 +73,12 @@ impl<T: Send + 'static> Work<T> {
     {
         let gone = CancellationToken::new();
         let (client, events) = Client::new(id, context.client_capabilities(), agent, gone.clone());
+        let (counted, work) = (under_way.begin(), work(Arc::new(client)));
         Self {
-            task: tokio::spawn(work(Arc::new(client))),
+            task: tokio::spawn(async move {
+                let _counted = counted;
+                work.await
+            }),
             gone,
             events,
             asked: BTreeMap::new(),

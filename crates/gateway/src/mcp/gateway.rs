@@ -6,7 +6,7 @@ use std::{
 };
 
 use narrows_engine::{
-    Executor, Guide,
+    Executor, Guide, UnderWay,
     broker::Broker,
     ledger::Ledger,
     state::{Agent, State},
@@ -40,6 +40,8 @@ pub(crate) struct Gateway {
     principal: Arc<Principal>,
     pub(super) surface: Surface,
     pub(super) parked: Parked,
+    /// All that is done for clients now.
+    pub(super) under_way: UnderWay,
     pub(super) token_notice: TokenNotice,
 }
 
@@ -62,6 +64,7 @@ impl Gateway {
             principal: Arc::new(principal),
             surface,
             parked: Parked::default(),
+            under_way: UnderWay::default(),
             token_notice: TokenNotice::default(),
         })
     }
@@ -110,6 +113,13 @@ impl Gateway {
     /// What lasts, as whoever asks may see it.
     pub(super) fn agent(&self, principal: Option<Arc<Principal>>) -> Agent {
         self.state.agent(principal.unwrap_or_else(|| Arc::clone(&self.principal)))
+    }
+
+    /// Gives up what waits for answers of clients, all of whom have left, and waits until the last work
+    /// has ended and what became of it is handed to the audit.
+    pub(crate) async fn give_up_work(&self) {
+        self.parked.remove_all();
+        self.under_way.ended().await;
     }
 
     /// Waits for calls that may change something, for a while.

@@ -76,6 +76,11 @@ impl<W> Parked<W> {
         self.remove_older(PATIENCE);
     }
 
+    /// Gives up all work: no client can come back any more.
+    pub(super) fn remove_all(&self) {
+        self.remove_older(Duration::ZERO);
+    }
+
     fn remove_older(&self, age: Duration) {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parked.retain(|_, waiting| waiting.since.elapsed() < age);
@@ -159,7 +164,7 @@ mod tests {
         // The control: it has its time.
         parked.remove_expired();
         assert_eq!(Arc::strong_count(&work), 2);
-        parked.remove_older(Duration::ZERO);
+        parked.remove_all();
         assert_eq!(Arc::strong_count(&work), 1);
         assert!(parked.resume(&secret, &asked(ADA, 1)).is_err());
     }

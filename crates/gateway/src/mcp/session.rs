@@ -39,7 +39,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     answers,
     changes::Changes,
-    client::ClientId,
+    client::{Client, ClientId},
     conversation::{Turn, Work},
     gateway::Gateway,
     http,
@@ -127,6 +127,19 @@ impl Session {
         tools
     }
 
+    /// Starts work for the client of a request.
+    fn start<F>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        agent: Agent,
+        work: impl FnOnce(Arc<Client>) -> F,
+    ) -> ClientWork
+    where
+        F: Future<Output = Result<ServerResult, ErrorData>> + Send + 'static,
+    {
+        Work::start(&self.gateway.under_way, context, self.client(context), agent, work)
+    }
+
     /// Starts the work that a call asks for.
     async fn begin(
         &self,
@@ -140,13 +153,12 @@ impl Session {
         let key = self.ledger_key(context);
         let agent = self.gateway.agent(http::principal(context));
         let arguments = params.arguments.unwrap_or_default();
-        let work =
-            Work::start(context, self.client(context), agent.clone(), move |client| async move {
-                let gateway = &session.gateway;
-                let result = answers::answer(gateway, agent, own, arguments, client).await?;
-                gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
-                Ok(ServerResult::CallToolResult(result))
-            });
+        let work = self.start(context, agent.clone(), move |client| async move {
+            let gateway = &session.gateway;
+            let result = answers::answer(gateway, agent, own, arguments, client).await?;
+            gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
+            Ok(ServerResult::CallToolResult(result))
+        });
         Ok(if own.runs_code() { work.counting_progress() } else { work })
     }
 
@@ -164,7 +176,7 @@ impl Session {
         let watch = agent.watch(level);
         let gateway = Arc::clone(&self.gateway);
         let asks_itself = is_modern(context);
-        Ok(Work::start(context, self.client(context), agent, move |client| async move {
+        Ok(self.start(context, agent, move |client| async move {
             passing::tool(&gateway, &watch, tool, params, asks_itself, client).await
         }))
     }
@@ -232,7 +244,7 @@ impl Session {
         let asks_itself = is_modern(context);
         let agent = gateway.agent(http::principal(context));
         let caller = agent.clone();
-        Work::start(context, self.client(context), caller, move |client| async move {
+        self.start(context, caller, move |client| async move {
             passing::item(&gateway, &agent, &item, request, asks_itself, client).await
         })
     }

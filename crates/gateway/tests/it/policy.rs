@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     office::{self, AGENTS, ANALYST, CUSTOMER, INTERN, Office, SENDER, approval, token},
-    real::{Wire, report, says},
+    real::{PATIENCE, Wire, report, says},
     state::{Client, Clients, text_of},
 };
 
@@ -650,27 +650,60 @@ fn direct_tools_are_under_the_same_rules() {
     assert_eq!(office.received("mail.send").len(), 1);
 }
 
+/// The request of a client of the newer protocol that asks its user.
+fn call(code: &str, state: Option<&Value>) -> Value {
+    let mut params = json!({
+        "name": "execute_code",
+        "arguments": {"code": code},
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
+        },
+    });
+    if let Some(state) = state {
+        params["requestState"] = state.clone();
+    }
+    params
+}
+
+/// The client of a program that asks leaves: what came of the program is written all the same.
+#[track_caller]
+fn a_question_is_left(office: &Office, mut wire: Wire) {
+    let before = office.audit(&["--action", "run"]).len();
+    wire.leave();
+    wire.process.ends_within(PATIENCE);
+    let runs = office.audit(&["--action", "run"]);
+    assert_eq!(runs.len(), before + 1, "{runs:#?}");
+    let calls = office.audit(&["--target", "crm.delete_customer"]);
+    for entry in [&runs[0], &calls[0]] {
+        assert_eq!(entry["outcome"], "cancelled", "{entry:#}");
+        assert_eq!(entry["details"]["run"], runs[0]["details"]["run"], "{entry:#}");
+    }
+    assert_eq!(office.received("crm.delete_customer"), [Value::Null; 0]);
+}
+
+#[test]
+fn a_program_whose_client_leaves_without_an_answer_is_in_the_audit() {
+    let Some(office) = Office::new("") else { return };
+    // A client of the newer protocol would come back with the answer.
+    let mut wire = Wire::start(&office.site);
+    let asks = wire.ask("tools/call", call(DELETES, None));
+    assert!(asks["result"]["requestState"].is_string(), "{asks:#}");
+    a_question_is_left(&office, wire);
+    // One of the older protocol has an open request.
+    let mut wire = Wire::initialized(&office.site);
+    wire.request("tools/call", json!({"name": "execute_code", "arguments": {"code": DELETES}}));
+    wire.next("question", |message| message["method"] == "elicitation/create");
+    a_question_is_left(&office, wire);
+}
+
 /// A client of the newer protocol comes back with an answer, or with anything else.
 #[test]
 fn a_program_is_not_run_again_for_a_state_that_is_not_its_own() {
     let Some(office) = Office::new("") else { return };
     let mut wire = Wire::start(&office.site);
     let reads = format!("from servers import crm\nawait crm.get_customer(id=1)\n{DELETES}");
-    let call = |code: &str, state: Option<&Value>| {
-        let mut params = json!({
-            "name": "execute_code",
-            "arguments": {"code": code},
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
-                "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-            },
-        });
-        if let Some(state) = state {
-            params["requestState"] = state.clone();
-        }
-        params
-    };
     let asks = wire.ask("tools/call", call(&reads, None));
     let state = asks["result"]["requestState"].clone();
     assert!(state.is_string(), "{asks:#}");
