@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use narrows_model::{Access, Principal};
 use narrows_sandbox::Workspace;
-use narrows_store::{NewEntry, Place, Store};
+use narrows_store::{Approval, Entry, Filter, NewEntry, Place, Store};
 use serde_json::{Value, json};
 
 use super::{State, StateError, Trail, namespace};
@@ -16,6 +16,11 @@ use crate::{
 
 /// How long those wait for the audit who do nothing that is not in it.
 const AUDIT_TIME: Duration = Duration::from_secs(10);
+
+/// How many entries of the audit are looked at together.
+const AUDIT_PAGE: usize = 200;
+/// By how much the clock that wrote the audit may be behind that of an approval, in milliseconds.
+const CLOCK_DIFFERENCE: i64 = 60 * 60 * 1000;
 
 /// Files, skills, sessions, boards and shared values, with one principal's rights.
 #[derive(Clone, Debug)]
@@ -118,6 +123,31 @@ impl Agent {
     ) {
         let entry = self.entry(&self.principal.home, action, target, outcome, details);
         self.state.journal.add(&self.state, trail, entry);
+    }
+
+    /// Returns whether the run that an approval is of has ended, as the audit says: a yes for the rest
+    /// of it would allow nothing. One whose gateway was killed is not known to have ended.
+    pub async fn has_run_ended(&self, approval: &Approval) -> Result<bool, StateError> {
+        let Some(run) = &approval.run else { return Ok(false) };
+        let audit = self.store().await?.audit();
+        let filter = Filter {
+            principal: Some(approval.principal.clone()),
+            action: Some("run".to_owned()),
+            since: Some(approval.created_at.saturating_sub(CLOCK_DIFFERENCE)),
+            ..Filter::default()
+        };
+        let mut before = None;
+        loop {
+            let page = audit.search(&filter, before, AUDIT_PAGE).await?;
+            let is_end = |entry: &Entry| entry.action == "run" && entry.details["run"] == **run;
+            if page.iter().any(is_end) {
+                return Ok(true);
+            }
+            match page.last() {
+                Some(last) if page.len() == AUDIT_PAGE => before = Some(last.seq),
+                _ => return Ok(false),
+            }
+        }
     }
 
     /// Waits until all that was handed over on a trail is written.

@@ -1,18 +1,18 @@
 //! `narrows approvals`: calls that wait for a person.
 
-use anyhow::bail;
+mod decision;
+
 use clap::{Args, Subcommand};
 use narrows_engine::{
-    policy::{AlwaysRule, Reason},
-    safety::{RuleSource, visible},
+    safety::visible,
     state::{Approval, ApprovalState, Scope, Verdict, now},
 };
 use serde_json::{Value, json};
 
+use self::decision::Decider;
 use super::Asking;
 use crate::{
-    app::{self, Exit, Setting},
-    config::RulesFile,
+    app::{Exit, Setting},
     printer::{Column, Printer, Style, Table},
     times,
 };
@@ -42,17 +42,21 @@ enum ApprovalsCommand {
         #[arg(long)]
         reveal: bool,
     },
-    /// Let it be made: once, or with all other calls of the same tool
+    /// Let them be made: once, or with all other calls of the same tool
     Allow {
-        id: String,
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
         #[command(flatten)]
         scope: ScopeArgs,
         /// Write the rule of --always without asking
         #[arg(long, requires = "always")]
         yes: bool,
     },
-    /// Do not let it be made
-    Deny { id: String },
+    /// Do not let them be made
+    Deny {
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<String>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Args)]
@@ -92,7 +96,6 @@ pub(crate) async fn run(
     let agent = setting.agent(agent.as_deref())?;
     let approvals = agent.store().await?.approvals();
     let now = now();
-    let by = &agent.principal().name;
     let mut exit = Exit::Success;
     match args.command {
         ApprovalsCommand::List { all, limit } => {
@@ -126,110 +129,18 @@ pub(crate) async fn run(
                 exit = Exit::Failure;
             }
         },
-        ApprovalsCommand::Allow { id, scope, yes } => {
-            let scope = Scope::from(scope);
-            // One that cannot be decided is refused below, by the store.
-            let pending = approvals.get(&id).await?.filter(|approval| {
-                approval.state == ApprovalState::Pending && approval.expires_at > now
-            });
-            if let Some(pending) = &pending {
-                check(pending, scope)?;
-                if scope == Scope::Always && !write_rule(pending, &setting, yes, printer)? {
-                    agent.close().await;
-                    return Ok(Exit::Failure);
-                }
-            }
-            let decided = approvals.decide(&id, Verdict::Allow(scope), by, now).await?;
-            tell_decided(&decided, json, now, printer);
+        ApprovalsCommand::Allow { ids, scope, yes } => {
+            let verdict = Verdict::Allow(scope.into());
+            let mut decider = Decider::new(&agent, &setting, verdict, yes, printer);
+            exit = decider.decide_all(&ids, json).await;
         }
-        ApprovalsCommand::Deny { id } => {
-            let decided = approvals.decide(&id, Verdict::Deny, by, now).await?;
-            tell_decided(&decided, json, now, printer);
+        ApprovalsCommand::Deny { ids } => {
+            let mut decider = Decider::new(&agent, &setting, Verdict::Deny, false, printer);
+            exit = decider.decide_all(&ids, json).await;
         }
     }
     agent.close().await;
     Ok(exit)
-}
-
-/// Whether a yes of this scope would mean anything for the call.
-fn check(approval: &Approval, scope: Scope) -> anyhow::Result<()> {
-    match scope {
-        Scope::Run if approval.run.is_none() => {
-            bail!("{} was not called by a program, so there is no run; use --once", approval.id)
-        }
-        Scope::Session if approval.session.is_none() => {
-            bail!("the client of {} has no session that lasts; use --once or --always", approval.id)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Shows the rule that allows the tool for good, and writes it if the user wants that.
-fn write_rule(
-    approval: &Approval,
-    setting: &Setting,
-    yes: bool,
-    printer: Printer,
-) -> anyhow::Result<bool> {
-    let Approval { principal, tool, .. } = approval;
-    let reasons: Vec<Reason> = serde_json::from_str(&approval.reasons).unwrap_or_default();
-    let rules = setting.config.safety.settings.policy.rules.iter();
-    let names = rules.map(|rule| rule.name.as_str());
-    let Some(rule) = AlwaysRule::new(principal, tool, &reasons, names) else {
-        bail!("{}", no_rule(tool, &reasons));
-    };
-    let file = RulesFile::new(app::rules_file(&setting.places, &setting.config));
-    let Some(text) = file.preview(&rule) else {
-        bail!("{} cannot be changed; write the rule into a narrows.toml", file.name());
-    };
-    printer.note(format!("this rule goes into {}:\n{}", file.name(), text.trim_end()));
-    let write = match yes {
-        true => true,
-        false => match printer.ask("Write it?")? {
-            Some(write) => write,
-            None => bail!("nobody is there to confirm the rule; say --yes to write it"),
-        },
-    };
-    if write {
-        file.add(&rule).map_err(anyhow::Error::msg)?;
-    } else {
-        printer.note("nothing was written, and the call still waits");
-    }
-    Ok(write)
-}
-
-/// Why there is no rule for a tool, and what to do instead.
-fn no_rule(tool: &str, reasons: &[Reason]) -> String {
-    let flow = reasons.iter().find_map(|reason| match reason {
-        Reason::Flow(name) => Some(name),
-        _ => None,
-    });
-    let why = match (flow, reasons) {
-        (Some(name), _) => format!("the flow rule {name:?} asks; change that one"),
-        (None, [Reason::Restore]) => "name the agent in [pii] restore instead".to_owned(),
-        (None, _) => "write one that fits".to_owned(),
-    };
-    format!("no rule can be made for {tool}: {why}, or use --once")
-}
-
-fn tell_decided(approval: &Approval, json: bool, now: i64, printer: Printer) {
-    if json {
-        return printer.json(&as_json(approval, now));
-    }
-    let Approval { principal, run, .. } = approval;
-    let tool = visible(&approval.tool);
-    printer.line(match (approval.state, approval.scope) {
-        (ApprovalState::Denied, _) => format!("{tool} of {principal} is denied"),
-        (_, Scope::Once) => format!("{principal} may call {tool} once, as it asked"),
-        (_, Scope::Run) => {
-            let run = run.as_deref().unwrap_or_default();
-            format!("{principal} may call {tool} in the run {run}, while it goes on")
-        }
-        (_, Scope::Session) => {
-            format!("{principal} may call {tool} in the session that asked, for a day at most")
-        }
-        (_, Scope::Always) => format!("{principal} may call {tool} from now on"),
-    });
 }
 
 /// All that is known of an approval.
@@ -307,12 +218,5 @@ mod tests {
         ] {
             assert_eq!(ago(age), told);
         }
-    }
-
-    #[test]
-    fn why_there_is_no_rule_is_told_with_what_to_do() {
-        let flow = no_rule("mail.send", &[Reason::Flow("a -> b".into())]);
-        assert!(flow.contains("\"a -> b\"") && flow.contains("--once"), "{flow}");
-        assert!(no_rule("narrows.restore_pii", &[Reason::Restore]).contains("[pii] restore"));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     office::{self, AGENTS, ANALYST, CUSTOMER, INTERN, Office, SENDER, approval, token},
-    real::{PATIENCE, Wire, report, says},
+    real::{self, PATIENCE, Running, Wire, report, says, text},
     state::{Client, Clients, text_of},
 };
 
@@ -338,6 +338,80 @@ fn an_approval_can_be_for_the_session_that_asked() {
     office.said(&["approvals", "allow", &id]);
     assert_eq!(modern.run(&delete(9)), "deleted");
     assert_eq!(office.received("crm.delete_customer").len(), 4);
+}
+
+#[test]
+fn several_approvals_are_decided_at_once_and_each_is_told() {
+    let Some(office) = Office::new("") else { return };
+    let delete = |id: u32| program(&format!("await crm.delete_customer(id={id}, email='a')"));
+    let ids = [1, 2, 3].map(|id| approval(&office.error(&delete(id), &[])));
+    let [first, second, third] = ids.each_ref().map(String::as_str);
+    let output = office.site.says(&["approvals", "allow", first, "none-such", second]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stdout);
+    assert_eq!(said.lines().count(), 2, "{said}");
+    for id in [first, second] {
+        says(&said.clone().into(), &[&format!("{id}: local may call crm.delete_customer once")]);
+    }
+    assert_eq!(
+        text(&output.stderr),
+        "error: there is no approval `none-such`: list those that there are\n"
+    );
+    for id in [1, 2] {
+        assert_eq!(office.run(&delete(id), &[]), "deleted");
+    }
+    approval(&office.error(&delete(3), &[]));
+
+    let output = office.site.says(&["approvals", "deny", first, third, "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let decided = real::document(&output);
+    assert_eq!(decided["approvals"][0]["state"], "denied", "{decided:#}");
+    assert_eq!(
+        (&decided["approvals"][0]["id"], &decided["errors"][0]["id"]),
+        (&json!(third), &json!(first))
+    );
+    says(&decided["errors"][0]["error"], &["was decided already"]);
+    // Those that mean the same are one rule.
+    let ids = [4, 5].map(|id| approval(&office.error(&delete(id), &[])));
+    office.said(&["approvals", "allow", &ids[0], &ids[1], "--always", "--yes"]);
+    let written = std::fs::read_to_string(office.site.path("narrows.toml")).unwrap();
+    assert_eq!(written.matches("[[policy.rules]]").count(), 1, "{written}");
+    assert_eq!(office.said(&["approvals", "list"]), "nothing waits for approval\n");
+    assert_eq!(office.site.says(&["approvals", "allow"]).status.code(), Some(2));
+}
+
+/// Makes a call again and again until it is allowed, as an agent would.
+const INSISTS: &str = "import asyncio\nfrom servers import crm\n\
+                       for _ in range(400):\n\
+                       \u{20}   try:\n\
+                       \u{20}       result = await crm.delete_customer(id=1, email='a')\n\
+                       \u{20}       break\n\
+                       \u{20}   except Exception:\n\
+                       \u{20}       await asyncio.sleep(0.2)";
+
+#[test]
+fn a_yes_for_a_run_that_has_ended_is_refused_with_what_to_do() {
+    let Some(office) = Office::new("") else { return };
+    let id = approval(&office.error(DELETES, &[]));
+    let refusal = office.refusal(&["approvals", "allow", &id, "--run"]);
+    says(&refusal, &["the run ", "has ended", "use --once or --always", "run its program again"]);
+    // Nothing was decided.
+    assert_eq!(office.site.json(&["approvals", "show", &id, "--json"])["state"], "pending");
+    office.said(&["approvals", "allow", &id]);
+    assert_eq!(office.run(DELETES, &[]), "deleted");
+
+    // The control: one that goes on.
+    let mut command = office.site.narrows();
+    command.args(["run", "--timeout", "120", "-c", INSISTS]);
+    let mut run = Running(command.spawn().unwrap());
+    let id = real::wait_for("an approval", || {
+        let listed = office.site.json(&["approvals", "list", "--json"]);
+        listed["approvals"][0]["id"].as_str().map(str::to_owned)
+    });
+    let said = office.said(&["approvals", "allow", &id, "--run"]);
+    says(&said.into(), &["in the run ", "while it goes on"]);
+    assert!(run.0.wait().unwrap().success());
+    assert_eq!(office.received("crm.delete_customer").len(), 2);
 }
 
 #[test]
