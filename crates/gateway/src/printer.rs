@@ -13,6 +13,7 @@ mod table;
 use std::{
     borrow::Cow,
     io::{self, BufRead, IsTerminal, Write},
+    sync::{Mutex, PoisonError},
 };
 
 use narrows_model::OutputStream;
@@ -33,6 +34,43 @@ pub(crate) struct Printer {
     stderr: Stream,
     /// Cancelled when whoever read standard output has gone away: nothing more is written then.
     closed: &'static CancellationToken,
+    /// Where the terminal's cursor is.
+    line: &'static Mutex<Line>,
+}
+
+/// The line of the terminal in which the cursor is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Line {
+    #[default]
+    Empty,
+    /// It has a beginning that must stay.
+    Begun,
+    /// It has a status, which makes room for all else.
+    Status,
+}
+
+impl Line {
+    const ERASE: &str = "\r\x1b[2K";
+
+    /// Makes room for a text. Returns whether there is a status to be erased.
+    fn give_way(&mut self, text: &[u8]) -> bool {
+        let had_status = *self == Self::Status;
+        *self = if text.ends_with(b"\n") { Self::Empty } else { Self::Begun };
+        had_status
+    }
+
+    /// Takes a status, or loses it. Returns whether anything changes: what was begun stays.
+    fn set_status(&mut self, is_there: bool) -> bool {
+        let changes = match *self {
+            Self::Begun => false,
+            Self::Empty => is_there,
+            Self::Status => true,
+        };
+        if changes {
+            *self = if is_there { Self::Status } else { Self::Empty };
+        }
+        changes
+    }
 }
 
 /// What is known of one of the streams.
@@ -61,6 +99,7 @@ impl Printer {
             stderr: Stream::new(io::stderr().is_terminal(), color),
             // One for each process, which so can be copied to wherever something is printed.
             closed: Box::leak(Box::default()),
+            line: Box::leak(Box::default()),
         }
     }
 
@@ -129,9 +168,8 @@ impl Printer {
         match stream {
             OutputStream::Stdout => self.write(&self.stdout.visible(text, Notation::Text)),
             OutputStream::Stderr => {
-                let mut stderr = io::stderr().lock();
                 let text = self.stderr.visible(text, Notation::Text);
-                let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+                let _ = self.put(self.stderr, io::stderr(), text.as_bytes());
             }
         }
     }
@@ -146,11 +184,41 @@ impl Printer {
         self.write_all(escaped(&text, Notation::Text).as_bytes())
     }
 
-    /// Writes a line that takes the place of the one before, or takes it back. Only for a terminal.
+    /// Writes a line that takes the place of the one before, or takes it back. Only for a terminal, and
+    /// not where somebody has begun a line: it would be lost.
     pub(crate) fn status(self, text: Option<&str>) {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if !line.set_status(text.is_some()) {
+            return;
+        }
         let text = escaped(text.unwrap_or_default(), Notation::Text);
         let mut stderr = io::stderr().lock();
-        let _ = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
+        let _ = write!(stderr, "{}{text}", Line::ERASE).and_then(|()| stderr.flush());
+    }
+
+    /// Writes to a stream, beside what others write to the same terminal.
+    fn put(self, stream: Stream, mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
+        // What waits for a reader elsewhere must not have the terminal wait.
+        let mut line =
+            stream.is_terminal.then(|| self.line.lock().unwrap_or_else(PoisonError::into_inner));
+        let line = line.as_mut().filter(|_| !bytes.is_empty());
+        if line.is_some_and(|line| line.give_way(bytes)) {
+            let _ = io::stderr().write_all(Line::ERASE.as_bytes());
+        }
+        out.write_all(bytes).and_then(|()| out.flush())
+    }
+
+    /// Writes a question, reads its answer, and leaves the line behind that the answer has ended.
+    fn answer_to(self, question: &str) -> io::Result<String> {
+        // Held from the question to its answer, which so is not taken for that of another one.
+        // Standard error is free meanwhile: whoever is interrupted still has something to say.
+        let mut stdin = io::stdin().lock();
+        let question = self.stderr.visible(question, Notation::Text);
+        self.put(self.stderr, io::stderr(), question.as_bytes())?;
+        let mut answer = String::new();
+        stdin.read_line(&mut answer)?;
+        *self.line.lock().unwrap_or_else(PoisonError::into_inner) = Line::Empty;
+        Ok(answer)
     }
 
     /// Writes what was logged, which has its colours already.
@@ -161,7 +229,7 @@ impl Printer {
             Stream { is_colored: true, .. } => escaped_but_colors(&text).into(),
             Stream { is_colored: false, .. } => escaped(&text, Notation::Text).into_owned().into(),
         };
-        io::stderr().lock().write_all(text.as_bytes())
+        self.put(self.stderr, io::stderr(), text.as_bytes())
     }
 
     /// Whether a text can be written to standard error as it is.
@@ -183,14 +251,7 @@ impl Printer {
         if !io::stdin().is_terminal() {
             return Ok(None);
         }
-        // Held from the question to its answer, which so is not taken for that of another one.
-        // Standard error is free meanwhile: whoever is interrupted still has something to say.
-        let mut stdin = io::stdin().lock();
-        let mut stderr = io::stderr();
-        let question = self.stderr.visible(question, Notation::Text);
-        write!(stderr, "{question} [y/N] ").and_then(|()| stderr.flush())?;
-        let mut answer = String::new();
-        stdin.read_line(&mut answer)?;
+        let answer = self.answer_to(&format!("{question} [y/N] "))?;
         Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
     }
 
@@ -204,18 +265,12 @@ impl Printer {
         if !io::stdin().is_terminal() {
             return Ok(None);
         }
-        // As in `ask`.
-        let mut stdin = io::stdin().lock();
-        let mut stderr = io::stderr();
         let listed = words.iter().map(|word| {
             let (first, rest) = word.split_at(word.floor_char_boundary(1));
             format!("[{first}]{rest}")
         });
         let listed = listed.collect::<Vec<_>>().join(", ");
-        let question = self.stderr.visible(question, Notation::Text);
-        write!(stderr, "{question}\n{listed}: ").and_then(|()| stderr.flush())?;
-        let mut answer = String::new();
-        stdin.read_line(&mut answer)?;
+        let answer = self.answer_to(&format!("{question}\n{listed}: "))?;
         let answer = answer.trim().to_lowercase();
         let is_meant =
             |word: &&String| **word == answer || answer.len() == 1 && word.starts_with(&answer);
@@ -234,7 +289,7 @@ impl Printer {
         let mut line = String::new();
         style.paint(&format!("{label}:"), self.stderr.is_colored, &mut line);
         let text = self.stderr.visible(text, Notation::Text);
-        let _ = writeln!(io::stderr().lock(), "{line} {text}");
+        let _ = self.put(self.stderr, io::stderr(), format!("{line} {text}\n").as_bytes());
     }
 
     /// Writes text to standard output. Where it cannot be written there is nobody to be told.
@@ -247,8 +302,7 @@ impl Printer {
         if self.is_closed() {
             return Ok(());
         }
-        let mut stdout = io::stdout().lock();
-        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        match self.put(self.stdout, io::stdout(), bytes) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.closed.cancel();
                 Ok(())
@@ -273,4 +327,22 @@ fn window_width() -> Option<usize> {
 #[cfg(not(unix))]
 fn window_width() -> Option<usize> {
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_gives_way_to_all_else_and_takes_no_line_that_was_begun() {
+        let mut line = Line::default();
+        assert!(!line.set_status(false), "there is none to take back");
+        assert!(line.set_status(true) && line.set_status(true));
+        assert!(line.give_way(b"what a program prints\n"));
+        assert!(!line.give_way(b"half a line"));
+        assert!(!line.set_status(true) && !line.set_status(false));
+        assert!(!line.give_way(b"the rest\n"));
+        assert!(line.set_status(true) && line.set_status(false));
+        assert_eq!(line, Line::Empty);
+    }
 }

@@ -18,6 +18,7 @@ use narrows_engine::{
 };
 use serde_json::{Map, Value, json};
 
+use super::waiting::Waiting;
 use crate::{
     app::{self, Exit, FLUSH_TIME, Setting},
     output_file::OutputFile,
@@ -104,7 +105,8 @@ pub(crate) async fn run(
     let caller = Arc::new(Nobody);
     let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), caller, media, |_, _| {});
     let interrupted = app::interruption();
-    let answered = host.analyze_for_client(request, &interrupted).await;
+    let analyzing = host.analyze_for_client(request, &interrupted);
+    let answered = Waiting::for_servers(&broker, printer).during(analyzing).await;
     broker.fleet().shut_down().await;
     guide.flush(FLUSH_TIME);
     if interrupted.is_cancelled() {

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{serve, servers::probe};
+use super::{serve, servers::probe_each};
 use crate::{
     app::{self, At, Exit, Setting},
     config::{Config, Places},
@@ -76,7 +76,8 @@ pub(crate) async fn run(args: DoctorArgs, at: &At, printer: Printer) -> anyhow::
             checks.push(personal_data(config.safety.settings.mode));
             let names: Vec<String> = config.servers.iter().map(|spec| spec.name.clone()).collect();
             let broker = app::broker(&places, config.servers)?;
-            let statuses = probe(&broker, &names).await;
+            let mut statuses = probe_each(&broker, &names, printer, |_| {}).await;
+            statuses.sort_by(|one, other| one.server.cmp(&other.server));
             checks.extend(statuses.iter().map(|status| {
                 let mut specs = broker.fleet().specs();
                 let spec = specs.find(|spec| spec.name == status.server);

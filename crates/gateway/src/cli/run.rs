@@ -29,6 +29,7 @@ use rmcp::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::waiting::Waiting;
 use crate::{
     app::{self, Exit, FLUSH_TIME, Setting},
     printer::Printer,
@@ -161,7 +162,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let session = session.as_deref();
     let run =
         SessionRun { watch: &watch, guide: &guide, executor: &executor, request, session, cancel };
-    let mut executed = agent.run(run, &host).await;
+    let mut executed = Waiting::for_servers(&broker, printer).during(agent.run(run, &host)).await;
     if let Ok(outcome) = &mut executed {
         outcome.notes.splice(0..0, Excerpt::note(&outcome.excerpts));
         outcome.notes.extend(host.take_notes());

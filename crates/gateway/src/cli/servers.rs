@@ -20,7 +20,7 @@ use crate::{
     status as gateway_status,
 };
 
-pub(crate) use status::{probe, probe_each};
+pub(crate) use status::probe_each;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServersArgs {

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use super::Asking;
 use super::skill_exchange::{self, ExchangeCommand};
+use super::waiting::Waiting;
 use crate::{
     app::{self, Exit, Setting},
     config::read_text,
@@ -190,7 +191,9 @@ impl Desk {
         let mut reports = Vec::new();
         for name in names {
             let skill = self.agent.load_skill(&name, None, None).await?;
-            let report = try_skill(&skill, mode, &executor, &host).await?;
+            let trying = try_skill(&skill, mode, &executor, &host);
+            let mut waiting = Waiting::for_servers(&self.broker, self.printer);
+            let report = waiting.during(trying).await?;
             if record && report.passed() && !report.tests.is_empty() {
                 let saved = self.agent.record_skill(skill, &report.recording).await?;
                 self.printer.note(format!("recorded with version {} of {name}", saved.version));

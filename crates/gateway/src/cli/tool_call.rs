@@ -6,7 +6,7 @@ use clap::Args;
 use narrows_engine::{Background, ProgramHost, broker::Broker, media::Media, state::Agent};
 use serde_json::{Value, json};
 
-use super::{run::Person, tool_arguments, tools};
+use super::{run::Person, tool_arguments, tools, waiting::Waiting};
 use crate::{
     app::{self, Exit, FLUSH_TIME, Setting},
     printer::Printer,
@@ -94,7 +94,9 @@ async fn call(
         let tool = tool.map_err(|error| CallFailure::Failed(error.to_string()))?;
         let arguments = tool_arguments::parse(&args.arguments, tool.input_schema())
             .map_err(|reason| CallFailure::WrongUse(format!("{}: {reason}", args.name)))?;
-        let called = host.call_for_client(&tool.id.to_string(), arguments).await;
+        let name = tool.id.to_string();
+        let calling = host.call_for_client(&name, arguments);
+        let called = Waiting::for_servers(broker, printer).during(calling).await;
         called.map_err(|failure| CallFailure::Failed(failure.message))
     };
     let mut called = tokio::select! {

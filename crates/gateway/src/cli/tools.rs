@@ -12,7 +12,7 @@ use narrows_engine::{
 use narrows_model::nearest;
 use serde_json::json;
 
-use super::{servers::probe_each, tool_call};
+use super::{servers::probe_each, tool_call, waiting::Waiting};
 use crate::{
     app::{Exit, Setting},
     printer::{Column, Printer, Table},
@@ -173,7 +173,7 @@ pub(super) async fn find(
     if matches!(known, Err(Unresolved::NoToolAnywhere { .. })) {
         learn(broker, server, printer).await;
     }
-    broker.find(name, server).await
+    Waiting::for_servers(broker, printer).during(broker.find(name, server)).await
 }
 
 fn check_server(broker: &Broker, server: Option<&str>) -> anyhow::Result<()> {

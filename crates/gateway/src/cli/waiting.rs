@@ -5,11 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use narrows_engine::{broker::Broker, upstream::Health};
+
 use crate::printer::Printer;
 
 /// What takes less is not worth a word.
 const QUIET_TIME: Duration = Duration::from_millis(400);
-const INTERVAL: Duration = Duration::from_secs(1);
+/// How soon the line follows what happens.
+const INTERVAL: Duration = Duration::from_millis(200);
 /// How many names are told.
 const MAX_NAMES: usize = 3;
 /// A longer line would be broken by terminals, and could not be taken back.
@@ -18,24 +21,41 @@ const MAX_LETTERS: usize = 78;
 /// A line on standard error that is taken back when there is nothing to wait for. Where standard
 /// error is no terminal, nothing is written.
 #[derive(Debug)]
-pub(crate) struct Waiting {
-    names: Vec<String>,
-    since: Instant,
+pub(crate) struct Waiting<'a> {
+    awaited: Awaited<'a>,
+    /// Since when there is something to wait for.
+    since: Option<Instant>,
     printer: Printer,
     is_terminal: bool,
-    is_shown: bool,
+    shown: Option<String>,
 }
 
-impl Waiting {
+/// What is waited for.
+#[derive(Debug)]
+enum Awaited<'a> {
+    Names(Vec<String>),
+    /// All servers that are just starting, because something needs them.
+    Starts(&'a Broker),
+}
+
+impl<'a> Waiting<'a> {
     pub(crate) fn new(names: &[String], printer: Printer) -> Self {
+        Self::of(Awaited::Names(names.to_vec()), Some(Instant::now()), printer)
+    }
+
+    /// For work that starts servers when it needs them.
+    pub(crate) fn for_servers(broker: &'a Broker, printer: Printer) -> Self {
+        Self::of(Awaited::Starts(broker), None, printer)
+    }
+
+    fn of(awaited: Awaited<'a>, since: Option<Instant>, printer: Printer) -> Self {
         let is_terminal = io::stderr().is_terminal();
-        Self { names: names.to_vec(), since: Instant::now(), printer, is_terminal, is_shown: false }
+        Self { awaited, since, printer, is_terminal, shown: None }
     }
 
     /// Shows the line while something takes long, and takes it back before that is told.
     pub(crate) async fn during<T>(&mut self, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
-        let mut pause = QUIET_TIME;
         loop {
             tokio::select! {
                 biased;
@@ -43,73 +63,87 @@ impl Waiting {
                     self.clear();
                     return done;
                 }
-                () = tokio::time::sleep(pause), if self.is_terminal => self.show(),
+                () = tokio::time::sleep(INTERVAL), if self.is_terminal => self.show(),
             }
-            pause = INTERVAL;
         }
     }
 
     /// It is not waited for this one any more.
     pub(crate) fn is_done(&mut self, name: &str) {
-        self.names.retain(|other| other != name);
+        if let Awaited::Names(names) = &mut self.awaited {
+            names.retain(|other| other != name);
+        }
     }
 
     fn show(&mut self) {
-        if let Some(line) = line(&self.names, self.since.elapsed()) {
-            self.is_shown = true;
-            self.printer.status(Some(&line));
+        let starting;
+        let names = match &self.awaited {
+            Awaited::Names(names) => names,
+            Awaited::Starts(broker) => {
+                starting = starting_servers(broker);
+                &starting
+            }
+        };
+        if names.is_empty() {
+            self.since = None;
+            return self.clear();
+        }
+        let elapsed = self.since.get_or_insert_with(Instant::now).elapsed();
+        let line = Some(line(names, elapsed)).filter(|_| elapsed >= QUIET_TIME);
+        if line.is_some() && line != self.shown {
+            self.printer.status(line.as_deref());
+            self.shown = line;
         }
     }
 
     fn clear(&mut self) {
-        if std::mem::take(&mut self.is_shown) {
+        if self.shown.take().is_some() {
             self.printer.status(None);
         }
     }
 }
 
 /// A command that is given up leaves no half line.
-impl Drop for Waiting {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-fn line(names: &[String], elapsed: Duration) -> Option<String> {
+fn starting_servers(broker: &Broker) -> Vec<String> {
+    let statuses = broker.fleet().statuses().into_iter();
+    let starting = statuses.filter(|status| status.health == Health::Starting);
+    starting.map(|status| status.server).collect()
+}
+
+fn line(names: &[String], elapsed: Duration) -> String {
     let shown = names.iter().take(MAX_NAMES).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = match names.len().saturating_sub(MAX_NAMES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    if names.is_empty() {
-        return None;
-    }
     let line = format!("waiting for {shown}{more} ({} s)", elapsed.as_secs());
-    Some(match line.char_indices().nth(MAX_LETTERS) {
+    match line.char_indices().nth(MAX_LETTERS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
-    })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line_of(names: &[&str], seconds: u64) -> Option<String> {
+    fn line_of(names: &[&str], seconds: u64) -> String {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         line(&names, Duration::from_secs(seconds))
     }
 
     #[test]
     fn what_is_waited_for_is_named_in_one_line() {
-        assert_eq!(line_of(&["a", "b"], 7).unwrap(), "waiting for a, b (7 s)");
-        assert_eq!(
-            line_of(&["a", "b", "c", "d", "e"], 7).unwrap(),
-            "waiting for a, b, c and 2 more (7 s)"
-        );
-        assert_eq!(line_of(&[], 7), None);
+        assert_eq!(line_of(&["a", "b"], 7), "waiting for a, b (7 s)");
+        assert_eq!(line_of(&["a", "b", "c", "d", "e"], 7), "waiting for a, b, c and 2 more (7 s)");
         let long = "n".repeat(64);
-        let line = line_of(&[&long, &long], 7).unwrap();
+        let line = line_of(&[&long, &long], 7);
         assert_eq!(line.chars().count(), MAX_LETTERS + 1, "{line}");
     }
 }

@@ -1,13 +1,16 @@
 //! What a person sees: on a terminal, in a pipe, and when the reader of a pipe goes away.
 #![cfg(unix)]
 
-use std::process::{Command, Output, Stdio};
+use std::{
+    io::Read,
+    process::{Command, Output, Stdio},
+};
 
 use serde_json::{Value, json};
 
 use crate::support::{
     dead::Place,
-    real::{document, text},
+    real::{Running, document, text},
 };
 
 /// Runs a command with a terminal of so many columns as its standard output and error, and prints
@@ -26,6 +29,7 @@ while True:
     if not data:
         break
     sys.stdout.buffer.write(data)
+    sys.stdout.flush()
 sys.exit(child.wait())
 "#;
 
@@ -37,6 +41,18 @@ pub(crate) fn on_terminal(
     variables: &[(&str, &str)],
     args: &[&str],
 ) -> String {
+    let output = terminal_command(place, columns, variables, args).output().unwrap();
+    // The terminal itself ends lines so.
+    text(&output.stdout).replace("\r\n", "\n")
+}
+
+/// A command that runs another one on a terminal.
+fn terminal_command(
+    place: &Place,
+    columns: usize,
+    variables: &[(&str, &str)],
+    args: &[&str],
+) -> Command {
     let narrows = place.narrows(args);
     let mut command = Command::new("python3");
     command.args(["-c", ON_TERMINAL, &columns.to_string()]).arg(narrows.get_program());
@@ -51,9 +67,7 @@ pub(crate) fn on_terminal(
         command.env_remove(name);
     }
     command.env("TERM", "xterm-256color").envs(variables.iter().copied());
-    let output = command.output().unwrap();
-    // The terminal itself ends lines so.
-    text(&output.stdout).replace("\r\n", "\n")
+    command
 }
 
 /// A command whose output nobody reads.
@@ -183,6 +197,60 @@ fn a_terminal_does_not_obey_what_comes_from_outside() {
     done(&place, &["workspace", "put", "note.txt"]);
     assert_eq!(terminal(&["workspace", "show", "note.txt"]), visible);
     assert_eq!(done(&place, &["workspace", "show", "note.txt"]), hostile);
+}
+
+/// What a command shows on a terminal while a server starts, which it may as soon as the command names
+/// it.
+#[track_caller]
+fn shown_while_a_server_starts(place: &Place, args: &[&str]) -> String {
+    let go = place.file("go");
+    let _ = std::fs::remove_file(&go);
+    let mut command = terminal_command(place, 100, &[("NO_COLOR", "1")], args);
+    let mut process = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut stdout = process.0.stdout.take().unwrap();
+    let (mut shown, mut piece) = (Vec::new(), [0; 4096]);
+    loop {
+        let length = stdout.read(&mut piece).unwrap();
+        shown.extend_from_slice(&piece[..length]);
+        if text(&shown).contains("waiting for late (") {
+            std::fs::write(&go, "").unwrap();
+        }
+        if length == 0 {
+            return text(&shown).replace("\r\n", "\n");
+        }
+    }
+}
+
+/// What is left on the screen when lines were taken back.
+fn left(shown: &str) -> String {
+    let lines = shown.lines().map(|line| line.rsplit("\r\x1b[2K").next().unwrap());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn servers_that_start_are_named_on_a_terminal_until_they_have() {
+    let place = Place::new().server_after("late", "while [ ! -e go ]; do sleep 0.05; done");
+    let program = "print('begun')\nfrom servers import late\nprint(await late.echo(text='done'))";
+    for (args, expected) in [
+        // At first for its tools, then for the call.
+        (&["tools", "call", "late.echo", "text=done"][..], "done"),
+        (&["tools", "call", "late.echo", "text=done"], "done"),
+        (&["run", "-c", program], "begun\ndone"),
+        (&["doctor"], "server late: "),
+        (&["servers", "status"], "late: ready"),
+    ] {
+        let shown = shown_while_a_server_starts(&place, args);
+        let left = left(&shown);
+        assert!(shown.contains("waiting for late ("), "{args:?}: {shown:?}");
+        assert!(left.contains(expected) && !left.contains("waiting"), "{args:?}: {shown:?}");
+    }
+    // Where standard error is no terminal, nothing is said.
+    let place = Place::new().server_after("late", "sleep 1");
+    for args in [&["tools", "call", "late.echo", "text=done"][..], &["run", "-c", program]] {
+        let output = place.run(args);
+        assert!(text(&output.stdout).ends_with("done\n"), "{args:?}");
+        assert_eq!(text(&output.stderr), "", "{args:?}");
+    }
 }
 
 #[test]

@@ -92,15 +92,8 @@ fn show_troubled(gateway: &GatewayStatus, wanted: impl Fn(&&str) -> bool, printe
     }
 }
 
-/// Starts servers beside each other, and tells how they are.
-pub(crate) async fn probe(broker: &Broker, names: &[String]) -> Vec<Status> {
-    futures::future::join_all(names.iter().map(|name| broker.fleet().start(name))).await;
-    let statuses = broker.fleet().statuses().into_iter();
-    statuses.filter(|status| names.contains(&status.server)).collect()
-}
-
-/// As [`probe`]; `tell` is told of each when it has answered or failed, and whoever sits before the
-/// terminal sees what is waited for meanwhile.
+/// Starts servers beside each other. `tell` is told of each when it has answered or failed, and whoever
+/// sits before the terminal sees what is waited for meanwhile.
 pub(crate) async fn probe_each(
     broker: &Broker,
     names: &[String],

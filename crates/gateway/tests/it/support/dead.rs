@@ -73,6 +73,12 @@ impl Place {
         self.command(name, python(), &args, &env)
     }
 
+    /// Adds a server that works, and starts when this shell command has ended.
+    pub(crate) fn server_after(self, name: &str, command: &str) -> Self {
+        let script = format!("{command}; exec {} {MISBEHAVE} good", python());
+        self.command(name, "sh", &["-c", &script], "")
+    }
+
     /// Adds a server that is this Python program.
     pub(crate) fn program(self, name: &str, source: &str, args: &[&str], settings: &str) -> Self {
         let path = self.file(&format!("{name}.py"));
