@@ -12,6 +12,7 @@ use super::{
     plan::{Decision, Plan, PlannedFile},
     rewrite::{Change, Insertion},
 };
+use crate::config::{self, Node};
 
 /// How clients start Narrows.
 #[derive(Clone, Debug)]
@@ -19,6 +20,21 @@ pub(crate) struct Launch {
     /// The path of the program.
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
+}
+
+/// What clients start.
+const SERVE: [&str; 2] = ["serve", "--stdio"];
+
+/// Collects all texts of an entry, in their order.
+fn add_words(node: &Node, words: &mut Vec<String>) {
+    match &node.value {
+        config::Value::String(text) => words.push(text.clone()),
+        config::Value::Array(items) => items.iter().for_each(|item| add_words(item, words)),
+        config::Value::Table(fields) => {
+            fields.iter().for_each(|field| add_words(&field.node, words));
+        }
+        _ => {}
+    }
 }
 
 impl Launch {
@@ -29,8 +45,16 @@ impl Launch {
             let path = path.map(|path| path.to_string_lossy().into_owned());
             args.extend(path.into_iter().flat_map(|path| [option.to_owned(), path]));
         }
-        args.extend(["serve".to_owned(), "--stdio".to_owned()]);
+        args.extend(SERVE.map(str::to_owned));
         Self { command, args }
+    }
+
+    /// Whether an entry of a client has the options that were named. Where none was, any will do.
+    pub(super) fn has_its_options(&self, entry: &Node) -> bool {
+        let options = self.args.strip_suffix(&SERVE.map(str::to_owned)).unwrap_or_default();
+        let mut words = Vec::new();
+        add_words(entry, &mut words);
+        options.is_empty() || words.windows(options.len()).any(|words| words == options)
     }
 
     /// The entry in the client's own form.

@@ -60,6 +60,10 @@ enum ConnectError {
     Unsafe(#[from] Unsafe),
     #[error("\"narrows\" is in it and disabled there; enable it in the client, or remove it")]
     Disabled,
+    #[error(
+        "Narrows is in it and started with other options; take it out first: narrows connect {0} --undo"
+    )]
+    OtherOptions(&'static str),
     #[error("it was changed by another program at the same time; try again")]
     Changed,
     #[error("it cannot be written: {0}")]
@@ -161,6 +165,12 @@ impl Edit<'_> {
             }
             if !entries.narrows.is_empty() {
                 report.path = location.path;
+                let container = file.containers.first().map(|container| &container.path[..]);
+                let entry = |name: &String| file.root.at_path(container?)?.get(name);
+                let mut found = entries.narrows.iter().filter_map(entry);
+                if !found.any(|entry| launch.has_its_options(entry)) {
+                    return Err(ConnectError::OtherOptions(self.client.id()));
+                }
                 return Ok(ConnectOutcome::AlreadyConnected);
             }
         }

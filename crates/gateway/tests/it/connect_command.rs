@@ -70,8 +70,15 @@ fn a_client_starts_narrows_with_the_options_that_it_was_connected_with() {
         let file: Value = serde_json::from_slice(&fs::read(home.join(file)).unwrap()).unwrap();
         file["mcpServers"]["narrows"]["args"].clone()
     };
-    let (code, said) = narrows(&home, &[&["connect", "cursor"], &options[..]].concat());
+    let (code, said) = narrows(&home, &[&["connect", "cursor"][..], &options].concat());
     assert_eq!(code, Some(0), "{said}");
+    assert_eq!(args_of(".cursor/mcp.json"), expected);
+    // It is there already as it should be, but for other options it is not.
+    for (options, code) in [(&options[..], 0), (&[], 0), (&["--data-dir", "other"], 1)] {
+        let (found, said) = narrows(&home, &[&["connect", "cursor"][..], options].concat());
+        assert_eq!(found, Some(code), "{said}");
+        assert_eq!(said.contains("other options") && said.contains("--undo"), code == 1, "{said}");
+    }
     assert_eq!(args_of(".cursor/mcp.json"), expected);
 
     let gemini = home.join(".gemini/settings.json");
