@@ -103,6 +103,11 @@ impl Printer {
         }
     }
 
+    /// Whether results are read on a terminal.
+    pub(crate) fn is_terminal(self) -> bool {
+        self.stdout.is_terminal
+    }
+
     /// Whether what is written to standard error is coloured.
     pub(crate) fn colors_errors(self) -> bool {
         self.stderr.is_colored

@@ -28,6 +28,7 @@ pub(crate) struct ApprovalsArgs {
 #[derive(Debug, Subcommand)]
 enum ApprovalsCommand {
     /// The calls that wait, with their arguments
+    #[command(visible_alias = "ls")]
     List {
         /// Those that were decided too
         #[arg(long)]

@@ -66,7 +66,7 @@ impl From<Of> for AuditFilter {
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
     /// What was done and when, newest first
-    #[command(visible_alias = "list")]
+    #[command(visible_aliases = ["list", "ls"])]
     Search {
         #[command(flatten)]
         of: Of,

@@ -27,6 +27,7 @@ pub(crate) struct BoardsArgs {
 #[derive(Debug, Subcommand)]
 enum BoardsCommand {
     /// List boards
+    #[command(visible_alias = "ls")]
     List,
     /// Show the messages of a board
     #[command(visible_alias = "read")]

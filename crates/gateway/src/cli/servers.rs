@@ -31,7 +31,7 @@ pub(crate) struct ServersArgs {
 #[derive(Debug, Subcommand)]
 enum ServersCommand {
     /// The configured servers
-    #[command(alias = "ls")]
+    #[command(visible_alias = "ls")]
     List(OutputArgs),
     /// Start every server and show whether it works
     Status(status::StatusArgs),
@@ -39,7 +39,7 @@ enum ServersCommand {
     #[command(after_help = add::AFTER_HELP)]
     Add(add::AddArgs),
     /// Remove a server from the configuration
-    #[command(aliases = ["rm", "delete"])]
+    #[command(visible_alias = "rm", alias = "delete")]
     Remove(NameArgs),
     /// Use a server again that was disabled
     Enable(NameArgs),

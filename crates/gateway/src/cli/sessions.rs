@@ -22,6 +22,7 @@ pub(crate) struct SessionsArgs {
 #[derive(Debug, Subcommand)]
 enum SessionsCommand {
     /// List sessions, with what of them cannot be brought back
+    #[command(visible_alias = "ls")]
     List,
     /// What of a session is kept, and why the rest is not
     Show { id: String },

@@ -42,6 +42,7 @@ pub(crate) struct SkillsArgs {
 #[derive(Debug, Subcommand)]
 enum SkillsCommand {
     /// List skills, all or those that fit a query
+    #[command(visible_alias = "ls")]
     List {
         query: Option<String>,
         #[arg(long)]

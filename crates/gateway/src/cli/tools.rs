@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{servers::probe_each, tool_call, waiting::Waiting};
 use crate::{
     app::{Exit, Setting},
-    printer::{Column, Printer, Table},
+    printer::{Cell, Column, Printer, Table},
 };
 
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) struct ToolsArgs {
 #[derive(Debug, Subcommand)]
 enum ToolsCommand {
     /// All tools, or those of one server
-    #[command(alias = "ls")]
+    #[command(visible_alias = "ls")]
     List(ListArgs),
     /// The tools that fit a query best
     Search(SearchArgs),
@@ -118,7 +118,7 @@ async fn run_with(what: ToolsCommand, guide: &Guide, printer: Printer) -> anyhow
             if args.json {
                 printer.json(&json!({ "tools": found }));
             } else {
-                printer.table(&table(&found));
+                printer.table(&table(&found, Column::text("what it does").cut()));
             }
         }
         ToolsCommand::Search(args) => {
@@ -208,28 +208,38 @@ async fn learn(broker: &Broker, server: Option<&str>, printer: Printer) {
     .await;
 }
 
-fn table(tools: &[Found]) -> Table {
-    let mut table = Table::new([Column::name("tool"), Column::text("what it does").cut()]);
+fn table(tools: &[Found], text: Column) -> Table {
+    let has_text = tools.iter().any(|tool| tool.description.is_some());
+    let columns = [Column::name("tool")].into_iter().chain(has_text.then_some(text));
+    let mut table = Table::new(columns);
     for tool in tools {
-        let description = tool.description.as_deref().unwrap_or_default();
-        table.row([format!("{}.{}", tool.server, tool.name).into(), description.into()]);
+        let name = format!("{}.{}", tool.server, tool.name);
+        let text = has_text.then(|| Cell::from(tool.description.as_deref().unwrap_or_default()));
+        table.row([Cell::from(name)].into_iter().chain(text));
     }
     table
 }
 
+/// Shows tools that follow each other as a table. Definitions, and what every program can do, are texts
+/// of their own.
 fn show(found: &[Found], printer: Printer) {
-    for found in found {
-        if !found.is_tool() {
-            let told = found.definition.as_ref().or(found.description.as_ref());
-            printer.line(told.unwrap_or(&found.name).trim_end());
-            continue;
-        }
-        match (&found.definition, &found.description) {
-            (Some(definition), _) => printer.line(format!("# {}\n{definition}", found.server)),
-            (None, Some(text)) if !text.is_empty() => {
-                printer.line(format!("{}.{}  {text}", found.server, found.name));
+    let is_row = |found: &Found| found.is_tool() && found.definition.is_none();
+    for group in found.chunk_by(|one, next| is_row(one) && is_row(next)) {
+        match group {
+            [first, ..] if is_row(first) => {
+                printer.table(&table(group, Column::text("what it does").wrapped()));
             }
-            _ => printer.line(format!("{}.{}", found.server, found.name)),
+            texts => texts.iter().for_each(|text| printer.line(told(text).trim_end())),
+        }
+    }
+}
+
+fn told(found: &Found) -> String {
+    match &found.definition {
+        Some(definition) if found.is_tool() => format!("# {}\n{definition}", found.server),
+        definition => {
+            let told = definition.as_ref().or(found.description.as_ref());
+            told.unwrap_or(&found.name).clone()
         }
     }
 }

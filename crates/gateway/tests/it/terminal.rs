@@ -134,6 +134,29 @@ fn lists_of_servers_and_tools_line_up_on_a_terminal_and_are_made_of_fields_in_a_
     assert!(shown.contains("\ngood.echo        The tool echo\n"), "{shown}");
     let piped = done(&place, &["tools", "list"]);
     assert!(piped.contains("good.echo\tThe tool echo\n"), "{piped}");
+
+    let search = ["tools", "search", "echo"];
+    let shown = on_terminal(&place, 80, &[("NO_COLOR", "1")], &search);
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with("TOOL") && lines[1].starts_with("good.echo  "), "{shown}");
+    assert_eq!(lines[0].find("WHAT"), lines[1].find("The tool"), "{shown}");
+    let piped = done(&place, &search);
+    assert!(piped.starts_with("good.echo\tThe tool echo\n"), "{piped}");
+    let names = done(&place, &["tools", "search", "echo", "--detail", "name"]);
+    assert!(names.starts_with("good.echo\n"), "{names}");
+
+    let shown = on_terminal(&place, 80, &[], &["servers", "status"]);
+    for part in [
+        "\x1b[36mgood:      \x1b[0m\x1b[32mready\x1b[0m, ",
+        "\x1b[36mother-one: \x1b[0m\x1b[2mdisabled\x1b[0m (narrows servers enable other-one)",
+    ] {
+        assert!(shown.contains(part), "{shown:?}");
+    }
+    let piped = done(&place, &["servers", "status"]);
+    assert!(
+        piped.starts_with("good: ready, ") && piped.contains("\nother-one: disabled ("),
+        "{piped}"
+    );
 }
 
 #[test]
@@ -282,10 +305,13 @@ fn every_list_has_the_same_words() {
     let place = Place::new().toml("");
     for (of, words) in [
         ("workspace", &["list", "ls", "show", "cat", "remove", "rm", "usage", "du"][..]),
-        ("skills", &["list", "show", "remove", "rm"]),
-        ("sessions", &["list", "show", "remove", "rm"]),
-        ("boards", &["list", "show", "read"]),
-        ("audit", &["search", "list", "show"]),
+        ("servers", &["list", "ls", "remove", "rm"]),
+        ("tools", &["list", "ls", "show"]),
+        ("skills", &["list", "ls", "show", "remove", "rm"]),
+        ("sessions", &["list", "ls", "show", "remove", "rm"]),
+        ("boards", &["list", "ls", "show", "read"]),
+        ("approvals", &["list", "ls", "show"]),
+        ("audit", &["search", "list", "ls", "show"]),
     ] {
         for word in words {
             let help = done(&place, &[of, word, "--help"]);

@@ -41,7 +41,8 @@ pub(super) async fn run(
     if gateways.is_empty() {
         printer.note(format!("no gateway is running; {name} is only tried here"));
         let names = [name.clone()];
-        let statuses = status::check(&setting, &names, args.output.json, printer).await?;
+        let statuses =
+            status::check(&setting, &names, (!args.output.json).then_some(0), printer).await?;
         if args.output.json {
             printer.json(&json!({ "gateways": [], "servers": statuses }));
         }

@@ -12,7 +12,7 @@ use super::{NO_SERVERS, OutputArgs, find_enabled};
 use crate::{
     app::{Exit, Setting},
     cli::waiting::Waiting,
-    printer::Printer,
+    printer::{Printer, Style},
     status::{self, GatewayStatus},
 };
 
@@ -36,7 +36,10 @@ pub(super) async fn run(
     let wanted = |other: &&str| name.is_none_or(|name| *other == name);
     let names = setting.config.servers.iter().map(|spec| spec.name.as_str());
     let names: Vec<String> = names.filter(wanted).map(str::to_owned).collect();
-    let statuses = check(&setting, &names, args.output.json, printer).await?;
+    let disabled = setting.config.disabled.iter().map(|spec| spec.name.as_str()).filter(wanted);
+    let column = column(names.iter().map(String::as_str).chain(disabled.clone()));
+    let told = (!args.output.json).then_some(column);
+    let statuses = check(&setting, &names, told, printer).await?;
     let gateways = status::running(&setting.places);
     if args.output.json {
         printer.json(&json!({ "servers": statuses, "gateways": gateways }));
@@ -44,9 +47,14 @@ pub(super) async fn run(
         for gateway in &gateways {
             show_troubled(gateway, wanted, printer);
         }
-        let disabled = setting.config.disabled.iter().map(|spec| spec.name.as_str());
-        for name in disabled.filter(wanted) {
-            printer.line(format!("{name}: disabled (narrows servers enable {name})"));
+        for name in disabled {
+            let (begin, more) =
+                (beginning(name, column, printer), format!(" (narrows servers enable {name})"));
+            printer.spans(&[
+                (Style::Name, &begin),
+                (Style::Dim, "disabled"),
+                (Style::Plain, &more),
+            ]);
         }
         if statuses.is_empty() && setting.config.disabled.is_empty() {
             printer.note(NO_SERVERS);
@@ -60,17 +68,18 @@ pub(super) fn exit(statuses: &[Status]) -> Exit {
     if all_ready { Exit::Success } else { Exit::Failure }
 }
 
-/// Starts servers, shows each when it has answered, and ends them again.
+/// Starts servers, shows each in this column when it has answered, if they are to be shown, and ends them
+/// again.
 pub(super) async fn check(
     setting: &Setting,
     names: &[String],
-    quietly: bool,
+    column: Option<usize>,
     printer: Printer,
 ) -> anyhow::Result<Vec<Status>> {
     let broker = setting.broker()?;
     let mut statuses = probe_each(&broker, names, printer, |status| {
-        if !quietly {
-            show(status, printer);
+        if let Some(column) = column {
+            show(status, column, printer);
         }
     })
     .await;
@@ -116,25 +125,30 @@ pub(crate) async fn probe_each(
     statuses
 }
 
-pub(super) fn show(status: &Status, printer: Printer) {
-    let state = match status.health {
-        Health::Ready => "ready".to_owned(),
-        Health::LoginNeeded => format!("needs a login: narrows servers login {}", status.server),
-        Health::Failed | Health::Idle | Health::Starting => "failed".to_owned(),
+/// Shows a server; on a terminal, what is said of it begins in this column.
+pub(super) fn show(status: &Status, column: usize, printer: Printer) {
+    let (style, state) = match status.health {
+        Health::Ready => (Style::Good, "ready"),
+        Health::LoginNeeded => (Style::Bad, "needs a login"),
+        Health::Failed | Health::Idle | Health::Starting => (Style::Bad, "failed"),
     };
-    let mut line = format!("{}: {state}", status.server);
+    let mut more = String::new();
     if status.health == Health::Ready {
         if let Some(tools) = status.tools {
-            line += &format!(", {tools} tools");
+            more += &format!(", {tools} tools");
         }
         if let Some(implementation) = &status.implementation {
-            line += &format!(", {implementation}");
+            more += &format!(", {implementation}");
         }
         if let Some(protocol) = &status.protocol {
-            line += &format!(", MCP {protocol}");
+            more += &format!(", MCP {protocol}");
         }
     }
-    printer.line(line);
+    if status.health == Health::LoginNeeded {
+        more = format!(": narrows servers login {}", status.server);
+    }
+    let name = beginning(&status.server, column, printer);
+    printer.spans(&[(Style::Name, &name), (style, state), (Style::Plain, &more)]);
     if let Some(error) = &status.last_error
         && status.health != Health::LoginNeeded
     {
@@ -142,4 +156,14 @@ pub(super) fn show(status: &Status, printer: Printer) {
             printer.line(format!("    {text}"));
         }
     }
+}
+
+/// The column in which states begin, below each other.
+fn column<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    names.map(|name| name.chars().count() + 2).max().unwrap_or_default()
+}
+
+fn beginning(name: &str, column: usize, printer: Printer) -> String {
+    let column = if printer.is_terminal() { column } else { 0 };
+    format!("{:column$}", format!("{name}: "))
 }
