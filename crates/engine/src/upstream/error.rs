@@ -125,6 +125,9 @@ pub(super) fn root(error: &ClientInitializeError) -> &(dyn std::error::Error + '
 
 /// An error with its causes in one line, each said once.
 pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(text) = no_connection(error) {
+        return text;
+    }
     let mut text = String::new();
     for cause in causes(error) {
         let cause = match needed_scope(cause) {
@@ -139,6 +142,15 @@ pub(super) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
     }
     text
+}
+
+/// Where no connection could be made to, and why: all between them only names the layers of the HTTP
+/// client.
+fn no_connection(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let request = causes(error).find_map(|cause| cause.downcast_ref::<reqwest::Error>())?;
+    let address = request.url().filter(|_| request.is_connect())?;
+    let why = causes(request).last()?;
+    Some(format!("cannot connect to {address}: {why}"))
 }
 
 /// rmcp's error of a failed request does not name its cause.
@@ -165,6 +177,17 @@ mod tests {
 
     use super::*;
     use crate::upstream::{http, redact::Redactor, server_log::ServerLog};
+
+    #[tokio::test]
+    async fn whoever_cannot_be_reached_is_told_with_the_address_and_the_reason() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+        drop(listener);
+        let error = http::client().unwrap().get(&address).send().await.unwrap_err();
+        let told = chain(&StreamableHttpError::Client(error));
+        let expected = format!("cannot connect to {address}: Connection refused");
+        assert!(told.starts_with(&expected), "{told}");
+    }
 
     #[tokio::test]
     async fn the_secrets_of_an_address_are_not_told() {

@@ -187,6 +187,10 @@ fn colour_follows_the_flag_and_the_usual_variables() {
     // Help and errors of the command line too.
     assert!(!shown(&[], &["boards", "--color", "never", "--help"]).contains('\x1b'));
     assert!(done(&place, &["boards", "--color", "always", "--help"]).contains('\x1b'));
+    let add = ["servers", "add", "linear", "https://h.example/mcp", "--help"];
+    assert!(
+        shown(&[], &add).contains("\x1b[1m") && !shown(&[("NO_COLOR", "1")], &add).contains('\x1b')
+    );
 }
 
 #[test]
@@ -252,7 +256,10 @@ fn left(shown: &str) -> String {
 
 #[test]
 fn servers_that_start_are_named_on_a_terminal_until_they_have() {
-    let place = Place::new().server_after("late", "while [ ! -e go ]; do sleep 0.05; done");
+    let place = Place::new();
+    let go = place.file("go");
+    let wait = format!("while [ ! -e '{}' ]; do sleep 0.05; done", go.display());
+    let place = place.server_after("late", &wait);
     let program = "print('begun')\nfrom servers import late\nprint(await late.echo(text='done'))";
     for (args, expected) in [
         // At first for its tools, then for the call.
