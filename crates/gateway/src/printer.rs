@@ -16,6 +16,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use clap::builder::StyledStr;
 use narrows_model::OutputStream;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -137,6 +138,12 @@ impl Printer {
         }
         line.push('\n');
         self.write(&line);
+    }
+
+    /// Writes a text of the command line's own, which has its styles already.
+    pub(crate) fn help(self, text: &StyledStr) {
+        let text = if self.stdout.is_colored { text.ansi().to_string() } else { text.to_string() };
+        self.write(&format!("{}\n", text.trim_end()));
     }
 
     /// Writes rows: columns that line up on a terminal, elsewhere fields with tabs between them.

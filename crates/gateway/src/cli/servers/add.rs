@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
-use clap::{Args, CommandFactory, Parser, ValueEnum};
+use clap::{Args, CommandFactory, Parser, ValueEnum, builder::StyledStr};
 use narrows_model::{Connection, Expose, HttpSpec, HttpTransport, StdioSpec, Template};
 use serde_json::json;
 
@@ -99,7 +99,7 @@ fn expose(text: &str) -> Result<Expose, String> {
 
 pub(super) fn run(args: AddArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
     if wants_help(&args) {
-        printer.line(help().trim_end());
+        printer.help(&help());
         return Ok(Exit::Success);
     }
     let name = args.name.clone();
@@ -133,12 +133,12 @@ fn wants_help(args: &AddArgs) -> bool {
 }
 
 /// Returns what `narrows servers add --help` prints.
-fn help() -> String {
+fn help() -> StyledStr {
     let mut command = Cli::command();
     command.build();
     let servers = command.find_subcommand_mut("servers");
     let add = servers.and_then(|servers| servers.find_subcommand_mut("add"));
-    add.map(|add| add.render_help().to_string()).unwrap_or_default()
+    add.map(|add| add.render_help()).unwrap_or_default()
 }
 
 /// Reads what the server is; the reason if it is neither a command nor an address.
@@ -296,7 +296,7 @@ mod tests {
         assert!(wants(&["a", "https://h.example/mcp", "-t", "http", "-h"]));
         assert!(!wants(&["a", "npx", "server", "--help"]));
         assert!(!wants(&["a", "https://h.example/mcp"]));
-        let help = help();
+        let help = help().to_string();
         assert!(
             help.contains("Usage: narrows servers add") && help.contains("Examples:"),
             "{help}"
