@@ -16,13 +16,12 @@ arguments and full results of every tool call that programs made. Counted is wha
 /// Both ways side by side.
 pub(crate) fn table(title: &str, totals: &Totals) -> String {
     let mut text = format!(
-        "{title}: {} sessions of clients, {} programs run ({} failed), {} searches and other \
-         requests, {} calls of servers' tools",
-        grouped(totals.sessions),
-        grouped(totals.runs),
+        "{title}: {} of clients, {} run ({} failed), {}, {} of servers' tools",
+        counted(totals.sessions, "session", "sessions"),
+        counted(totals.runs, "program", "programs"),
         grouped(totals.failed_runs),
-        grouped(totals.lookups),
-        grouped(totals.calls)
+        counted(totals.lookups, "search or other request", "searches and other requests"),
+        counted(totals.calls, "call", "calls")
     );
     if let Some(since) = i64::try_from(totals.since).ok().filter(|since| *since > 0) {
         text += &format!(", since {}", times::format(since.saturating_mul(1000)));
@@ -40,6 +39,11 @@ pub(crate) fn table(title: &str, totals: &Totals) -> String {
         text += &format!("\nsaved {percent:.1} % of the tokens");
     }
     text
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    let name = if number == 1 { one } else { many };
+    format!("{} {name}", grouped(number))
 }
 
 pub(crate) fn json(totals: &Totals) -> Value {
@@ -72,7 +76,7 @@ mod tests {
     fn figures_say_what_they_count_since_when_and_in_what() {
         let totals = Totals {
             since: 1_795_012_205,
-            sessions: 2,
+            sessions: 1,
             runs: 1_234,
             seen: Side { results: 10, ..Side::default() },
             direct: Side { results: 1_000, ..Side::default() },
@@ -80,7 +84,7 @@ mod tests {
         };
         let text = table("all", &totals);
         for part in [
-            "all: 2 sessions of clients, 1,234 programs run (0 failed)",
+            "all: 1 session of clients, 1,234 programs run (0 failed), 0 searches",
             "calls of servers' tools, since 2026-11-18 14:30:05Z",
             "tokens (estimates)",
             "saved 99.0 % of the tokens",
