@@ -13,6 +13,11 @@
     misbehave.py ignores-eof            works, ends neither at end of input nor at SIGTERM, has a child
     misbehave.py changing               works, and its tool `add_tool` adds a tool
     misbehave.py many N                 works, and has the tools tool_0 to tool_N-1 instead
+    misbehave.py flood                  works, and has tools that say or ask too much; see Flood
+    misbehave.py pages BYTES COUNT      works, and lists its tools in pages, each with a description of
+                                        so many bytes
+    misbehave.py unsolicited BYTES COUNT  works, and sends answers that nobody asked for
+    misbehave.py exponential            works, and has a tool whose arguments take long to check
 
 It speaks 2025-11-25 and refuses `server/discover`, as older servers do. Where NARROWS_TEST_PIDS
 names a file, its process id and its child's are appended to that.
@@ -91,6 +96,9 @@ class Server:
         else:
             self.refuse(request, -32601, f"method not found: {request['method']}")
 
+    def on_answer(self, answer: Json) -> None:
+        """A question was answered."""
+
     def on_end(self) -> None:
         """The input ended."""
 
@@ -141,6 +149,8 @@ class Server:
             elif message.get("method") == "notifications/cancelled":
                 if call := self.calls.get(message["params"]["requestId"]):
                     call.cancelled.set()
+            elif "id" in message:
+                self.on_answer(message)
         self.on_end()
 
 
@@ -323,6 +333,92 @@ class Many(Server):
             self.add(f"tool_{i}", numbered(i), {"text": {"type": "string"}})
 
 
+class Flood(Good):
+    """The tools `ask` and `sample` put `n` questions, and end when all but 16 were answered. The tool
+    `tell` sends `n` progress notifications of `size` letters, and appends `told` to its `file`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.method, self.answered = "", threading.Semaphore(0)
+        number = {"type": "number"}
+        form = {"requestedSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}
+        said = {"role": "user", "content": {"type": "text", "text": "m" * 2000}}
+        self.add("ask", self.questions("elicitation/create", {"message": "m" * 2000} | form), {"n": number})
+        self.add("sample", self.questions("sampling/createMessage", {"maxTokens": 9, "messages": [said]}), {"n": number})
+        self.add("tell", tell, {"n": number, "size": number, "file": {"type": "string"}})
+
+    def questions(self, method: str, params: Json) -> Tool:
+        def ask(server: Server, call: Call) -> Json:
+            count = int(call.arguments["n"])
+            self.method = method
+            for number in range(count):
+                server.send({"id": f"{method}-{number}", "method": method, "params": params})
+            for _ in range(count - 16):
+                self.answered.acquire()
+            return text("asked")
+
+        return ask
+
+    def on_answer(self, answer: Json) -> None:
+        # Those that are left of an earlier call do not count.
+        if answer["id"].startswith(self.method):
+            self.answered.release()
+
+
+def tell(server: Server, call: Call) -> Json:
+    for number in range(int(call.arguments["n"])):
+        message = "P" * int(call.arguments["size"])
+        told = {"progressToken": call.progress_token, "progress": number, "message": message}
+        server.notify("notifications/progress", told)
+    note(call.arguments["file"], "told")
+    return text("told")
+
+
+class Pages(Good):
+    def __init__(self, size: str, count: str) -> None:
+        super().__init__()
+        self.size, self.count = int(size), int(count)
+
+    def on_request(self, request: Json) -> None:
+        if request["method"] != "tools/list":
+            return super().on_request(request)
+        page = int((request.get("params") or {}).get("cursor") or 0)
+        tools = [{"name": f"large_{page}", "description": "d" * self.size, "inputSchema": {"type": "object"}}]
+        if page == 0:
+            tools += [listed for listed, _ in self.tools.values()]
+        self.answer(request, {"tools": tools} | ({"nextCursor": str(page + 1)} if page < self.count else {}))
+
+
+class Unsolicited(Good):
+    """Begins once it was initialized; appends `begun` to the file that NARROWS_TEST_BEGUN names when all is said."""
+
+    def __init__(self, size: str, count: str) -> None:
+        super().__init__()
+        self.size, self.count = int(size), int(count)
+
+    def initialize(self, params: Json) -> Json:
+        threading.Thread(target=self.litter, daemon=True).start()
+        return super().initialize(params)
+
+    def litter(self) -> None:
+        for number in range(self.count):
+            tool = {"name": f"unasked_{number}", "description": "x" * self.size, "inputSchema": {"type": "object"}}
+            self.send({"id": 10_000_000 + number, "result": {"tools": [tool]}})
+        note(os.environ.get("NARROWS_TEST_BEGUN"), "begun")
+
+
+class Exponential(Good):
+    """To check `{"x": {"x": …}}` takes ten times as many steps with every level."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        deeper = {"x": {"$ref": "#/$defs/A"}}
+        choices = [{"type": "object", "properties": deeper, "required": ["x"], "minProperties": i % 2} for i in range(10)]
+        self.add("nested", lambda _, __: text("nested"))
+        self.tools["nested"][0]["inputSchema"] |= {"properties": deeper, "$defs": {"A": {"anyOf": choices}}}
+
+
 MODES: dict[str, Callable[..., Server]] = {
     "good": Good,
     "hang": Hang,
@@ -336,6 +432,10 @@ MODES: dict[str, Callable[..., Server]] = {
     "ignores-eof": IgnoresEof,
     "changing": Changing,
     "many": Many,
+    "flood": Flood,
+    "pages": Pages,
+    "unsolicited": Unsolicited,
+    "exponential": Exponential,
 }
 
 

@@ -7,6 +7,7 @@
 //! | `skip.rs` | tests that cannot run on this machine say so; under CI they fail |
 //! | `tools.rs` | what `scripts/install-test-tools` installs |
 //! | `postgres.rs` | a PostgreSQL server of the tests' own |
+//! | `size.rs` | how much tests take: little in CI, all in `make soak` |
 //! | `chance.rs` | numbers that look random |
 //! | `damage.rs` | damaged seeds for property tests of readers |
 #![allow(clippy::unwrap_used)]
@@ -15,6 +16,7 @@ mod chance;
 mod damage;
 mod data;
 mod postgres;
+mod size;
 mod skip;
 mod tools;
 
@@ -25,5 +27,6 @@ pub use data::{
     labelled_texts, repository,
 };
 pub use postgres::Postgres;
+pub use size::{is_full_size, report_figures, size};
 pub use skip::skip;
 pub use tools::Tools;

@@ -24,6 +24,7 @@ use datafusion::{
     },
 };
 use narrows_analysis::{Analysis, AnalysisError, FileFormat, Input, Keep, Output, Settings, Sink};
+use narrows_testkit::{report_figures, size};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -188,30 +189,17 @@ async fn larger_than_memory(directory: &Path, bytes: usize, settings: Settings) 
     report
 }
 
+/// At full size two gigabytes within half of one, for which it takes 10 GB of disk.
 #[tokio::test]
 async fn groups_and_sorts_more_than_fits_into_memory() {
     let _alone = alone();
     let directory = TempDir::new().expect("a directory");
     let mut settings = settings(&directory.path().join("temporary"));
-    settings.memory_bytes = 48 * MB;
-    settings.disk_bytes = 2 << 30;
+    settings.memory_bytes = size(48, 512) * MB;
+    settings.disk_bytes = size(2 << 30, 16 << 30);
     settings.time = 2 * PATIENCE;
-    larger_than_memory(directory.path(), 200 * MB, settings).await;
-}
-
-/// `cargo test --test limits -- --ignored --nocapture`
-#[tokio::test]
-#[ignore = "takes minutes and 10 GB of disk"]
-#[allow(clippy::print_stdout)]
-async fn groups_and_sorts_two_gigabytes_within_half_of_one() {
-    let _alone = alone();
-    let directory = TempDir::new().expect("a directory");
-    let mut settings = settings(&directory.path().join("temporary"));
-    settings.memory_bytes = 512 * MB;
-    settings.disk_bytes = 16 << 30;
-    settings.time = Duration::from_secs(1200);
-    for line in larger_than_memory(directory.path(), 2 << 30, settings).await {
-        println!("{line}");
+    for line in larger_than_memory(directory.path(), size(200 * MB, 2 << 30), settings).await {
+        report_figures(&line);
     }
 }
 

@@ -1,197 +1,21 @@
-//! Clients of one gateway over HTTP, who do not meet, and cannot make it deaf for each other.
+//! Clients of one gateway over HTTP, who do not meet, and cannot make it deaf for each other. What they
+//! can take of each other by sending much is in `floods`.
 #![cfg(unix)]
 
 use std::{
     io::{Read, Write},
     net::TcpStream,
-    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 
 use crate::support::{
-    PATIENCE,
+    http::{Answer, Caller, connect, health, is_closed, read_until},
     real::{HttpGateway, Site, repository, says, stdio, wait_for},
 };
 
 const KEYS: &str = "keys = [\"the-first-key-of-two\", \"the-second-key-of-two\"]";
 const UNKNOWN_SESSION: &str = "3f0c1a52-0000-4000-8000-000000000000";
-const MODERN: &str = "2026-07-28";
-
-/// Whoever shows a key to a gateway.
-#[derive(Clone, Copy)]
-struct Caller<'a> {
-    gateway: &'a HttpGateway,
-    key: &'static str,
-}
-
-/// An answer, or as much of it as was read.
-#[derive(Debug)]
-struct Answer {
-    status: u16,
-    text: String,
-}
-
-impl Answer {
-    fn parse(text: String) -> Self {
-        let status = text.split(' ').nth(1).and_then(|code| code.parse().ok());
-        Self { status: status.unwrap_or_else(|| panic!("no HTTP: {text:?}")), text }
-    }
-
-    fn header(&self, name: &str) -> Option<&str> {
-        let mut lines = self.text.split("\r\n\r\n").next()?.lines();
-        lines.find_map(|line| {
-            let (known, value) = line.split_once(": ")?;
-            known.eq_ignore_ascii_case(name).then_some(value)
-        })
-    }
-
-    /// Everything but the time of day.
-    fn lasting(&self) -> String {
-        let lines = self.text.lines().filter(|line| !line.starts_with("date: "));
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// The last message of an event stream.
-    fn message(&self) -> Value {
-        let data = self.text.lines().filter_map(|line| line.strip_prefix("data: "));
-        let mut messages = data.filter_map(|data| serde_json::from_str(data).ok());
-        messages.next_back().unwrap_or_else(|| panic!("{self:?}"))
-    }
-}
-
-/// Reads until the server has said all of this, one after the other, or closes.
-fn read_until(stream: &mut TcpStream, parts: &[&str]) -> String {
-    let mut text = Vec::new();
-    let mut piece = [0; 4096];
-    let is_said = |text: &[u8]| {
-        let text = String::from_utf8_lossy(text).into_owned();
-        parts
-            .iter()
-            .try_fold(0, |at, part| Some(at + text[at..].find(part)? + part.len()))
-            .is_some()
-    };
-    while !is_said(&text) {
-        match stream.read(&mut piece) {
-            Ok(0) | Err(_) => break,
-            Ok(length) => text.extend_from_slice(&piece[..length]),
-        }
-    }
-    String::from_utf8(text).unwrap()
-}
-
-/// Waits until the server has closed a connection.
-fn is_closed(mut stream: &TcpStream) {
-    let mut rest = Vec::new();
-    if let Err(error) = stream.read_to_end(&mut rest) {
-        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
-    }
-}
-
-fn connect(gateway: &HttpGateway) -> TcpStream {
-    let stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-}
-
-fn health(gateway: &HttpGateway) -> Answer {
-    let mut stream = connect(gateway);
-    stream.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-    let mut text = String::new();
-    let _ = stream.read_to_string(&mut text);
-    Answer::parse(text)
-}
-
-impl<'a> Caller<'a> {
-    fn new(gateway: &'a HttpGateway, key: &'static str) -> Self {
-        Self { gateway, key }
-    }
-
-    /// Sends a request of any kind, whose answer is still to be read.
-    fn open(self, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
-        let mut request = format!("{method} /mcp HTTP/1.1\r\nConnection: close\r\n");
-        let bearer = format!("Bearer {}", self.key);
-        let host = format!("127.0.0.1:{}", self.gateway.port);
-        let usual = [
-            ("Host", host.as_str()),
-            ("Authorization", &bearer),
-            ("Accept", "application/json, text/event-stream"),
-            ("Content-Type", "application/json"),
-        ];
-        for (name, value) in usual.iter().chain(headers) {
-            request += &format!("{name}: {value}\r\n");
-        }
-        request += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
-        let mut stream = connect(self.gateway);
-        // It may be refused before all of it was sent.
-        let _ = stream.write_all(request.as_bytes());
-        stream
-    }
-
-    fn send(self, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut text = String::new();
-        let _ = self.open(method, headers, body).read_to_string(&mut text);
-        Answer::parse(text)
-    }
-
-    fn initialize(self) -> Answer {
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {"elicitation": {}},
-            "clientInfo": {"name": "raw", "version": "1"},
-        }});
-        self.send("POST", &[], &body.to_string())
-    }
-
-    /// A session that is ready for requests.
-    #[track_caller]
-    fn session(self) -> String {
-        let answer = self.initialize();
-        assert_eq!(answer.status, 200, "{answer:?}");
-        let session = answer.header("mcp-session-id").unwrap().to_owned();
-        let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        assert_eq!(self.post(&session, &ready).status, 202);
-        session
-    }
-
-    fn post(self, session: &str, message: &Value) -> Answer {
-        self.send("POST", &[("mcp-session-id", session)], &message.to_string())
-    }
-
-    /// The event stream of a session, kept open.
-    #[track_caller]
-    fn listen(self, session: &str) -> TcpStream {
-        let mut stream = self.open("GET", &[("mcp-session-id", session)], "");
-        let head = read_until(&mut stream, &["\r\n\r\n"]);
-        assert_eq!(Answer::parse(head).status, 200);
-        stream
-    }
-
-    /// A call of the newer protocol, which has no sessions.
-    fn call(self, tool: &str, extra: &Value) -> Value {
-        let mut text = String::new();
-        let _ = self.open_call(tool, extra).read_to_string(&mut text);
-        let answer = Answer::parse(text);
-        assert_eq!(answer.status, 200, "{answer:?}");
-        answer.message()
-    }
-
-    /// Sends such a call, whose answer is still to be read.
-    fn open_call(self, tool: &str, extra: &Value) -> TcpStream {
-        let mut params = json!({"name": tool, "arguments": {"text": "called"}, "_meta": {
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientInfo": {"name": "raw", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
-        }});
-        for (name, value) in extra.as_object().into_iter().flatten() {
-            params[name] = value.clone();
-        }
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        let headers =
-            [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call"), ("Mcp-Name", tool)];
-        self.open("POST", &headers, &body.to_string())
-    }
-}
 
 fn list() -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list"})
@@ -275,6 +99,34 @@ fn a_question_is_answered_by_the_key_that_was_asked_and_lost_to_no_other() {
         let done = caller.call("echo", &accept(asks));
         assert_eq!(done["result"]["content"][0]["text"], "called", "{done:#}");
     }
+}
+
+#[test]
+fn for_another_agent_of_its_namespace_a_result_of_an_analysis_is_not_there() {
+    let Some(site) = Site::new() else { return };
+    let agent =
+        |name: &str, key: &str| format!("[agents.{name}]\nkey = \"{key}\"\nhome = \"team\"\n");
+    let agents = agent("ada", "the-first-key-of-two") + &agent("eve", "the-second-key-of-two");
+    site.configure(&agents);
+    let gateway = HttpGateway::start(&site);
+    let analyse = |key: &'static str, rows: (&str, &Value)| {
+        let caller = Caller::new(&gateway, key);
+        let mut arguments = json!({"analysis_type": "describe"});
+        arguments[rows.0] = rows.1.clone();
+        let params = json!({"name": "execute_analysis", "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params});
+        caller.post(&caller.session(), &call).message()["result"].take()
+    };
+    let first = analyse("the-first-key-of-two", ("data", &json!([{"n": 1}, {"n": 2}])));
+    let name = &first["structuredContent"]["result"]["result_id"];
+    assert!(name.is_string(), "{first}");
+    let earlier = json!({ "result": name });
+    let refused = analyse("the-second-key-of-two", ("source", &earlier));
+    assert_eq!(refused["isError"], true, "{refused}");
+    says(&refused["content"][0]["text"], &["there is no result", "keeps none yet"]);
+    // For whoever asked for it it is.
+    let again = analyse("the-first-key-of-two", ("source", &earlier));
+    assert_eq!(again["structuredContent"]["result"]["row_count"], 1, "{again}");
 }
 
 // Clients that leave.
@@ -408,67 +260,6 @@ fn a_second_request_with_an_id_that_is_in_use_is_refused() {
     let done = read_until(&mut stream, &["\"id\":7"]);
     assert!(done.contains("called"), "{done}");
     assert!(caller.post(&session, &list()).message()["result"]["tools"].is_array());
-}
-
-/// The attacks as they were made. `/health` waited for up to 85 s, and `1 + 1` for 107 s.
-#[test]
-#[ignore = "sends a hundred megabytes and measures times; for the release build on an idle machine"]
-#[allow(clippy::print_stdout)]
-fn no_request_of_full_size_keeps_others_waiting() {
-    let Some(site) = Site::new() else { return };
-    let agent = |name: &str, key: &str| format!("[agents.{name}]\nkey = \"{key}\"\n");
-    let agents = agent("a", "the-first-key-of-two") + &agent("b", "the-second-key-of-two");
-    site.configure(&agents);
-    let gateway = HttpGateway::start(&site);
-    let attacker = Caller::new(&gateway, "the-first-key-of-two");
-    let other = Caller::new(&gateway, "the-second-key-of-two");
-    let (attacking, calm) = (attacker.session(), other.session());
-    let call = |id: usize, tool: &str, arguments: &Value| {
-        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-               "params": {"name": tool, "arguments": arguments}})
-    };
-    let sum = || other.post(&calm, &call(1, "execute_code", &json!({"code": "1 + 1"}))).message();
-    assert_eq!(sum()["result"]["structuredContent"]["result"], 2);
-    let name = "x".repeat(2 << 20);
-    let lines = |count: usize, line: &dyn Fn(usize) -> String| -> String {
-        (0..count).map(|number| line(number) + "\n").collect()
-    };
-    let functions = lines(25_000, &|n| format!("def f{n}(a): return f{}(a)", n + 1));
-    let calls = lines(20_000, &|n| format!("await servers.many.tol_{n}()"));
-    for (tool, arguments) in [
-        (name.as_str(), json!({})),
-        ("get_tool_definition", json!({ "name": name })),
-        ("search_tools", json!({"query": "create issue ".repeat(1 << 20)})),
-        ("execute_code", json!({"code": "x=1\n".repeat(3_500_000)})),
-        ("execute_code", json!({ "code": functions })),
-        ("execute_code", json!({ "code": calls })),
-        ("execute_code", json!({"code": "['u%d@example.com' % i for i in range(700_000)]"})),
-        ("execute_code", json!({"code": "[[] for _ in range(5_000_000)]"})),
-        ("sanitize_pii", json!({"text": "a.b@c.co 4556737586899855 ".repeat(550_000)})),
-        ("sanitize_pii", json!({"text": "1".repeat(15_000_000)})),
-        ("list_workspace_files", json!({"pattern": "*a".repeat(20_000)})),
-    ] {
-        let header = [("mcp-session-id", attacking.as_str())];
-        let requests = (2..4).map(|id| call(id, tool, &arguments).to_string());
-        let streams: Vec<_> = requests.map(|body| attacker.open("POST", &header, &body)).collect();
-        let reading = streams.into_iter().map(|mut stream| {
-            std::thread::spawn(move || stream.read_to_string(&mut String::new()).is_ok())
-        });
-        let reading: Vec<_> = reading.collect();
-        let (mut health_time, mut sum_time) = (Duration::ZERO, Duration::ZERO);
-        while !reading.iter().all(std::thread::JoinHandle::is_finished) {
-            let begun = Instant::now();
-            health(&gateway);
-            health_time = health_time.max(begun.elapsed());
-            let begun = Instant::now();
-            sum();
-            sum_time = sum_time.max(begun.elapsed());
-        }
-        let shown = &tool[..tool.len().min(20)];
-        println!("{shown}: /health within {health_time:?}, 1 + 1 within {sum_time:?}");
-        assert!(health_time < Duration::from_millis(100), "{shown}: {health_time:?}");
-        assert!(sum_time < Duration::from_millis(250), "{shown}: {sum_time:?}");
-    }
 }
 
 // Connections.
@@ -615,58 +406,4 @@ fn a_request_of_millions_of_values_is_not_parsed() {
     let text = format!("\"{}\"", "[,".repeat(1 << 20));
     let done = caller.send("POST", &header, &request(&text)).message();
     assert_eq!(done["result"]["structuredContent"]["result"], 2 << 20, "{done:#}");
-}
-
-/// Returns the memory that a process has now, in megabytes.
-fn memory(process: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
-}
-
-/// Each flood takes hundreds of megabytes, and all of it is back within a minute.
-#[test]
-#[ignore = "takes minutes and a gigabyte of memory"]
-fn what_floods_took_goes_back_to_the_system() {
-    let Some(site) = Site::new() else { return };
-    site.configure(&format!("[http]\n{KEYS}\n"));
-    let gateway = HttpGateway::start(&site);
-    let caller = Caller::new(&gateway, "the-first-key-of-two");
-    let run = |code: &str, context: &str| {
-        let arguments = json!({"code": code, "timeout": 100, "context": {"text": context}});
-        let params = json!({"name": "execute_code", "arguments": arguments});
-        let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params});
-        let answer = caller.post(&caller.session(), &call).message();
-        assert_eq!(answer["result"]["isError"], json!(false), "{answer}");
-    };
-    let rows = |side: &str| {
-        format!("(select value as k, repeat('{side}', 900) as s from generate_series(1, 300000))")
-    };
-    let (a, b) = (rows("x"), rows("y"));
-    let join = format!(
-        "select count(*), sum(length(b.s)) from {a} a join {b} b on a.k = b.k and a.s < b.s"
-    );
-    let analysis = format!("result = await sql({join:?})");
-    let text = "x".repeat(12 << 20);
-    run("result = await sql('select 1')", "");
-    let process = gateway.process_id();
-    let before = memory(process);
-    let floods: [(&str, usize, &str, &str); 3] = [
-        ("programs", 24, "import asyncio\nawait asyncio.sleep(3)", ""),
-        ("analyses", 3, analysis.as_str(), ""),
-        ("large requests", 12, "result = len(text)", text.as_str()),
-    ];
-    for (name, count, code, context) in floods {
-        std::thread::scope(|scope| {
-            for _ in 0..count {
-                scope.spawn(|| run(code, context));
-            }
-        });
-        let most = before + before / 5;
-        wait_for(&format!("the memory of {name} to go back"), || {
-            (memory(process) <= most).then_some(())
-        });
-    }
-    let peak = crate::support::dead::peak_memory(process);
-    assert!(peak < 1_000 + before, "{peak} MB at most, {before} before");
 }

@@ -18,6 +18,7 @@ mod direct_servers;
 mod discovery;
 mod documents;
 mod first_tries;
+mod floods;
 mod hostile_servers;
 mod hostile_text;
 mod http_clients;

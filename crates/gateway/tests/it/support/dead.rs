@@ -169,10 +169,15 @@ impl Place {
 
     /// The same for a user whose new files are open to others, as far as this umask lets them.
     pub(crate) fn narrows_with_umask(&self, umask: &str, args: &[&str]) -> Command {
+        self.narrows_after(&format!("umask {umask}"), args)
+    }
+
+    /// The same, started by a shell that does something before, such as setting limits.
+    pub(crate) fn narrows_after(&self, before: &str, args: &[&str]) -> Command {
         let narrows = self.narrows(args);
         let mut command = Command::new("sh");
         command
-            .args(["-c", "umask $0 && exec \"$@\"", umask])
+            .args(["-c", &format!("{before} && exec \"$@\""), "sh"])
             .arg(narrows.get_program())
             .args(narrows.get_args())
             .current_dir(self.dir.path())
@@ -537,8 +542,17 @@ pub(crate) fn open_files(process: u32) -> usize {
 
 /// The most memory that a process ever had, in megabytes.
 pub(crate) fn peak_memory(process: u32) -> u64 {
+    status_megabytes(process, "VmHWM:")
+}
+
+/// The memory that a process has now, in megabytes.
+pub(crate) fn memory(process: u32) -> u64 {
+    status_megabytes(process, "VmRSS:")
+}
+
+fn status_megabytes(process: u32, field: &str) -> u64 {
     let text = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(field)).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
 }
 

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+pub(crate) mod bystander;
 pub(crate) mod dead;
 pub(crate) mod fixture;
+pub(crate) mod http;
 pub(crate) mod oauth;
 pub(crate) mod office;
 pub(crate) mod real;

@@ -303,8 +303,12 @@ impl HttpGateway {
     pub(crate) fn start(site: &Site) -> Self {
         let mut command = site.narrows();
         command.args(["serve", "--http", "127.0.0.1:0"]);
-        let process = Running(command.spawn().unwrap());
-        Self::wait(process, site.path("data"))
+        Self::of(command, site.path("data"))
+    }
+
+    /// The gateway over HTTP that a command starts.
+    pub(crate) fn of(mut command: Command, data: PathBuf) -> Self {
+        Self::wait(Running(command.spawn().unwrap()), data)
     }
 
     /// Starts one by a shell that sets its limits before.
@@ -313,8 +317,7 @@ impl HttpGateway {
         command.arg("-c").arg(format!("{limits}; exec \"$@\"")).arg("sh");
         command.arg(env!("CARGO_BIN_EXE_narrows")).arg("--config").arg(site.path("narrows.toml"));
         command.args(["serve", "--http", "127.0.0.1:0"]);
-        let process = Running(command.spawn().unwrap());
-        Self::wait(process, site.path("data"))
+        Self::of(command, site.path("data"))
     }
 
     pub(crate) fn process_id(&self) -> u32 {
