@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_testkit::{is_full_size, report_figures};
+use narrows_testkit::{is_full_size, report_figures, size};
 use serde_json::{Value, json};
 
 use super::{
@@ -47,23 +47,31 @@ impl Slowest {
         assert_eq!(health(bystander.caller.gateway).status, 200);
         self.health = self.health.max(start.elapsed());
         let start = Instant::now();
-        bystander.ask_sum();
+        bystander.ask_sum(1);
         self.sum = self.sum.max(start.elapsed());
     }
 }
 
 impl<'a> Bystander<'a> {
-    /// One whose first program has run, after which the memory of the gateway is what attacks begin with.
+    /// One whose programs have filled what the gateway keeps ready: attacks begin with the memory that it
+    /// has then.
     pub(crate) fn new(gateway: &'a HttpGateway, key: &'static str) -> Self {
         let caller = Caller::new(gateway, key);
         let mut bystander = Self { caller, session: caller.session(), megabytes_before: 0 };
-        bystander.ask_sum();
+        for _ in 0..size(1, 10) {
+            thread::scope(|scope| {
+                for id in 0..size(1, 8) {
+                    let bystander = &bystander;
+                    scope.spawn(move || bystander.ask_sum(id));
+                }
+            });
+        }
         bystander.megabytes_before = memory(gateway.process_id());
         bystander
     }
 
-    fn ask_sum(&self) {
-        let answer = self.caller.post(&self.session, &program(1, &json!({"code": "1 + 1"})));
+    fn ask_sum(&self, id: usize) {
+        let answer = self.caller.post(&self.session, &program(id, &json!({"code": "1 + 1"})));
         let answer = answer.message();
         assert_eq!(answer["result"]["structuredContent"]["result"], 2, "{answer}");
     }
