@@ -32,7 +32,7 @@ fn too_long() -> Vec<Request> {
     let name = "x".repeat(size(2_000, 2 << 20));
     let query = "create issue ".repeat(size(1_000, 1 << 20));
     let words = joined(size(1_000, 1_500_000), " ", |number| format!("w{number}"));
-    let source = "x=1\n".repeat(size(300_000, 3_500_000));
+    let source = "x=1\n".repeat(size(300_000, 3_000_000));
     let sum = format!("x={}1", "1+".repeat(size(550_000, 7_000_000)));
     let pattern = "*a".repeat(size(1_000, 20_000));
     let in_program =
