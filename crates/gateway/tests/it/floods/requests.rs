@@ -74,7 +74,7 @@ fn laborious() -> Vec<Request> {
         ),
         code(
             "a result of lists",
-            format!("[[] for _ in range({})]", size(500, 5_000_000)),
+            format!("[[] for _ in range({})]", size(500, 2_000_000)),
             "result",
         ),
         sanitize(
