@@ -116,11 +116,8 @@ impl BodyReader {
         if let Some(large) = large {
             parts.extensions.insert(Arc::new(large));
         }
-        let checked = if is_large {
-            apart(|| json_scan::check(&bytes))
-        } else {
-            json_scan::check(&bytes)
-        };
+        let checked =
+            if is_large { apart(|| json_scan::check(&bytes)) } else { json_scan::check(&bytes) };
         if let Err(error) = checked {
             return BodyError::from(error).into_response();
         }
