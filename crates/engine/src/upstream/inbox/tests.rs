@@ -123,7 +123,7 @@ async fn flood(budget: &Budget, servers: u64, bytes: usize, lists: usize, at_onc
         write(writer, answer(id, bytes, lists) + "\n");
         let message = transport.receive().await;
         assert!(matches!(message, Some(JsonRpcMessage::Response(_))), "server {id}");
-        let held = awaited.held();
+        let _held = awaited.held();
         assert!(budget.used() > 0);
         most.fetch_max(budget.used(), Ordering::AcqRel);
         all.wait().await;
