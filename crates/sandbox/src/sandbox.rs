@@ -193,7 +193,10 @@ impl Sandbox {
         options: RunOptions,
         cancel: CancellationToken,
     ) -> Result<Outcome, SandboxError> {
-        let RunOptions { limits, workspace, read_only, caller } = options;
+        let RunOptions { mut limits, workspace, read_only, caller } = options;
+        if let Some(workspace) = &workspace {
+            limits = workspace.limits(limits);
+        }
         let Some(_place) = self.place(&caller, &cancel).await? else {
             return Ok(never_started());
         };

@@ -28,6 +28,11 @@ impl Quota {
         Self { most_bytes, most_files, names, used: Mutex::default() }
     }
 
+    /// Returns how many bytes and files there may be.
+    pub(super) fn most(&self) -> (u64, u64) {
+        (self.most_bytes, self.most_files)
+    }
+
     fn used(&self) -> MutexGuard<'_, Usage> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }

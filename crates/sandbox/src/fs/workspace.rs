@@ -131,6 +131,13 @@ impl Workspace {
         Ok(Arc::new(workspace))
     }
 
+    /// Returns these limits with those that hold for all programs in this workspace, whatever was
+    /// given to the one that runs.
+    pub(crate) fn limits(&self, limits: Limits) -> Limits {
+        let (workspace_bytes, workspace_files) = self.quota.most();
+        Limits { workspace_bytes, workspace_files, ..limits }
+    }
+
     /// Where it is on the host.
     pub fn path(&self) -> &Path {
         &self.path

@@ -588,6 +588,18 @@ result = [refusal if isinstance(refusal, list) else refusal.partition(": '")[0],
 }
 
 #[tokio::test]
+async fn a_program_is_told_the_limit_of_the_workspace_whatever_its_own_says() {
+    let place = Neighbours::new();
+    let workspace = Some(Workspace::open(place.workspace(), &small()).unwrap());
+    let limits = Limits { wall_time: PATIENCE, ..Limits::default() };
+    let options = RunOptions { limits, workspace, ..RunOptions::default() };
+    let source = "open('large', 'wb').write(bytes(2 << 20))";
+    let outcome = run_with(source, &TestHost::new(), options).await;
+    let hit = outcome.limit().expect("a limit");
+    assert_eq!((hit.name, hit.value), (LimitKind::WorkspaceBytes, f64::from(1 << 20)));
+}
+
+#[tokio::test]
 async fn the_disk_is_not_filled_by_sqlite() {
     let place = Neighbours::new();
     let source = r#"

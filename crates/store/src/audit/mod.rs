@@ -126,7 +126,7 @@ pub(crate) async fn append(write: &mut Write, entries: &[NewEntry]) -> Result<i6
             ..=FEW_ENTRIES => (sql::ADD_FEW, FEW_ENTRIES),
             _ => (sql::ADD_MANY, ENTRIES_AT_ONCE),
         };
-        let nothing = std::iter::repeat(NO_ENTRY).take(room - rows.len());
+        let nothing = std::iter::repeat_n(NO_ENTRY, room - rows.len());
         let args: Vec<Arg<'_>> = rows.iter().map(Prepared::args).chain(nothing).flatten().collect();
         write.run(statement, &args).await?;
     }
