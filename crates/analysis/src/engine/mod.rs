@@ -59,7 +59,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            memory_bytes: 512 << 20,
+            memory_bytes: 384 << 20,
             disk_bytes: 4 << 30,
             temporary: std::env::temp_dir(),
             time: Duration::from_secs(30),
