@@ -13,8 +13,6 @@ pub mod catalog;
 pub mod check;
 pub mod codegen;
 pub mod compute;
-mod excerpt;
-mod execute;
 mod fingerprint;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
@@ -25,12 +23,12 @@ pub mod ledger;
 mod lines;
 pub mod media;
 mod observed;
-mod overflow;
 pub mod policy;
 pub mod private_file;
 mod program;
 mod recover;
 pub mod review;
+mod run;
 pub mod safety;
 pub mod search;
 pub mod skills;
@@ -40,9 +38,10 @@ pub mod upstream;
 mod value;
 
 pub use background::Background;
-pub use excerpt::fit;
-pub use execute::{ExecuteError, ExecuteRequest, Executor, OutputUse, check_source};
 pub use guide::{Guide, GuideSettings};
-pub use program::{AnalyzeError, ProgramHost};
+pub use run::{
+    AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
+    OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,
+};
 pub use under_way::{Counted, UnderWay};
 pub use value::{model_text, text as result_text};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::overflow;
+use crate::run::overflow;
 
 /// How much one run may show. A client may put all of it before a model.
 const MOST_SHOWN_BYTES: usize = 10 << 20;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{CommandFactory, FromArgMatches};
 use narrows_engine::{
-    Background, Executor, Guide, GuideSettings,
+    Background, Engine, Executor, Guide, GuideSettings,
     broker::Broker,
     catalog::{Cache, Catalog},
     ledger::Ledger,
@@ -196,7 +196,7 @@ async fn while_read(
 /// How long a command that ends waits until what it learnt is written down.
 pub(crate) const FLUSH_TIME: Duration = Duration::from_secs(2);
 
-/// An executor for a command that runs one program after another.
+/// A sandbox alone, for a command that runs one program after another.
 pub(crate) fn single_executor() -> anyhow::Result<Executor> {
     Ok(Executor::new(SandboxConfig::single())?)
 }
@@ -251,6 +251,16 @@ impl Setting {
         let dir = Some(self.places.data.join("learnt"));
         let settings = GuideSettings { dir, learn, observe, check, categories };
         Arc::new(Guide::new(broker, settings, background.clone()))
+    }
+
+    /// What a command runs programs with, one after another.
+    pub(crate) fn engine(
+        &self,
+        broker: Broker,
+        background: &Background,
+    ) -> anyhow::Result<Arc<Engine>> {
+        let guide = self.guide(broker, background);
+        Ok(Engine::new(guide, self.state()?, SandboxConfig::single()))
     }
 
     /// What was counted on this machine.

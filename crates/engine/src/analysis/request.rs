@@ -154,7 +154,7 @@ impl AnalysisRequest {
             let origin = Origin::read(&format!("tables.{name}"), source, None)?;
             request.add(&name, origin);
         }
-        for rows in joined {
+        if let Some(rows) = joined {
             request.add(JOINED, Origin::Given(Input::Json(rows)));
         }
         if request.tables.is_empty() && kind != Kind::Sql {
@@ -326,6 +326,25 @@ impl Origin {
         })
     }
 
+    /// Returns what [`Self::read`] reads; nothing for a variable, which is only where programs run.
+    pub(crate) fn into_json(self) -> Value {
+        match self {
+            Self::Given(Input::Json(rows)) => rows,
+            Self::Given(_) | Self::Variable { .. } => Value::Null,
+            Self::File { file, format, path } => {
+                let mut source = json!({ "file": file });
+                if let Some(format) = format {
+                    source["format"] = format.extension().into();
+                }
+                with_path(source, path)
+            }
+            Self::Tool { tool, arguments, path } => {
+                with_path(json!({ "tool": tool, "arguments": arguments }), path)
+            }
+            Self::Result(result) => json!({ "result": result }),
+        }
+    }
+
     /// What a query calls the table.
     fn name(&self) -> String {
         let file = match self {
@@ -467,6 +486,13 @@ fn decoded(value: Value) -> Value {
         }
         _ => value,
     }
+}
+
+fn with_path(mut source: Value, path: Option<String>) -> Value {
+    if let Some(path) = path {
+        source["path"] = path.into();
+    }
+    source
 }
 
 fn file_format(what: &str, name: &str) -> Result<FileFormat, String> {

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::host::{ProgramHost, parse};
 use crate::{
     analysis::{AnalysisRequest, EarlierResult, Origin, restored, rows_of},
-    overflow,
     policy::WorkspaceUse,
+    run::overflow,
     safety::Deed,
     state::StateError,
 };

@@ -8,6 +8,6 @@ mod patient;
 mod state;
 
 pub(crate) use analysis::ANALYZE;
-pub use analysis::AnalyzeError;
-pub use host::ProgramHost;
+pub(crate) use analysis::AnalyzeError;
+pub(crate) use host::ProgramHost;
 pub(crate) use literals::restore as restore_literals;

@@ -29,6 +29,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use super::{Mode, Shield, Withheld};
+use crate::media::Shown;
 
 /// JSON in a text in JSON in a text: deeper than anybody writes it. Stops a text that is made to be
 /// parsed again and again.
@@ -121,6 +122,16 @@ impl Shield {
         })
     }
 
+    /// Protects an image or a file that a program displays.
+    pub(crate) fn media(&self, shown: &mut Shown) {
+        if self.is_off() {
+            return;
+        }
+        let is_media = is_media(&shown.mime_type);
+        self.replace(&mut shown.mime_type);
+        self.bytes(&mut shown.data, is_media, Forms::Plain);
+    }
+
     /// What a server logs.
     pub fn log(&self, message: LoggingMessageNotificationParam) -> LoggingMessageNotificationParam {
         let level = message.level;
@@ -173,7 +184,7 @@ impl Shield {
     }
 
     /// Text that is JSON is looked at as JSON: its keys say what its values are.
-    fn texts_of_json(&self, value: &mut Value, depth: usize) {
+    pub(super) fn texts_of_json(&self, value: &mut Value, depth: usize) {
         match value {
             Value::String(text) => self.text_of_json(text, depth),
             Value::Array(items) => {
@@ -186,7 +197,7 @@ impl Shield {
         }
     }
 
-    fn text_of_json(&self, text: &mut String, depth: usize) {
+    pub(super) fn text_of_json(&self, text: &mut String, depth: usize) {
         if depth == MAX_TEXT_DEPTH || !text.trim_start().starts_with(['{', '[']) {
             return;
         }
@@ -275,12 +286,16 @@ fn take_bytes(value: &mut Value, path: &mut Vec<usize>, taken: &mut Vec<Taken>) 
 fn bytes_field(fields: &Map<String, Value>) -> Option<(&'static str, bool)> {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let mime_type = text("mimeType").unwrap_or_default();
-    let is_media = ["image/", "audio/", "video/"].iter().any(|kind| mime_type.starts_with(kind));
+    let is_media = is_media(mime_type);
     match (text("type"), text("uri")) {
         (Some("image" | "audio"), _) if fields.contains_key("data") => Some(("data", is_media)),
         (_, Some(_)) if fields.contains_key("blob") => Some(("blob", is_media)),
         _ => None,
     }
+}
+
+fn is_media(mime_type: &str) -> bool {
+    ["image/", "audio/", "video/"].iter().any(|kind| mime_type.starts_with(kind))
 }
 
 /// The place in a message that steps lead to.

@@ -50,6 +50,7 @@ use crate::{
 
 pub use confirm::ASKER;
 pub(crate) use deed::Deed;
+pub(crate) use level::Reviewed;
 pub use question::{choices_of, chosen};
 pub use rule_source::RuleSource;
 pub use shield::{MARGIN, RevealOutcome, Shield, Streams, Withheld};

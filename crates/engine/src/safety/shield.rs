@@ -247,9 +247,9 @@ impl Shield {
         if self.is_off() {
             return;
         }
-        self.replace(&mut outcome.stdout);
-        self.replace(&mut outcome.stderr);
-        self.json(&mut outcome.result);
+        self.printed(&mut outcome.stdout);
+        self.printed(&mut outcome.stderr);
+        self.value(&mut outcome.result);
         outcome.notes.iter_mut().for_each(|note| self.replace(note));
         for excerpt in &mut outcome.excerpts {
             self.replace(&mut excerpt.tail);
@@ -262,6 +262,22 @@ impl Shield {
         {
             let Failure { kind, message, traceback, .. } = failure;
             [kind, message, traceback].into_iter().for_each(|text| self.replace(text));
+        }
+    }
+
+    /// Protects a text. If it is JSON, its keys say what its values are.
+    pub(crate) fn printed(&self, text: &mut String) {
+        if !self.is_off() {
+            self.replace(text);
+            self.text_of_json(text, 0);
+        }
+    }
+
+    /// Protects JSON, and JSON in its texts.
+    pub(crate) fn value(&self, value: &mut Value) {
+        if !self.is_off() {
+            self.json(value);
+            self.texts_of_json(value, 0);
         }
     }
 

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Recorded, Recording, Reply, library::Uses};
 use crate::{
-    execute::{ExecuteError, ExecuteRequest, Executor},
     program::{ANALYZE, ProgramHost},
+    run::{ExecuteError, ExecuteRequest, Executor},
 };
 
 const PROGRAM: &str = include_str!("trial.py");

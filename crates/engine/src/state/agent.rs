@@ -93,8 +93,12 @@ impl Agent {
             Ok(())
         };
         let late = self.state.in_time(finishing).await.err();
-        let lost = self.state.journal.take_lost().map(|lost| lost.to_string());
-        lost.or(late).map(|why| format!("audit: {why}"))
+        self.take_lost_audit().or_else(|| late.map(|why| format!("audit: {why}")))
+    }
+
+    /// Says what of the audit could not be written so far.
+    pub(crate) fn take_lost_audit(&self) -> Option<String> {
+        self.state.journal.take_lost().map(|lost| format!("audit: {lost}"))
     }
 
     /// Lets everything be written that is under way. Others of the same state are done then too.

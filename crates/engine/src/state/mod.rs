@@ -37,7 +37,6 @@ pub use narrows_store::{
     Approval, ApprovalState, AuditSize, Board, Entry as AuditEntry, Filter as AuditFilter, Forget,
     Message, Scope, SessionRow, SkillVersion, Verdict, Verification,
 };
-pub use sessions::SessionRun;
 
 pub use files::now;
 pub(crate) use journal::Trail;
@@ -135,7 +134,7 @@ pub enum StateError {
     #[error(transparent)]
     Vault(#[from] VaultError),
     #[error(transparent)]
-    Execute(#[from] crate::execute::ExecuteError),
+    Execute(#[from] crate::run::ExecuteError),
 }
 
 impl StateError {

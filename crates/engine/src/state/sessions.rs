@@ -11,23 +11,19 @@ use std::{
     time::Duration,
 };
 
-use narrows_model::{Ending, Failure, Outcome, is_plain_name};
-use narrows_sandbox::{Session, ToolHost, apart};
+use narrows_model::is_plain_name;
+use narrows_sandbox::{Session, apart};
 use narrows_store::{Left, SessionState, Taken};
 use serde_json::json;
 use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard},
     time::Instant,
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds, holder::Holder};
 use crate::{
-    execute::{ExecuteRequest, Executor, check_source},
-    guide::Guide,
     policy::Flow,
-    program,
-    safety::{Deed, Mode, Watch},
+    safety::{Mode, Watch},
 };
 
 /// For how long a gateway may use a session without a sign of life.
@@ -37,17 +33,6 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(150);
 /// How often sessions that nobody uses are put to rest.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
-
-/// A program and the session that it is part of.
-#[derive(Debug)]
-pub struct SessionRun<'a> {
-    pub watch: &'a Arc<Watch>,
-    pub guide: &'a Guide,
-    pub executor: &'a Executor,
-    pub request: ExecuteRequest,
-    pub session: Option<&'a str>,
-    pub cancel: CancellationToken,
-}
 
 /// The sessions that this gateway has in memory.
 #[derive(Debug)]
@@ -195,173 +180,31 @@ impl Sessions {
 }
 
 impl Agent {
-    /// Runs a program, in its session if it has one, and writes down that it was run.
-    pub async fn run(
-        &self,
-        mut run: SessionRun<'_>,
-        host: &dyn ToolHost,
-    ) -> Result<Outcome, StateError> {
-        check_source(&run.request.program.source)?;
-        let bytes = run.request.program.source.len();
-        let mut deed = self.compute(bytes, || self.deed(&run)).await;
-        let watch = run.watch;
-        let restored = program::restore_literals(watch, &mut run.request.program).await;
-        if !restored.kinds.is_empty() {
-            deed.note("revealed", json!(restored.kinds));
-        }
-        match self.run_watched(&deed, run, host).await {
-            Ok((mut outcome, was_run)) => {
-                outcome.notes.extend(restored.note);
-                outcome.notes.extend(watch.take_left_note());
-                self.ran(deed, watch, &mut outcome, was_run).await;
-                Ok(outcome)
-            }
-            Err(not_run) => {
-                deed.end("refused");
-                Err(not_run)
-            }
-        }
-    }
-
-    /// What the audit says of a run.
-    fn deed(&self, run: &SessionRun<'_>) -> Deed {
-        let (program, watch) = (&run.request.program, run.watch);
-        let details = json!({
-            "run": watch.run(),
-            "level": watch.level().name,
-            // Whatever a program says of people is protected here too.
-            "code": self.shield().sanitized(&program.source),
-            "context": program.context.keys().collect::<Vec<_>>(),
-            "session": run.session,
-        });
-        Deed::new(watch, "run", crate::skills::sha256(program.source.as_bytes()), details)
-    }
-
-    /// What a program comes to, and whether it was run: it may be refused when it is looked at.
-    async fn run_watched(
-        &self,
-        deed: &Deed,
-        mut run: SessionRun<'_>,
-        host: &dyn ToolHost,
-    ) -> Result<(Outcome, bool), StateError> {
-        let watch = run.watch;
-        // What cannot work is not counted.
-        let mut looked = run.guide.look(&run.request.program, run.session.is_some(), self).await;
-        looked.give_tools(&mut run.request.program);
-        if let Some(refusal) = looked.refusal.take() {
-            return Ok((refusal, false));
-        }
-        watch.begin()?;
-        if watch.level().audit_must_hold {
-            deed.begin();
-            self.written(watch.trail()).await.map_err(StateError::AuditDown)?;
-        }
-        let reviewed = {
-            let ExecuteRequest { program, limits, .. } = &run.request;
-            let program = looked.with_imports(program);
-            let reviewing = || watch.review(&program, limits, run.guide.broker());
-            self.compute(program.source.len(), reviewing).await
-        };
-        if let Some(refusal) = reviewed.refusal {
-            return Ok((refusal, false));
-        }
-        let mut outcome = match run.session {
-            None => run.executor.execute(None, run.request, host, run.cancel).await?,
-            Some(id) => self.run_in_session(id, run, host).await?,
-        };
-        outcome.notes.extend(looked.note);
-        outcome.notes.extend(reviewed.notes);
-        Ok((outcome, true))
-    }
-
-    /// Writes down that a program was run. Whoever asked for it notes the files that it left, when
-    /// the last of them is written.
-    async fn ran(&self, mut deed: Deed, watch: &Watch, outcome: &mut Outcome, was_run: bool) {
-        deed.note("milliseconds", outcome.wall_time.as_millis() as u64);
-        deed.note("tool_calls", outcome.tool_calls);
-        deed.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());
-        deed.note("error", outcome.failure().map(|failure| failure.kind.clone()));
-        let ending = match &outcome.ending {
-            _ if !was_run => "refused",
-            Ending::Success => "success",
-            Ending::Failed(_) => "failed",
-            Ending::Limit(..) => "limit",
-            Ending::Cancelled(_) => "cancelled",
-        };
-        deed.end(ending);
-        if !watch.level().audit_must_hold {
-            // It is written beside the answer. What could not be is told with the next one.
-            outcome
-                .notes
-                .extend(self.state.journal.take_lost().map(|lost| format!("audit: {lost}")));
-            return;
-        }
-        let closed = match self.written(watch.trail()).await {
-            Err(why) => why,
-            Ok(()) if watch.is_closed() => "a call is not in it".to_owned(),
-            Ok(()) => return,
-        };
-        // What is not in the audit has not happened, as far as the caller learns.
-        *outcome = Outcome::not_run(Failure {
-            kind: "AuditError".into(),
-            message: format!(
-                "the audit cannot be written ({closed}); at the isolation level {:?} such a run \
-                 gives nothing back",
-                watch.level().name
-            ),
-            line: None,
-            traceback: String::new(),
-        });
-    }
-
-    async fn run_in_session(
+    /// Opens a session for one program: waits until nobody else uses it, in this gateway or another.
+    pub(crate) async fn open_session(
         &self,
         id: &str,
-        run: SessionRun<'_>,
-        host: &dyn ToolHost,
-    ) -> Result<Outcome, StateError> {
+        watch: &Watch,
+    ) -> Result<OpenSession, StateError> {
         if !is_plain_name(id) {
             return Err(StateError::SessionName(id.to_owned()));
         }
         let sessions = &self.state.sessions;
         sessions.keep_sweeping(&self.state);
         let key = (self.principal().home.clone(), self.kept_id(id));
-        let watch = run.watch;
-        let slot = sessions.slot(&key);
         // Two programs of one session wait for each other.
-        let mut slot = slot.lock().await;
+        let mut slot = sessions.slot(&key).lock_owned().await;
         let (lease, stored) = self.lease(&key).await?;
         let live = slot.live.take().filter(|live| live.generation == stored.generation);
-        let (mut session, mut is_saved) = match live {
+        let (isolate, is_saved) = match live {
             Some(live) => (live.session, live.is_saved),
             None => (Session::from_state(stored.state), true),
         };
         // What an earlier program has read may be in its variables.
         watch.has_read(&serde_json::from_value(stored.flow.clone()).unwrap_or_default());
-        let SessionRun { executor, request, cancel, .. } = run;
-        let (before, read_before) = (session.state().cloned(), watch.flow());
-        let running = executor.execute(Some(&mut session), request, host, cancel);
-        let mut outcome = lease.keep_during(running).await?;
-        let mut generation = stored.generation;
-        // What was read counts, whatever became of the variables.
-        if !is_saved || session.state() != before.as_ref() || watch.flow() != read_before {
-            let state = session.state().map(|state| &**state);
-            match lease.save(generation, state, session.fleeting(), &watch.flow()).await {
-                Ok(saved) => (generation, is_saved) = (saved, true),
-                Err(error) => {
-                    is_saved = false;
-                    outcome.notes.push(format!(
-                        "session: its variables could not be written down ({error}); they last only \
-                         as long as this gateway keeps them"
-                    ));
-                }
-            }
-        }
-        lease.give_back().await;
-        slot.live = Some(Live { session, generation, is_saved, used: Instant::now() });
-        drop(slot);
-        sessions.sweep();
-        Ok(outcome)
+        let (before, read_before) = (isolate.state().cloned(), watch.flow());
+        let generation = stored.generation;
+        Ok(OpenSession { isolate, lease, slot, generation, is_saved, before, read_before })
     }
 
     /// The right to use a session, as soon as no other gateway has it, and what is stored of it.
@@ -423,8 +266,50 @@ impl Agent {
     }
 }
 
+/// A session that one program uses. If it is dropped instead of saved, its variables are those of the
+/// program before.
+pub(crate) struct OpenSession {
+    pub(crate) isolate: Session,
+    pub(crate) lease: Lease,
+    slot: OwnedMutexGuard<Slot>,
+    generation: i64,
+    is_saved: bool,
+    /// Its variables when it was opened, and what had been read by then.
+    before: Option<Arc<[u8]>>,
+    read_before: Flow,
+}
+
+impl OpenSession {
+    /// Writes its variables down and lets others have it. Returns what its user should know.
+    pub(crate) async fn save(self, watch: &Watch) -> Option<String> {
+        let Self { isolate, lease, mut slot, mut generation, mut is_saved, .. } = self;
+        let mut note = None;
+        // What was read counts, whatever became of the variables.
+        let is_new = isolate.state() != self.before.as_ref() || watch.flow() != self.read_before;
+        if !is_saved || is_new {
+            let state = isolate.state().map(|state| &**state);
+            match lease.save(generation, state, isolate.fleeting(), &watch.flow()).await {
+                Ok(saved) => (generation, is_saved) = (saved, true),
+                Err(error) => {
+                    is_saved = false;
+                    note = Some(format!(
+                        "session: its variables could not be written down ({error}); they last only \
+                         as long as this gateway keeps them"
+                    ));
+                }
+            }
+        }
+        let state = Arc::clone(&lease.state);
+        lease.give_back().await;
+        slot.live = Some(Live { session: isolate, generation, is_saved, used: Instant::now() });
+        drop(slot);
+        state.sessions.sweep();
+        note
+    }
+}
+
 /// The right to use a session, given back when dropped.
-struct Lease {
+pub(crate) struct Lease {
     state: Arc<State>,
     key: Key,
     is_held: bool,
@@ -432,7 +317,7 @@ struct Lease {
 
 impl Lease {
     /// Keeps the right while something is done that takes its time.
-    async fn keep_during<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn keep_during<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {

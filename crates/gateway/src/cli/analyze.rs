@@ -11,9 +11,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use narrows_analysis::{FileFormat, Format, Input, Keep, Kind, Sink};
 use narrows_engine::{
-    AnalyzeError, Background, ProgramHost,
+    AnalyzeOptions, Audience, Background, RunWorkspace,
     analysis::{AnalysisRequest, Origin},
-    media::Media,
     upstream::Nobody,
 };
 use serde_json::{Map, Value, json};
@@ -88,7 +87,7 @@ pub(crate) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let (json, protect, format) = (args.json, args.protect, args.format);
+    let (json, protect) = (args.json, args.protect);
     let request = match request(args) {
         Ok(request) => request,
         Err(error) => {
@@ -96,61 +95,45 @@ pub(crate) async fn run(
             return Ok(Exit::WrongUse);
         }
     };
-    let agent = setting.agent(None)?;
-    let watch = agent.watch(agent.level(None)?);
     let broker = setting.broker()?;
-    let background = Background::default();
-    let guide = setting.guide(broker.clone(), &background);
-    let media = Arc::new(Media::new(None, false));
-    let caller = Arc::new(Nobody);
-    let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), caller, media, |_, _| {});
+    let engine = setting.engine(broker.clone(), &Background::default())?;
+    let agent = engine.agent(Arc::new(setting.principal(None)?));
     let interrupted = app::interruption();
-    let analyzing = host.analyze_for_client(request, &interrupted);
+    let options = AnalyzeOptions {
+        workspace: RunWorkspace::None,
+        audience: Audience::Person { protect },
+        cancel: interrupted.clone(),
+        ..AnalyzeOptions::default()
+    };
+    let analyzing = engine.analyze(&agent, request, options, Arc::new(Nobody));
     let answered = Waiting::for_servers(&broker, printer).during(analyzing).await;
     broker.fleet().shut_down().await;
-    guide.flush(FLUSH_TIME);
+    engine.guide().flush(FLUSH_TIME);
+    agent.close().await;
     if interrupted.is_cancelled() {
-        agent.close().await;
         return Ok(Exit::Interrupted);
     }
-    let exit = match answered {
-        Ok(answer) => {
-            let shown = if protect {
-                answer.shown(|value| watch.shield().json(value))
-            } else {
-                answer.plain()
-            };
-            if json {
-                printer.json(&shown.structured());
-            } else {
-                let mut text = shown.text(format);
-                if protect {
-                    watch.shield().replace(&mut text);
-                }
-                printer.line(text);
+    Ok(match answered {
+        Ok(analyzed) => {
+            let (text, structured, _) = analyzed.into_parts();
+            match json {
+                true => printer.json(&structured),
+                false => printer.line(text),
             }
             Exit::Success
         }
-        Err(error) => {
-            let mut message = error.to_string();
-            if protect {
-                watch.shield().replace(&mut message);
+        Err(refusal) => {
+            match json {
+                true => printer.json(&json!({ "success": false, "error": refusal.to_string() })),
+                false => printer.error(refusal.to_string()),
             }
-            if json {
-                printer.json(&json!({ "success": false, "error": message }));
-            } else {
-                printer.error(message);
-            }
-            match error {
-                AnalyzeError::Analysis(error) if error.is_limit() => Exit::Limit,
-                AnalyzeError::Analysis(error) if error.is_wrong_use() => Exit::WrongUse,
+            match refusal {
+                refusal if refusal.is_limit() => Exit::Limit,
+                refusal if refusal.is_wrong_use() => Exit::WrongUse,
                 _ => Exit::Failure,
             }
         }
-    };
-    agent.keep_tokens().await.unwrap_or_else(|error| printer.note(error));
-    agent.close().await;
-    Ok(exit)
+    })
 }
 
 fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {

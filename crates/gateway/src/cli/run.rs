@@ -14,10 +14,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use futures::future::BoxFuture;
 use narrows_engine::{
-    Background, ExecuteRequest, OutputUse, ProgramHost,
-    media::Media,
-    safety::{ASKER, Watch, choices_of, chosen},
-    state::SessionRun,
+    Audience, Background, OutputUse, RunClient, RunRequest, RunWorkspace,
+    safety::{ASKER, choices_of, chosen},
     upstream::Caller,
 };
 use narrows_model::{Ending, Excerpt, Outcome, OutputStream, Program};
@@ -40,9 +38,6 @@ const MOST_SOURCE_BYTES: u64 = 8 << 20;
 
 /// What `--yes` says to each call.
 const ONCE: &str = "once";
-
-/// What anybody may ask for.
-const LONGEST: Duration = Duration::from_secs(120);
 
 /// Words that Python keeps for itself.
 const KEYWORDS: [&str; 35] = [
@@ -110,107 +105,62 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
             return Ok(Exit::WrongUse);
         }
     };
-    let agent = setting.state()?.agent(Arc::new(principal));
-    let session = args.session.clone();
-    let own_workspace = args.workspace.is_none();
-    let (protect, yes) = (args.protect, args.yes);
-    let watch = match agent.level(args.isolation.as_deref()) {
-        Ok(level) => agent.watch(level),
-        Err(error) => {
-            agent.close().await;
-            printer.error(error.to_string());
-            return Ok(Exit::WrongUse);
-        }
-    };
-    let mut request = match request(args, &watch, printer) {
+    let interrupted = app::interruption();
+    let mut person = Person::new(printer, args.yes, interrupted.clone());
+    person.prints = !json;
+    // A yes can be for all programs of a session.
+    let home = &principal.home;
+    person.session = args.session.as_ref().map(|session| format!("session-{home}/{session}"));
+    let person = Arc::new(person);
+    let request = match request(args, &setting, interrupted) {
         Ok(request) => request,
         Err(error) => {
             printer.error(format!("{error:#}"));
             return Ok(Exit::WrongUse);
         }
     };
-    if own_workspace {
-        request.workspace = Some(agent.workspace()?);
-    }
-    (request.workspace, request.read_only) = watch.workspace(request.workspace.take());
-    let shield = protect.then(|| watch.shield().clone());
-    let executor = app::single_executor()?;
-    let cancel = app::interruption();
-    let open_line = Arc::new(AtomicBool::new(false));
-    let terminal = Terminal {
-        printer,
-        streams: !json,
-        open_line: Arc::clone(&open_line),
-        cancel: cancel.clone(),
-    };
     let broker = setting.broker()?;
-    let media = Arc::new(Media::new(request.workspace.clone(), request.read_only));
-    let streams = shield.as_ref().map(|shield| Arc::new(shield.streams()));
-    let (terminal, held_back) = (Arc::new(terminal), streams.clone());
-    let shown = Arc::clone(&terminal);
-    let output = move |stream, text: &str| match &streams {
-        Some(streams) => shown.output(stream, &streams.push(stream, text)),
-        None => shown.output(stream, text),
-    };
-    let background = Background::default();
-    let guide = setting.guide(broker.clone(), &background);
-    // A yes can be for all programs of a session.
-    let home = &agent.principal().home;
-    let named = session.as_ref().map(|session| format!("session-{home}/{session}"));
-    let person = Arc::new(Person { printer, yes, session: named, interrupted: cancel.clone() });
-    let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), person, media, output);
-    let session = session.as_deref();
-    let run =
-        SessionRun { watch: &watch, guide: &guide, executor: &executor, request, session, cancel };
-    let mut executed = Waiting::for_servers(&broker, printer).during(agent.run(run, &host)).await;
-    if let Ok(outcome) = &mut executed {
-        outcome.notes.splice(0..0, Excerpt::note(&outcome.excerpts));
-        outcome.notes.extend(host.take_notes());
-        outcome.notes.extend(agent.unwritten().await);
-    }
-    if own_workspace {
-        agent.note_files().await;
-    }
+    let engine = setting.engine(broker.clone(), &Background::default())?;
+    let agent = engine.agent(Arc::new(principal));
+    let running = engine.execute(&agent, request, Arc::clone(&person) as _);
+    let finished = Waiting::for_servers(&broker, printer).during(running).await;
+    let lost_audit = agent.unwritten().await;
     if broker.writes_in_flight() > 0 {
         printer.note("a call that may change something is let end (interrupt again to leave now)");
         app::unless_interrupted(broker.finish_writes()).await;
     }
     broker.fleet().shut_down().await;
-    guide.flush(FLUSH_TIME);
-    if let Some(streams) = held_back {
-        for stream in [OutputStream::Stdout, OutputStream::Stderr] {
-            terminal.output(stream, &streams.finish(stream));
-        }
-    }
-    let ended = match executed {
-        Ok(mut outcome) => {
-            if let Some(shield) = &shield {
-                shield.outcome(&mut outcome);
-            }
-            if let Err(error) = agent.keep_tokens().await {
-                outcome.notes.push(format!("pii: {error}"));
-            }
+    engine.guide().flush(FLUSH_TIME);
+    let ended = match finished {
+        Ok(finished) => {
+            let (mut outcome, _) = finished.into_parts();
+            outcome.notes.splice(0..0, Excerpt::note(&outcome.excerpts));
+            outcome.notes.extend(lost_audit);
             if json {
                 printer.json(&outcome);
             } else if !printer.is_closed() {
-                if open_line.load(Ordering::Relaxed) {
+                if person.open_line.load(Ordering::Relaxed) {
                     printer.line("");
                 }
                 show(&outcome, printer);
             }
             Ok(exit(&outcome))
         }
-        Err(error) if error.is_wrong_use() => {
-            printer.error(error.to_string());
+        Err(refusal) if refusal.is_wrong_use() => {
+            printer.error(refusal.to_string());
             Ok(Exit::WrongUse)
         }
-        Err(error) => Err(error.into()),
+        Err(refusal) => Err(refusal.into()),
     };
     agent.close().await;
     ended
 }
 
-fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<ExecuteRequest> {
+fn request(
+    args: RunArgs,
+    setting: &Setting,
+    cancel: CancellationToken,
+) -> anyhow::Result<RunRequest> {
     let (name, source) = match (args.code, args.file) {
         (Some(code), _) => ("<code>".to_owned(), code),
         (None, Some(file)) if file != Path::new("-") => {
@@ -229,29 +179,21 @@ fn request(args: RunArgs, watch: &Watch, printer: Printer) -> anyhow::Result<Exe
             ("<stdin>".to_owned(), source)
         }
     };
-    let (mut limits, note) = watch.limits(args.timeout);
-    match args.timeout.filter(|timeout| *timeout > LONGEST) {
-        // Refused as a wrong use.
-        Some(timeout) => limits.wall_time = timeout,
-        None => note.iter().for_each(|note| printer.note(note)),
-    }
-    if let Some(memory) = args.memory {
-        let memory_bytes = memory.saturating_mul(1 << 20);
-        // Whoever asks for a level means its limits.
-        limits.memory_bytes = match args.isolation {
-            Some(_) => memory_bytes.min(limits.memory_bytes),
-            None => memory_bytes,
-        };
-    }
-    let workspace = args.workspace.map(|path| Workspace::open(path, &limits)).transpose()?;
-    Ok(ExecuteRequest {
+    let workspace = match args.workspace {
+        Some(path) => RunWorkspace::Given(Workspace::open(path, &setting.config.limits)?),
+        None => RunWorkspace::Own,
+    };
+    Ok(RunRequest {
         program: Program { name, source, context: args.context.unwrap_or_default() },
-        limits,
-        output: if args.json { OutputUse::Kept } else { OutputUse::Streamed },
+        timeout: args.timeout,
+        memory_bytes: args.memory.map(|megabytes| megabytes.saturating_mul(1 << 20)),
+        session: args.session,
+        isolation: args.isolation,
         workspace,
-        read_only: false,
-        shield: args.protect.then(|| watch.shield().clone()),
-        ..ExecuteRequest::default()
+        output: if args.json { OutputUse::Kept } else { OutputUse::Streamed },
+        audience: Audience::Person { protect: args.protect },
+        cancel,
+        ..RunRequest::default()
     })
 }
 
@@ -330,12 +272,40 @@ fn exit(outcome: &Outcome) -> Exit {
     }
 }
 
-/// Whoever sits before the terminal, and decides on calls that have to be approved.
+/// Whoever sits before the terminal: reads what is printed, and decides on calls that have to be
+/// approved.
 pub(crate) struct Person {
-    pub(crate) printer: Printer,
-    pub(crate) yes: bool,
-    pub(crate) session: Option<String>,
-    pub(crate) interrupted: CancellationToken,
+    printer: Printer,
+    yes: bool,
+    session: Option<String>,
+    /// Cancelled by the person, or when nobody reads any more.
+    interrupted: CancellationToken,
+    /// Output is shown as it comes.
+    prints: bool,
+    /// The last line of stdout has no end yet.
+    open_line: AtomicBool,
+}
+
+impl Person {
+    pub(crate) fn new(printer: Printer, yes: bool, interrupted: CancellationToken) -> Self {
+        let open_line = AtomicBool::new(false);
+        Self { printer, yes, session: None, interrupted, prints: false, open_line }
+    }
+}
+
+impl RunClient for Person {
+    fn output(&self, stream: OutputStream, text: String) {
+        if !self.prints || text.is_empty() {
+            return;
+        }
+        if stream == OutputStream::Stdout {
+            self.open_line.store(!text.ends_with('\n'), Ordering::Relaxed);
+        }
+        self.printer.output(stream, &text);
+        if self.printer.is_closed() {
+            self.interrupted.cancel();
+        }
+    }
 }
 
 impl Caller for Person {
@@ -381,30 +351,6 @@ impl Caller for Person {
                 let message =
                     format!("the server {server:?} asks for input, which the command line has not");
                 Box::pin(std::future::ready(Err(ErrorData::invalid_request(message, None))))
-            }
-        }
-    }
-}
-
-/// Shows output as it comes.
-struct Terminal {
-    printer: Printer,
-    streams: bool,
-    /// The last line of stdout has no end yet.
-    open_line: Arc<AtomicBool>,
-    /// Ends the program when nobody reads any more.
-    cancel: CancellationToken,
-}
-
-impl Terminal {
-    fn output(&self, stream: OutputStream, text: &str) {
-        if self.streams && !text.is_empty() {
-            if stream == OutputStream::Stdout {
-                self.open_line.store(!text.ends_with('\n'), Ordering::Relaxed);
-            }
-            self.printer.output(stream, text);
-            if self.printer.is_closed() {
-                self.cancel.cancel();
             }
         }
     }

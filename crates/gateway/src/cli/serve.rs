@@ -10,8 +10,9 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use narrows_engine::Background;
+use narrows_engine::{Background, Engine};
 use narrows_model::{Principal, Template};
+use narrows_sandbox::SandboxConfig;
 use tokio::net::TcpListener;
 
 use crate::{
@@ -69,7 +70,10 @@ pub(crate) async fn run(
     let guide = setting.guide(broker.clone(), &background);
     let ledger = setting.ledger(&background);
     state.keep_house();
-    let gateway = Gateway::new(guide, ledger, state, principal, args.surface);
+    let live_sessions = state.live_sessions();
+    let sandbox = SandboxConfig { live_sessions, ..SandboxConfig::default() };
+    let engine = Engine::new(guide, state, sandbox);
+    let gateway = Gateway::new(engine, ledger, principal, args.surface);
     let stop = app::interruption();
     let status = StatusFile::new(&setting.places);
     let reporting = tokio::spawn(status.clone().keep(broker.clone()));

@@ -1,16 +1,14 @@
 //! `narrows skills`: Python that agents saved, shared and tested.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use narrows_engine::{
-    Background, ProgramHost,
+    Background,
     broker::Broker,
-    media::Media,
-    skills::{ListedSkill, SkillDraft, TrialMode, TrialReport, try_skill},
+    skills::{ListedSkill, SkillDraft, TrialMode, TrialReport},
     state::{Agent, SkillVersion},
-    upstream::Nobody,
 };
 use serde_json::json;
 
@@ -18,7 +16,7 @@ use super::Asking;
 use super::skill_exchange::{self, ExchangeCommand};
 use super::waiting::Waiting;
 use crate::{
-    app::{self, Exit, Setting},
+    app::{Exit, Setting},
     config::read_text,
     printer::{Column, Printer, Style, Table},
     times,
@@ -182,17 +180,12 @@ impl Desk {
                 all.await?.into_iter().map(|skill| skill.name).collect()
             }
         };
-        let executor = app::single_executor()?;
-        let background = Background::default();
-        let guide = self.setting.guide(self.broker.clone(), &background);
-        let media = Arc::new(Media::new(None, false));
-        let watch = self.agent.watch(self.agent.level(None)?);
-        let host = ProgramHost::new(guide, watch, Arc::new(Nobody), media, |_, _| ());
+        let engine = self.setting.engine(self.broker.clone(), &Background::default())?;
         let mode = if record { TrialMode::Record } else { TrialMode::Replay };
         let mut reports = Vec::new();
         for name in names {
             let skill = self.agent.load_skill(&name, None, None).await?;
-            let trying = try_skill(&skill, mode, &executor, &host);
+            let trying = engine.test_skill(&self.agent, &skill, mode);
             let mut waiting = Waiting::for_servers(&self.broker, self.printer);
             let report = waiting.during(trying).await?;
             if record && report.passed() && !report.tests.is_empty() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use narrows_engine::{Background, ProgramHost, broker::Broker, media::Media, state::Agent};
+use narrows_engine::{Audience, Background, Engine, broker::Broker, state::Agent};
 use serde_json::{Value, json};
 
 use super::{run::Person, tool_arguments, tools, waiting::Waiting};
@@ -60,11 +60,13 @@ pub(super) async fn run(
     setting: Setting,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let agent = setting.agent(args.agent.as_deref())?;
+    let principal = setting.principal(args.agent.as_deref())?;
     let broker = setting.broker()?;
-    let called = call(&args, &setting, &agent, &broker, printer).await;
+    let engine = setting.engine(broker.clone(), &Background::default())?;
+    let agent = engine.agent(Arc::new(principal));
+    let called = call(&args, &engine, &agent, &broker, printer).await;
+    engine.guide().flush(FLUSH_TIME);
     broker.fleet().shut_down().await;
-    agent.keep_tokens().await.unwrap_or_else(|error| printer.note(error));
     agent.unwritten().await.iter().for_each(|why| printer.note(why));
     agent.close().await;
     Ok(show(called, args.json, printer))
@@ -72,48 +74,28 @@ pub(super) async fn run(
 
 async fn call(
     args: &CallArgs,
-    setting: &Setting,
+    engine: &Engine,
     agent: &Agent,
     broker: &Broker,
     printer: Printer,
 ) -> Result<Value, CallFailure> {
     let interrupted = app::interruption();
-    let level = agent.level(None).map_err(|error| CallFailure::Failed(error.to_string()))?;
-    let watch = agent.watch(level);
-    let guide = setting.guide(broker.clone(), &Background::default());
-    let person = Arc::new(Person {
-        printer,
-        yes: args.yes,
-        session: None,
-        interrupted: interrupted.clone(),
-    });
-    let media = Arc::new(Media::new(None, false));
-    let host = ProgramHost::new(Arc::clone(&guide), Arc::clone(&watch), person, media, |_, _| {});
+    let person = Person::new(printer, args.yes, interrupted.clone());
+    let audience = Audience::Person { protect: args.protect };
     let calling = async {
         let tool = tools::find(broker, &args.name, None, printer).await;
         let tool = tool.map_err(|error| CallFailure::Failed(error.to_string()))?;
         let arguments = tool_arguments::parse(&args.arguments, tool.input_schema())
             .map_err(|reason| CallFailure::WrongUse(format!("{}: {reason}", args.name)))?;
         let name = tool.id.to_string();
-        let calling = host.call_for_client(&name, arguments);
+        let calling = engine.call(agent, &name, arguments, audience, Arc::new(person));
         let called = Waiting::for_servers(broker, printer).during(calling).await;
-        called.map_err(|failure| CallFailure::Failed(failure.message))
+        called.map_err(|refusal| CallFailure::Failed(refusal.to_string()))
     };
-    let mut called = tokio::select! {
+    tokio::select! {
         called = calling => called,
         () = interrupted.cancelled() => Err(CallFailure::Interrupted),
-    };
-    if args.protect {
-        match &mut called {
-            Ok(value) => watch.shield().json(value),
-            Err(CallFailure::Failed(message) | CallFailure::WrongUse(message)) => {
-                watch.shield().replace(message);
-            }
-            Err(CallFailure::Interrupted) => {}
-        }
     }
-    guide.flush(FLUSH_TIME);
-    called
 }
 
 fn show(called: Result<Value, CallFailure>, as_json: bool, printer: Printer) -> Exit {

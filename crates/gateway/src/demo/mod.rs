@@ -8,8 +8,9 @@ mod workflow;
 use std::sync::Arc;
 
 use anyhow::Context;
-use narrows_engine::{Background, Guide, GuideSettings, ledger::Ledger};
+use narrows_engine::{Background, Engine, Guide, GuideSettings, ledger::Ledger};
 use narrows_model::{Connection, Principal, ServerSpec, StdioSpec, Template};
+use narrows_sandbox::SandboxConfig;
 use rmcp::ServiceExt;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -33,14 +34,10 @@ pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit
     let broker = app::broker(&places, vec![company()?])?;
     let background = Background::default();
     let guide = Guide::new(broker.clone(), GuideSettings::default(), background.clone());
+    let state = app::state(&places, &Config::default())?;
+    let engine = Engine::new(Arc::new(guide), state, SandboxConfig::default());
     let ledger = Ledger::new(None, background);
-    let gateway = Gateway::new(
-        Arc::new(guide),
-        ledger,
-        app::state(&places, &Config::default())?,
-        Principal::local(),
-        Surface::Core,
-    );
+    let gateway = Gateway::new(Arc::clone(&engine), ledger, Principal::local(), Surface::Core);
     if !args.json {
         printer.line("A server with 10,000 expenses, trips, parks and issues is started over MCP.");
     }
@@ -56,7 +53,7 @@ pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit
         }
         comparisons.push(comparison);
     }
-    let stops = tour::run(WORKFLOWS.len() + 1, args.json, printer).await?;
+    let stops = tour::run(&engine, WORKFLOWS.len() + 1, args.json, printer).await?;
     if args.json {
         printer.json(&json!({ "workflows": comparisons, "stops": stops }));
     } else {

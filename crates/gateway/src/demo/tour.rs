@@ -1,13 +1,11 @@
 //! What the sandbox is: real Python, clear mistakes, firm limits.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use narrows_engine::{ExecuteRequest, Executor};
-use narrows_model::{Limits, Outcome, Program};
-use narrows_sandbox::{NoTools, SandboxConfig};
+use narrows_engine::{Engine, RunRequest, RunWorkspace, upstream::Nobody};
+use narrows_model::{Outcome, Principal, Program};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::printer::Printer;
 
@@ -46,16 +44,22 @@ const TOUR: [Stop; 3] = [
 ];
 
 /// Runs the tour, counting its stops from `first`, and gives what came of each.
-pub(super) async fn run(first: usize, quiet: bool, printer: Printer) -> anyhow::Result<Vec<Value>> {
-    let executor = Executor::new(SandboxConfig::default())?;
+pub(super) async fn run(
+    engine: &Engine,
+    first: usize,
+    quiet: bool,
+    printer: Printer,
+) -> anyhow::Result<Vec<Value>> {
+    let agent = engine.agent(Arc::new(Principal::local()));
     let mut outcomes = Vec::new();
     for (number, stop) in (first..).zip(&TOUR) {
-        let request = ExecuteRequest {
+        let request = RunRequest {
             program: Program { name: stop.name.into(), ..Program::new(stop.source) },
-            limits: Limits { wall_time: Duration::from_secs(1), ..Limits::default() },
-            ..ExecuteRequest::default()
+            timeout: Some(Duration::from_secs(1)),
+            workspace: RunWorkspace::None,
+            ..RunRequest::default()
         };
-        let outcome = executor.execute(None, request, &NoTools, CancellationToken::new()).await?;
+        let (outcome, _) = engine.execute(&agent, request, Arc::new(Nobody)).await?.into_parts();
         anyhow::ensure!(
             outcome.is_success() == stop.succeeds,
             "the demo's {} did not end as it should: {:?}",

@@ -10,10 +10,7 @@ use narrows_engine::{
     search::{DefinitionRequest, SearchRequest},
     state::Agent,
 };
-use rmcp::{
-    ErrorData,
-    model::{CallToolResult, ContentBlock},
-};
+use rmcp::model::{CallToolResult, ContentBlock};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
@@ -24,7 +21,9 @@ use super::{
     gateway::Gateway,
     keeping,
     own_tools::OwnTool,
+    passing::keep_tokens,
     privacy,
+    protected::{ClientResult, Exemption},
 };
 use crate::stats;
 
@@ -35,7 +34,7 @@ pub(super) async fn answer(
     tool: OwnTool,
     mut arguments: Map<String, Value>,
     client: Arc<Client>,
-) -> Result<CallToolResult, ErrorData> {
+) -> CallToolResult {
     let is_run = tool.runs_code() || tool == OwnTool::ExecuteAnalysis;
     let kind = if is_run { Kind::Run } else { Kind::Lookup };
     let bytes = json_bytes(&arguments);
@@ -56,51 +55,53 @@ pub(super) async fn answer(
         true => aliases::take_unknown(tool.name(), &mut arguments),
         false => Vec::new(),
     };
-    let mut result = match tool {
-        OwnTool::SearchTools => search_tools(gateway, &agent, arguments).await,
-        OwnTool::GetToolDefinition => get_tool_definition(gateway, &agent, arguments).await,
-        OwnTool::GetExecutionStats => execution_stats(gateway, &agent).await,
-        OwnTool::SaveSkill => keeping::save_skill(gateway, &agent, arguments).await,
-        OwnTool::LoadSkill => keeping::load_skill(&agent, arguments).await,
-        OwnTool::ListSkills => keeping::list_skills(gateway, &agent, arguments).await,
-        OwnTool::WriteWorkspaceFile => keeping::write_file(&agent, arguments).await,
-        OwnTool::ReadWorkspaceFile => keeping::read_file(&agent, arguments).await,
-        OwnTool::SanitizePii => privacy::sanitize(&agent, arguments).await,
-        OwnTool::RestorePii => privacy::restore(&agent, arguments, client).await,
-        OwnTool::ListWorkspaceFiles => keeping::list_files(&agent, arguments).await,
-        OwnTool::ExecuteAnalysis => {
-            analysis::execute(gateway, &agent, arguments, client, Arc::clone(&tab)).await?
-        }
+    let protect = |result| ClientResult::protect(result, &agent);
+    let result = match tool {
         OwnTool::ExecuteCode | OwnTool::ExecutePython => {
             match agent.compute(bytes, || CodeRequest::read(arguments)).await {
                 Ok(request) => {
-                    code::execute(gateway, &agent, tool, request, client, Arc::clone(&tab)).await?
+                    code::execute(gateway, &agent, tool, request, client, Arc::clone(&tab)).await
                 }
-                Err(mistake) => failed(mistake),
+                Err(mistake) => protect(failed(mistake)).await,
             }
         }
+        OwnTool::ExecuteAnalysis => {
+            analysis::execute(gateway, &agent, arguments, client, Arc::clone(&tab)).await
+        }
+        OwnTool::SanitizePii => {
+            ClientResult::exempt(privacy::sanitize(&agent, arguments).await, Exemption::Sanitized)
+        }
+        OwnTool::RestorePii => {
+            let restored = privacy::restore(&agent, arguments, client).await;
+            ClientResult::exempt(restored, Exemption::Restored)
+        }
+        OwnTool::SearchTools => {
+            let found = search_tools(gateway, &agent, arguments).await;
+            ClientResult::exempt(found, Exemption::Definitions)
+        }
+        OwnTool::GetToolDefinition => {
+            let defined = get_tool_definition(gateway, &agent, arguments).await;
+            ClientResult::exempt(defined, Exemption::Definitions)
+        }
+        OwnTool::GetExecutionStats => protect(execution_stats(gateway, &agent).await).await,
+        OwnTool::SaveSkill => protect(keeping::save_skill(gateway, &agent, arguments).await).await,
+        OwnTool::LoadSkill => protect(keeping::load_skill(&agent, arguments).await).await,
+        OwnTool::ListSkills => {
+            protect(keeping::list_skills(gateway, &agent, arguments).await).await
+        }
+        OwnTool::WriteWorkspaceFile => protect(keeping::write_file(&agent, arguments).await).await,
+        OwnTool::ReadWorkspaceFile => protect(keeping::read_file(&agent, arguments).await).await,
+        OwnTool::ListWorkspaceFiles => protect(keeping::list_files(&agent, arguments).await).await,
     };
-    // What programs give is protected by the watch over their run; definitions of tools are public, and
-    // the guide has protected what it says of skills.
-    let is_done = is_run
-        || matches!(
-            tool,
-            OwnTool::SanitizePii
-                | OwnTool::RestorePii
-                | OwnTool::SearchTools
-                | OwnTool::GetToolDefinition
-        );
+    let mut result = result.into_inner();
     note(&mut result, ignored);
     let result_bytes = json_bytes(&result);
-    if !is_done {
-        agent.compute(result_bytes, || agent.shield().result(&mut result)).await;
-    }
-    if let Err(error) = agent.keep_tokens().await {
-        tracing::warn!("{error}");
+    if !is_run {
+        keep_tokens(&agent).await;
     }
     let closing = || tab.close(&model_text(&result), result.is_error != Some(true));
     agent.compute(result_bytes, closing).await;
-    Ok(result)
+    result
 }
 
 async fn search_tools(
@@ -109,7 +110,7 @@ async fn search_tools(
     arguments: Map<String, Value>,
 ) -> CallToolResult {
     match read::<SearchRequest>(arguments) {
-        Ok(request) => said(gateway.guide.search(&request, agent).await.text()),
+        Ok(request) => said(gateway.guide().search(&request, agent).await.text()),
         Err(mistake) => failed(mistake),
     }
 }
@@ -126,7 +127,7 @@ async fn get_tool_definition(
         Ok(request) => request,
         Err(mistake) => return failed(mistake),
     };
-    match gateway.guide.define(&request, agent).await {
+    match gateway.guide().define(&request, agent).await {
         Ok(Value::String(definition)) => said(definition),
         Ok(raw) => said(raw.to_string()),
         Err(error) => failed(error.to_string()),

@@ -2,6 +2,7 @@
 
 use futures::future::BoxFuture;
 use narrows_engine::{
+    RunClient,
     compute::{json_bytes, without_place},
     safety::Shield,
     state::Agent,
@@ -73,13 +74,6 @@ impl Client {
         (Self { events, id, capabilities, agent, gone, shield }, receiver)
     }
 
-    /// Something was printed; it is protected already.
-    pub(super) fn output(&self, stream: OutputStream, text: String) {
-        if !text.is_empty() {
-            self.tell(Event::Output(stream, text));
-        }
-    }
-
     fn tell(&self, event: Event) {
         // The client is gone, and soon the work is; or it does not read.
         let _ = self.events.try_send(event);
@@ -97,6 +91,14 @@ fn unsupported(server: &str, what: &str) -> ErrorData {
     let message =
         format!("the server {server:?} asks for {what}, which the client does not support");
     ErrorData::invalid_request(message, None)
+}
+
+impl RunClient for Client {
+    fn output(&self, stream: OutputStream, text: String) {
+        if !text.is_empty() {
+            self.tell(Event::Output(stream, text));
+        }
+    }
 }
 
 impl Caller for Client {

@@ -2,25 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use narrows_engine::{
-    ExecuteRequest, OutputUse, ProgramHost, aliases, check_source,
-    compute::{json_bytes, without_place},
-    ledger::Tab,
-    media::{Media, Shown},
-    policy::WorkspaceUse,
-    safety::{Mode, Watch},
-    state::{Agent, SessionRun, StateError},
-};
-use narrows_model::{Outcome, OutputStream, Program};
-use narrows_sandbox::Workspace;
-use rmcp::{
-    ErrorData,
-    model::{CallToolResult, ContentBlock},
-};
+use narrows_engine::{RunRequest, aliases, check_source, ledger::Tab, state::Agent};
+use narrows_model::Program;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
-use super::{client::Client, gateway::Gateway, outcome, own_tools::OwnTool};
+use super::{client::Client, gateway::Gateway, own_tools::OwnTool, protected::ClientResult};
 
 /// `execute_python` takes the same.
 const EXECUTE_CODE: &str = "execute_code";
@@ -156,145 +142,28 @@ fn is_prose(line: &str) -> bool {
 
 /// Runs code for a client.
 pub(super) async fn execute(
-    gateway: &Arc<Gateway>,
+    gateway: &Gateway,
     agent: &Agent,
     tool: OwnTool,
     request: CodeRequest,
     client: Arc<Client>,
     tab: Arc<Tab>,
-) -> Result<CallToolResult, ErrorData> {
-    let Ran { mut outcome, whole, shown, watch, workspace } =
-        match run(gateway, agent, request, client, tab).await? {
-            Ok(ran) => ran,
-            Err(refused) => return Ok(refused),
-        };
-    // Where programs write nothing, their output is not kept either.
-    let kept = (watch.level().workspace == WorkspaceUse::Write).then_some(&workspace);
-    let bytes = outcome_bytes(&outcome);
-    let telling = || {
-        narrows_engine::fit(&mut outcome, &whole, kept, watch.level().shown_bytes);
-        let mut answer = outcome::answer(outcome, shown, tool);
-        watch.shield().result(&mut answer);
-        answer
+) -> ClientResult {
+    let CodeRequest { code, context, timeout, session, isolation, corrections } = request;
+    let request = RunRequest {
+        program: Program { context, ..Program::new(code) },
+        timeout,
+        session,
+        isolation,
+        notes: corrections,
+        stats: Some(tab),
+        ..RunRequest::default()
     };
-    let answer = agent.compute(bytes, telling).await;
-    if let Err(error) = agent.keep_tokens().await {
-        tracing::warn!("{error}");
-    }
-    // What was cut went into the workspace just now.
-    agent.note_files().await;
-    Ok(answer)
-}
-
-/// A program that was run, before its outcome is made fit for an answer.
-pub(super) struct Ran {
-    /// With tokens in the place of personal data.
-    pub(super) outcome: Outcome,
-    /// As the program left it.
-    whole: Outcome,
-    shown: Vec<Shown>,
-    pub(super) watch: Arc<Watch>,
-    workspace: Arc<Workspace>,
-}
-
-/// Runs a program, or says to the model why it was not run.
-pub(super) async fn run(
-    gateway: &Arc<Gateway>,
-    agent: &Agent,
-    mut request: CodeRequest,
-    client: Arc<Client>,
-    tab: Arc<Tab>,
-) -> Result<Result<Ran, CallToolResult>, ErrorData> {
-    let prepared = agent
-        .level(request.isolation.as_deref())
-        .and_then(|level| Ok((agent.watch(level), agent.workspace()?)));
-    let (watch, workspace) = match prepared {
-        Ok(prepared) => prepared,
-        Err(error) => return Ok(Err(refused(&error))),
-    };
-    let (seen_workspace, read_only) = watch.workspace(Some(Arc::clone(&workspace)));
-    let media = Arc::new(Media::new(seen_workspace.clone(), read_only));
-    let streams = Arc::new(watch.shield().streams());
-    let (printer, printed) = (Arc::clone(&client), Arc::clone(&streams));
-    let guide = Arc::clone(&gateway.guide);
-    let output = move |stream, text: &str| {
-        let protecting = || printed.push(stream, text);
-        printer.output(stream, without_place(text.len(), protecting));
-    };
-    let host =
-        ProgramHost::new(guide, Arc::clone(&watch), client.clone(), Arc::clone(&media), output);
-    let host = host.counting(tab);
-    let (limits, note) = watch.limits(request.timeout);
-    request.corrections.extend(note);
-    let mut context = Value::Object(request.context);
-    if watch.shield().mode() == Mode::Strict {
-        let bytes = json_bytes(&context);
-        agent.compute(bytes, || watch.shield().json(&mut context)).await;
-    }
-    let context = match context {
-        Value::Object(context) => context,
-        _ => Map::new(),
-    };
-    let program = Program { context, ..Program::new(request.code) };
-    let executor = gateway.executor().map_err(|error| internal(&error))?;
-    let run = SessionRun {
-        watch: &watch,
-        guide: &gateway.guide,
-        executor: &executor,
-        request: ExecuteRequest {
-            program,
-            limits,
-            output: OutputUse::Kept,
-            workspace: seen_workspace,
-            read_only,
-            shield: Some(watch.shield().clone()),
-            caller: agent.principal().name.as_str().into(),
-        },
-        session: request.session.as_deref(),
-        cancel: CancellationToken::new(),
-    };
-    let mut outcome = match agent.run(run, &host).await {
-        Ok(outcome) => outcome,
+    match gateway.engine.execute(agent, request, client).await {
+        Ok(finished) => ClientResult::finished(finished, tool),
         // Busy, or asked for something impossible: the model can mend that.
-        Err(error) => {
-            let mut refused = refused(&error);
-            watch.shield().result(&mut refused);
-            return Ok(Err(refused));
-        }
-    };
-    outcome.notes.splice(0..0, request.corrections);
-    outcome.notes.extend(host.take_notes());
-    for stream in [OutputStream::Stdout, OutputStream::Stderr] {
-        client.output(stream, streams.finish(stream));
+        Err(refusal) => refusal.into(),
     }
-    let bytes = outcome_bytes(&outcome);
-    let protecting = || {
-        let whole = outcome.clone();
-        // Before anything is cut, so that no half of a value is left.
-        watch.shield().outcome(&mut outcome);
-        whole
-    };
-    let whole = agent.compute(bytes, protecting).await;
-    if let Err(error) = agent.keep_tokens().await {
-        outcome.notes.push(format!("pii: {error}"));
-    }
-    Ok(Ok(Ran { outcome, whole, shown: media.take_shown(), watch, workspace }))
-}
-
-/// How much a program gave, to be read and protected.
-fn outcome_bytes(outcome: &Outcome) -> usize {
-    let tails = outcome.excerpts.iter().map(|excerpt| excerpt.tail.len()).sum::<usize>();
-    let failure = outcome.failure().map_or(0, |failure| failure.traceback.len());
-    let printed = outcome.stdout.len() + outcome.stderr.len();
-    json_bytes(&outcome.result) + printed + tails + failure
-}
-
-fn refused(error: &StateError) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
-}
-
-fn internal(error: &dyn std::error::Error) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
 }
 
 #[cfg(test)]

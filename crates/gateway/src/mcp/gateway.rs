@@ -1,18 +1,9 @@
 //! What all sessions share.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use narrows_engine::{
-    Executor, Guide, UnderWay,
-    broker::Broker,
-    ledger::Ledger,
-    state::{Agent, State},
-};
+use narrows_engine::{Engine, Guide, UnderWay, broker::Broker, ledger::Ledger, state::Agent};
 use narrows_model::Principal;
-use narrows_sandbox::SandboxConfig;
 
 use super::{parked::Parked, passthrough::Passthrough, token_notice::TokenNotice};
 
@@ -31,11 +22,9 @@ pub(crate) enum Surface {
 /// The gateway behind every session.
 pub(crate) struct Gateway {
     pub(super) broker: Broker,
-    pub(super) guide: Arc<Guide>,
+    pub(super) engine: Arc<Engine>,
     pub(super) ledger: Arc<Ledger>,
     pub(super) passthrough: Passthrough,
-    pub(super) executor: Mutex<Option<Arc<Executor>>>,
-    state: Arc<State>,
     /// Whoever asks without saying who it is.
     principal: Arc<Principal>,
     pub(super) surface: Surface,
@@ -47,20 +36,17 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn new(
-        guide: Arc<Guide>,
+        engine: Arc<Engine>,
         ledger: Arc<Ledger>,
-        state: Arc<State>,
         principal: Principal,
         surface: Surface,
     ) -> Arc<Self> {
-        let broker = guide.broker().clone();
+        let broker = engine.guide().broker().clone();
         Arc::new(Self {
             passthrough: Passthrough::new(broker.clone()),
             broker,
-            guide,
+            engine,
             ledger,
-            executor: Mutex::new(None),
-            state,
             principal: Arc::new(principal),
             surface,
             parked: Parked::default(),
@@ -69,24 +55,11 @@ impl Gateway {
         })
     }
 
-    /// The sandbox. It is made when it is first needed: a client is answered before.
-    pub(super) fn executor(&self) -> Result<Arc<Executor>, narrows_engine::ExecuteError> {
-        let mut executor = self.executor.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(executor) = &*executor {
-            return Ok(Arc::clone(executor));
-        }
-        let live_sessions = self.state.live_sessions();
-        let config = SandboxConfig { live_sessions, ..SandboxConfig::default() };
-        let made = Arc::new(Executor::new(config)?);
-        *executor = Some(Arc::clone(&made));
-        Ok(made)
-    }
-
     /// Makes the sandbox ready beside whatever comes next.
     pub(crate) fn warm_up(self: &Arc<Self>) {
-        let gateway = Arc::clone(self);
+        let engine = Arc::clone(&self.engine);
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = gateway.executor() {
+            if let Err(error) = engine.warm_up() {
                 tracing::error!(%error, "the sandbox does not start");
             }
         });
@@ -107,12 +80,12 @@ impl Gateway {
     }
 
     pub(crate) fn guide(&self) -> &Guide {
-        &self.guide
+        self.engine.guide()
     }
 
     /// What lasts, as whoever asks may see it.
     pub(super) fn agent(&self, principal: Option<Arc<Principal>>) -> Agent {
-        self.state.agent(principal.unwrap_or_else(|| Arc::clone(&self.principal)))
+        self.engine.agent(principal.unwrap_or_else(|| Arc::clone(&self.principal)))
     }
 
     /// Gives up what waits for answers of clients, all of whom have left, and waits until the last work
@@ -130,7 +103,7 @@ impl Gateway {
     /// Ends all servers, and lets be written what is under way.
     pub(crate) async fn shut_down(&self) {
         self.broker.fleet().shut_down().await;
-        self.state.close().await;
+        self.engine.state().close().await;
     }
 }
 

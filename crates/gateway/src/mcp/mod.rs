@@ -21,6 +21,7 @@ mod parked;
 mod passing;
 mod passthrough;
 mod privacy;
+mod protected;
 mod request_ids;
 mod session;
 mod token_notice;

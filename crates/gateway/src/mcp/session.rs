@@ -155,7 +155,7 @@ impl Session {
         let arguments = params.arguments.unwrap_or_default();
         let work = self.start(context, agent.clone(), move |client| async move {
             let gateway = &session.gateway;
-            let result = answers::answer(gateway, agent, own, arguments, client).await?;
+            let result = answers::answer(gateway, agent, own, arguments, client).await;
             gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
             Ok(ServerResult::CallToolResult(result))
         });
@@ -576,8 +576,9 @@ fn unexpected() -> ErrorData {
 mod tests {
     use std::time::Duration;
 
-    use narrows_engine::{Background, Guide, GuideSettings, ledger::Ledger};
+    use narrows_engine::{Background, Engine, Guide, GuideSettings, ledger::Ledger};
     use narrows_model::Principal;
+    use narrows_sandbox::SandboxConfig;
     use rmcp::ServiceExt;
 
     use super::*;
@@ -602,10 +603,11 @@ mod tests {
         let places = Places::below(home.path());
         let broker = app::broker(&places, Vec::new()).unwrap();
         let background = Background::default();
+        let guide = Arc::new(Guide::new(broker, GuideSettings::default(), background.clone()));
+        let state = app::state(&places, &Config::default()).unwrap();
         let gateway = Gateway::new(
-            Arc::new(Guide::new(broker, GuideSettings::default(), background.clone())),
+            Engine::new(guide, state, SandboxConfig::default()),
             Ledger::new(None, background),
-            app::state(&places, &Config::default()).unwrap(),
             Principal::local(),
             Surface::Core,
         );

@@ -93,6 +93,17 @@ impl FileFormat {
             _ => return None,
         })
     }
+
+    /// Returns the extension that names of its files have.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::JsonLines => "jsonl",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
+        }
+    }
 }
 
 /// A table that can be queried, and what was done to the data.

@@ -68,8 +68,6 @@ fn the_hint_of_a_failure_is_in_both_forms_once() {
             line: Some(2),
             traceback: format!("{frames}{kind}{colon}{message}\n{line}{hint}\n"),
         };
-        let whole = outcome.clone();
-        narrows_engine::fit(&mut outcome, &whole, None, 32 << 10);
         let last = message.lines().last().unwrap_or(kind);
         for form in forms(outcome, OwnTool::ExecuteCode) {
             for part in

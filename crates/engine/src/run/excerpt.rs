@@ -10,7 +10,7 @@ use narrows_model::{Excerpt, Failure, Outcome, OutcomePart};
 use narrows_sandbox::Workspace;
 use serde_json::Value;
 
-use crate::overflow::{keep, left_out};
+use super::overflow::{keep, left_out};
 
 const MAX_LINES: usize = 1_500;
 /// Beside what a level lets a model see of output and result; all of it together is below 48 KB.
@@ -43,7 +43,7 @@ impl Room {
 /// Cuts what is too long for an answer, and keeps all of it in the workspace, if there is one.
 /// `whole` is the outcome as the program left it, without tokens in the place of personal data: its
 /// file is the program's own.
-pub fn fit(
+pub(super) fn fit(
     outcome: &mut Outcome,
     whole: &Outcome,
     workspace: Option<&Arc<Workspace>>,

@@ -10,7 +10,8 @@ use narrows_sandbox::{
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
-use crate::{overflow::Overflow, safety::Shield};
+use super::overflow::Overflow;
+use crate::safety::Shield;
 
 /// The shortest and the longest time that a caller may ask for.
 const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
@@ -61,6 +62,14 @@ pub enum ExecuteError {
 }
 
 impl ExecuteError {
+    /// Refuses a time that nobody can have. (What is less may still be more than a level gives.)
+    pub(super) fn check_time(timeout: Option<Duration>) -> Result<(), Self> {
+        match timeout.filter(|timeout| *timeout > TIMES.1) {
+            Some(timeout) => Err(Self::Timeout(timeout)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the caller asked for something that cannot be had.
     pub fn is_wrong_use(&self) -> bool {
         matches!(self, Self::Timeout(_) | Self::Memory(_) | Self::Source(_))

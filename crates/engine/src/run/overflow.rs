@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::{
-    execute::OutputUse,
-    safety::{MARGIN, Shield},
-};
+use super::OutputUse;
+use crate::safety::{MARGIN, Shield};
 use futures::future::BoxFuture;
 use narrows_model::{Ending, Excerpt, LimitKind, Limits, Outcome, OutcomePart, OutputStream};
 use narrows_sandbox::{

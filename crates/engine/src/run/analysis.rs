@@ -1,0 +1,242 @@
+//! Analyses for callers, of files, tools, earlier answers and variables of a session.
+
+use std::{mem, sync::Arc};
+
+use narrows_analysis::Input;
+use narrows_model::{Outcome, Program, nearest};
+use serde_json::{Map, Value, json};
+
+use super::{
+    AnalyzeOptions, Analyzed, Audience, Engine, Refusal, RunClient, RunRequest,
+    engine::keep_tokens,
+    finished::RefusalReason,
+    pipeline::{self, Run},
+};
+use crate::{
+    analysis::{AnalysisRequest, Origin},
+    compute::ALWAYS_APART,
+    media::Media,
+    policy::Level,
+    program::AnalyzeError,
+    state::{Agent, StateError},
+};
+
+impl Engine {
+    /// Does an analysis for a caller. One that is cancelled has put its files away when this returns.
+    pub async fn analyze(
+        &self,
+        agent: &Agent,
+        mut request: AnalysisRequest,
+        options: AnalyzeOptions,
+        client: Arc<dyn RunClient>,
+    ) -> Result<Analyzed, Refusal> {
+        if request.tables.iter().any(|(_, origin)| matches!(origin, Origin::Variable { .. })) {
+            return self.analyze_variables(agent, request, options, client).await;
+        }
+        let AnalyzeOptions { workspace, audience, stats, cancel } = options;
+        let refuse = |error: AnalyzeError| Refusal::new(&error, audience, &agent.shield());
+        let watch = agent.watch(agent.level(None).map_err(|error| refuse(error.into()))?);
+        let workspace = workspace.open(agent).map_err(|error| refuse(error.into()))?;
+        let (workspace, read_only) = watch.workspace(workspace);
+        let media = Arc::new(Media::new(workspace, read_only));
+        let host = pipeline::host(self, &watch, &client, &media, None, stats);
+        let format = request.output.format;
+        request.output.cost = audience == Audience::Model;
+        let answer = host.analyze_for_client(request, &cancel).await.map_err(refuse)?;
+        let shield = watch.shield();
+        let protecting = || {
+            let (mut text, mut structured) = match audience {
+                Audience::Model => host.told(&answer, format),
+                Audience::Person { protect: true } => {
+                    let shown = answer.shown(|value| shield.json(value));
+                    (shown.text(format), shown.structured())
+                }
+                Audience::Person { protect: false } => {
+                    let shown = answer.plain();
+                    return (shown.text(format), shown.structured());
+                }
+            };
+            shield.printed(&mut text);
+            shield.value(&mut structured);
+            (text, structured)
+        };
+        let (text, structured) = agent.compute(ALWAYS_APART, protecting).await;
+        keep_tokens(agent).await;
+        agent.note_files().await;
+        Ok(Analyzed::new(text, structured, Vec::new()))
+    }
+
+    /// Does an analysis of variables: a program of their session asks for it, since they are nowhere
+    /// else.
+    async fn analyze_variables(
+        &self,
+        agent: &Agent,
+        request: AnalysisRequest,
+        options: AnalyzeOptions,
+        client: Arc<dyn RunClient>,
+    ) -> Result<Analyzed, Refusal> {
+        let AnalyzeOptions { workspace, audience, stats, cancel } = options;
+        let shield = agent.shield();
+        let wrong = |message: String| {
+            Refusal::of_message(message, RefusalReason::WrongUse, audience, &shield)
+        };
+        let session = session_of(&request).map_err(wrong)?;
+        // A program of a session that is not there would begin one.
+        let known = agent.sessions().await;
+        let known = known.map_err(|error| Refusal::new(&error, audience, &shield))?;
+        if !known.iter().any(|known| known.id == session) {
+            let near = nearest(&session, known.iter().map(|known| known.id.as_str()));
+            return Err(wrong(format!("there is no session {session:?}{near}")));
+        }
+        let (level, shield) = (agent.level(None), &shield);
+        let level = level.map_err(|error| Refusal::new(&error, audience, shield))?;
+        let restored = restore_rows(agent, level, request).await;
+        let request = restored.map_err(|error| Refusal::new(&error, audience, shield))?;
+        let run = RunRequest {
+            program: program_of(request),
+            session: Some(session),
+            workspace,
+            audience,
+            stats,
+            cancel,
+            ..RunRequest::default()
+        };
+        let run = Run::admit(self, agent, run, client).await;
+        let run = run.map_err(|error| Refusal::new(&error, audience, shield))?;
+        let outcome = run.finish_whole().await?;
+        agent.note_files().await;
+        answer_of(outcome)
+            .map_err(|why| Refusal::of_message(why, RefusalReason::Other, audience, shield))
+    }
+}
+
+/// The one session whose variables are analysed.
+fn session_of(request: &AnalysisRequest) -> Result<String, String> {
+    let mut sessions: Vec<&str> = Vec::new();
+    for (_, origin) in &request.tables {
+        if let Origin::Variable { session, .. } = origin
+            && !sessions.contains(&session.as_str())
+        {
+            sessions.push(session);
+        }
+    }
+    match sessions.as_slice() {
+        [session] => Ok((*session).to_owned()),
+        _ => {
+            let sessions = sessions.join(" and ");
+            Err(format!("the variables are of {sessions}; name those of one session"))
+        }
+    }
+}
+
+/// Puts values in the place of tokens in the rows that the caller gave.
+async fn restore_rows(
+    agent: &Agent,
+    level: Arc<Level>,
+    mut request: AnalysisRequest,
+) -> Result<AnalysisRequest, StateError> {
+    let watch = agent.watch(level);
+    for (_, origin) in &mut request.tables {
+        if let Origin::Given(Input::Json(rows)) = origin {
+            *rows = watch.known(mem::take(rows)).await?;
+        }
+    }
+    Ok(request)
+}
+
+/// The program that analyses variables of its session.
+fn program_of(request: AnalysisRequest) -> Program {
+    let (mut tables, mut variables) = (Map::new(), String::new());
+    for (name, origin) in request.tables {
+        if let Origin::Variable { variable, field, .. } = &origin {
+            let part = field.as_ref().map_or(String::new(), |field| format!("[{}]", json!(field)));
+            variables.push_str(&format!("{}: {variable}{part}, ", json!(name)));
+        }
+        tables.insert(name, origin.into_json());
+    }
+    let asked = json!({
+        "analysis_type": request.asked.0,
+        "parameters": request.asked.1,
+        "tables": tables,
+        "output": {
+            "rows": request.output.rows,
+            "bytes": request.output.bytes,
+            "format": request.output.format,
+            "file": request.file,
+        },
+    });
+    let asked = Value::String(asked.to_string());
+    Program::new(format!(
+        "await __import__('_narrows.analysis', fromlist=['rendered'])\
+         .rendered({{{variables}}}, __import__('json').loads({asked}))"
+    ))
+}
+
+/// The answer of a program that did an analysis, with what was noted of the run and is not in the
+/// analysis itself.
+fn answer_of(mut outcome: Outcome) -> Result<Analyzed, String> {
+    let structured = outcome.result["structured"].take();
+    let said = structured["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let said: Vec<&str> = said.collect();
+    let notes: Vec<String> =
+        outcome.notes.iter().filter(|note| !said.contains(&note.as_str())).cloned().collect();
+    let noted = |text: &str| {
+        let notes = notes.iter().map(|note| format!("\nnote: {note}"));
+        format!("{text}{}", notes.collect::<String>())
+    };
+    match (&outcome.result["text"], outcome.failure()) {
+        (Value::String(text), _) => Ok(Analyzed::new(noted(text), structured.clone(), notes)),
+        (_, Some(failure)) => Err(noted(&failure.message)),
+        _ => Err(noted("the analysis gave no answer")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_model::{Ending, Failure};
+
+    use super::*;
+
+    #[test]
+    fn notes_of_the_run_are_told_once_beside_those_of_the_analysis() {
+        let mut outcome = Outcome::not_run(Failure::default());
+        outcome.ending = Ending::Success;
+        outcome.result = json!({"text": "n: 3\nnote: two were null",
+            "structured": {"n": 3, "notes": ["two were null"]}});
+        outcome.notes = vec!["two were null".into(), "the session moved".into()];
+        let (text, structured, notes) = answer_of(outcome).unwrap().into_parts();
+        assert_eq!(text, "n: 3\nnote: two were null\nnote: the session moved");
+        assert_eq!(structured, json!({"n": 3, "notes": ["two were null"]}));
+        assert_eq!(notes, ["the session moved"]);
+    }
+
+    #[test]
+    fn what_is_asked_of_variables_is_handed_on_as_it_was_written() {
+        let arguments = json!({
+            "analysis_type": "sql",
+            "parameters": {"query": "select 1"},
+            "tables": {
+                "v": {"session": "s", "variable": "rows"},
+                "f": {"file": "a.txt", "format": "jsonl", "path": "items"},
+                "t": {"tool": "crm.list", "arguments": {"n": 1}, "path": "rows"},
+                "r": {"result": "result-1"},
+                "g": [{"a": 1}],
+            },
+            "output": {"rows": 5, "format": "csv"},
+        });
+        let request = AnalysisRequest::read(arguments.as_object().unwrap().clone()).unwrap();
+        assert_eq!(session_of(&request).unwrap(), "s");
+        let source = program_of(request).source;
+        assert!(source.contains(r#".rendered({"v": rows, },"#), "{source}");
+        let (_, asked) = source.split_once("loads(").unwrap();
+        let asked: String = serde_json::from_str(asked.trim_end_matches("))")).unwrap();
+        let asked: Value = serde_json::from_str(&asked).unwrap();
+        let mut tables = arguments["tables"].clone();
+        tables["v"] = Value::Null;
+        assert_eq!(asked["tables"], tables);
+        assert_eq!(
+            (&asked["output"]["rows"], &asked["output"]["format"]),
+            (&json!(5), &json!("csv"))
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! What all runs of a process share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use narrows_model::Principal;
+use narrows_sandbox::SandboxConfig;
+use narrows_store::Skill;
+use serde_json::{Map, Value};
+
+use super::{
+    Audience, ExecuteError, Executor, Finished, Refusal, RunClient, RunRequest,
+    finished::RefusalReason,
+    pipeline::{self, Run},
+};
+use crate::{
+    guide::Guide,
+    skills::{TrialMode, TrialReport, try_skill},
+    state::{Agent, State, StateError},
+    upstream::Nobody,
+};
+
+/// Runs programs, analyses and single calls for whoever asks, whichever way they ask.
+#[derive(Debug)]
+pub struct Engine {
+    guide: Arc<Guide>,
+    state: Arc<State>,
+    sandbox: SandboxConfig,
+    executor: Mutex<Option<Arc<Executor>>>,
+}
+
+impl Engine {
+    pub fn new(guide: Arc<Guide>, state: Arc<State>, sandbox: SandboxConfig) -> Arc<Self> {
+        Arc::new(Self { guide, state, sandbox, executor: Mutex::default() })
+    }
+
+    pub fn guide(&self) -> &Arc<Guide> {
+        &self.guide
+    }
+
+    pub fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+
+    /// What lasts, as whoever asks may see it.
+    pub fn agent(&self, principal: Arc<Principal>) -> Agent {
+        self.state.agent(principal)
+    }
+
+    /// Makes the sandbox, which takes a moment. It is made when it is first needed, otherwise: a client
+    /// is answered before.
+    pub fn warm_up(&self) -> Result<(), ExecuteError> {
+        self.executor().map(drop)
+    }
+
+    pub(super) fn executor(&self) -> Result<Arc<Executor>, ExecuteError> {
+        let mut executor = self.executor.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(executor) = &*executor {
+            return Ok(Arc::clone(executor));
+        }
+        let made = Executor::new(self.sandbox.clone())?;
+        Ok(Arc::clone(executor.insert(Arc::new(made))))
+    }
+
+    /// Runs a program for a caller. A program that fails, or is refused when it is looked at, has an
+    /// outcome; a refusal means that it could not begin.
+    pub async fn execute(
+        &self,
+        agent: &Agent,
+        request: RunRequest,
+        client: Arc<dyn RunClient>,
+    ) -> Result<Finished, Refusal> {
+        let audience = request.audience;
+        match Run::admit(self, agent, request, client).await {
+            Ok(run) => run.finish().await,
+            Err(error) => Err(Refusal::new(&error, audience, &agent.shield())),
+        }
+    }
+
+    /// Calls one tool for a person, under the same rules as the calls of programs, and gives the value
+    /// that a program would get.
+    pub async fn call(
+        &self,
+        agent: &Agent,
+        tool: &str,
+        arguments: Map<String, Value>,
+        audience: Audience,
+        client: Arc<dyn RunClient>,
+    ) -> Result<Value, Refusal> {
+        let level = agent.level(None);
+        let level = level.map_err(|error| Refusal::new(&error, audience, &agent.shield()))?;
+        let watch = agent.watch(level);
+        let media = Arc::default();
+        let host = pipeline::host(self, &watch, &client, &media, None, None);
+        let mut called = host.call_for_client(tool, arguments).await.map_err(|failure| {
+            let reason = RefusalReason::Other;
+            Refusal::of_message(failure.message, reason, audience, watch.shield())
+        });
+        if let (Ok(value), true) = (&mut called, audience.is_protected()) {
+            watch.shield().json(value);
+        }
+        keep_tokens(agent).await;
+        called
+    }
+
+    /// Runs the tests of a skill.
+    pub async fn test_skill(
+        &self,
+        agent: &Agent,
+        skill: &Skill,
+        mode: TrialMode,
+    ) -> Result<TrialReport, StateError> {
+        let watch = agent.watch(agent.level(None)?);
+        let client: Arc<dyn RunClient> = Arc::new(Nobody);
+        let media = Arc::default();
+        let host = pipeline::host(self, &watch, &client, &media, None, None);
+        Ok(try_skill(skill, mode, &*self.executor()?, &host).await?)
+    }
+}
+
+/// Writes down what the tokens of an answer stand for. It is given without that too.
+pub(super) async fn keep_tokens(agent: &Agent) {
+    if let Err(error) = agent.keep_tokens().await {
+        tracing::warn!(%error, "what tokens stand for was not written down");
+    }
+}

@@ -1,0 +1,114 @@
+//! What a caller is given: made by the protection stage, and by nothing else.
+
+use narrows_model::Outcome;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::Audience;
+use crate::{media::Shown, program::AnalyzeError, safety::Shield, state::StateError};
+
+/// What came of a program, as its caller may read it.
+#[derive(Debug)]
+pub struct Finished {
+    outcome: Outcome,
+    shown: Vec<Shown>,
+}
+
+impl Finished {
+    /// Only for the protection stage.
+    pub(super) fn new(outcome: Outcome, shown: Vec<Shown>) -> Self {
+        Self { outcome, shown }
+    }
+
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
+    }
+
+    /// Returns the outcome and the images and files that the program displayed.
+    pub fn into_parts(self) -> (Outcome, Vec<Shown>) {
+        (self.outcome, self.shown)
+    }
+}
+
+/// The answer of an analysis, as its caller may read it.
+#[derive(Debug)]
+pub struct Analyzed {
+    text: String,
+    structured: Value,
+    notes: Vec<String>,
+}
+
+impl Analyzed {
+    /// Only for the protection stage.
+    pub(super) fn new(text: String, structured: Value, notes: Vec<String>) -> Self {
+        Self { text, structured, notes }
+    }
+
+    /// Returns the text for people and models, the same as data, and what else its author should know.
+    pub fn into_parts(self) -> (String, Value, Vec<String>) {
+        (self.text, self.structured, self.notes)
+    }
+}
+
+/// Why nothing was done, as the caller may read it.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct Refusal {
+    message: String,
+    reason: RefusalReason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RefusalReason {
+    /// The caller asked for something that cannot be had.
+    WrongUse,
+    Limit,
+    Other,
+}
+
+impl From<&StateError> for RefusalReason {
+    fn from(error: &StateError) -> Self {
+        if error.is_wrong_use() { Self::WrongUse } else { Self::Other }
+    }
+}
+
+impl From<&AnalyzeError> for RefusalReason {
+    fn from(error: &AnalyzeError) -> Self {
+        match error {
+            AnalyzeError::Analysis(error) if error.is_limit() => Self::Limit,
+            AnalyzeError::Analysis(error) if error.is_wrong_use() => Self::WrongUse,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Refusal {
+    /// Protects what is said, if there is somebody to protect it from.
+    pub(super) fn new<'e, E>(error: &'e E, audience: Audience, shield: &Shield) -> Self
+    where
+        E: ToString,
+        RefusalReason: From<&'e E>,
+    {
+        Self::of_message(error.to_string(), RefusalReason::from(error), audience, shield)
+    }
+
+    pub(super) fn of_message(
+        mut message: String,
+        reason: RefusalReason,
+        audience: Audience,
+        shield: &Shield,
+    ) -> Self {
+        if audience.is_protected() {
+            shield.replace(&mut message);
+        }
+        Self { message, reason }
+    }
+
+    pub fn is_wrong_use(&self) -> bool {
+        self.reason == RefusalReason::WrongUse
+    }
+
+    pub fn is_limit(&self) -> bool {
+        self.reason == RefusalReason::Limit
+    }
+}

@@ -1,0 +1,356 @@
+//! A program on its way through the gateway, one stage after another.
+
+use std::{mem, sync::Arc};
+
+use narrows_model::{Ending, Failure, Limits, Outcome, OutputStream, Program};
+use narrows_sandbox::Workspace;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Audience, Engine, ExecuteError, ExecuteRequest, Finished, OutputUse, Refusal, RunClient,
+    RunRequest, RunWorkspace, check_source, excerpt,
+};
+use crate::{
+    compute::{json_bytes, without_place},
+    guide::Looked,
+    ledger::Tab,
+    media::{Media, Shown},
+    policy::WorkspaceUse,
+    program::{ProgramHost, restore_literals},
+    safety::{Deed, Mode, Reviewed, Streams, Watch},
+    skills::sha256,
+    state::{Agent, StateError},
+    upstream::Caller,
+};
+
+/// One program, its caller and what they may.
+pub(super) struct Run<'e> {
+    engine: &'e Engine,
+    agent: Agent,
+    watch: Arc<Watch>,
+    client: Arc<dyn RunClient>,
+    host: ProgramHost,
+    media: Arc<Media>,
+    /// Protects what is printed, if it is to be protected.
+    streams: Option<Arc<Streams>>,
+    program: Program,
+    limits: Limits,
+    session: Option<String>,
+    workspace: Option<Arc<Workspace>>,
+    read_only: bool,
+    output: OutputUse,
+    audience: Audience,
+    /// What its author should know of the request.
+    notes: Vec<String>,
+    cancel: CancellationToken,
+}
+
+/// What a program came to, and whether it ran: it may be refused when it is looked at.
+struct Ended {
+    outcome: Outcome,
+    was_run: bool,
+}
+
+impl<'e> Run<'e> {
+    /// The first stage: who asks, at which level, within which limits, with which workspace.
+    pub(super) async fn admit(
+        engine: &'e Engine,
+        agent: &Agent,
+        request: RunRequest,
+        client: Arc<dyn RunClient>,
+    ) -> Result<Self, StateError> {
+        let RunRequest { mut program, timeout, memory_bytes, session, isolation, .. } = request;
+        let RunRequest { workspace, output, audience, mut notes, stats, cancel, .. } = request;
+        check_source(&program.source)?;
+        let watch = agent.watch(agent.level(isolation.as_deref())?);
+        ExecuteError::check_time(timeout)?;
+        let (mut limits, note) = watch.limits(timeout);
+        notes.extend(note);
+        if let Some(bytes) = memory_bytes {
+            // Whoever asks for a level means its limits.
+            limits.memory_bytes = match isolation {
+                Some(_) => bytes.min(limits.memory_bytes),
+                None => bytes,
+            };
+        }
+        let (workspace, read_only) = watch.workspace(workspace.open(agent)?);
+        let media = Arc::new(Media::new(workspace.clone(), read_only));
+        let streams = audience.is_protected().then(|| Arc::new(watch.shield().streams()));
+        let host = host(engine, &watch, &client, &media, streams.clone(), stats);
+        protect_context(agent, &watch, &mut program).await;
+        Ok(Self {
+            engine,
+            agent: agent.clone(),
+            watch,
+            client,
+            host,
+            media,
+            streams,
+            program,
+            limits,
+            session,
+            workspace,
+            read_only,
+            output,
+            audience,
+            notes,
+            cancel,
+        })
+    }
+
+    /// All other stages. What was not run is an outcome if the program's author can mend it, and a
+    /// refusal if it could not begin.
+    pub(super) async fn finish(mut self) -> Result<Finished, Refusal> {
+        let (mut outcome, whole, shown) = self.run_protected().await?;
+        self.keep(&mut outcome, whole.as_ref()).await;
+        Ok(Finished::new(outcome, shown))
+    }
+
+    /// As [`Self::finish`], for a program of ours whose result fits into an answer.
+    pub(super) async fn finish_whole(mut self) -> Result<Outcome, Refusal> {
+        self.run_protected().await.map(|(outcome, ..)| outcome)
+    }
+
+    async fn run_protected(&mut self) -> Result<(Outcome, Option<Outcome>, Vec<Shown>), Refusal> {
+        let mut record = self.begin_record().await;
+        let token_note = self.restore_literals(&mut record).await;
+        let Ended { mut outcome, was_run } = match self.check_and_run(&record).await {
+            Ok(ended) => ended,
+            Err(error) => {
+                record.end("refused");
+                return Err(Refusal::new(&error, self.audience, self.watch.shield()));
+            }
+        };
+        outcome.notes.extend(token_note);
+        outcome.notes.extend(self.watch.take_left_note());
+        self.record(record, &mut outcome, was_run).await;
+        let (whole, shown) = self.protect(&mut outcome).await;
+        Ok((outcome, whole, shown))
+    }
+
+    /// Begins the run's entry in the audit.
+    async fn begin_record(&self) -> Deed {
+        let describing = || {
+            let details = json!({
+                "run": self.watch.run(),
+                "level": self.watch.level().name,
+                // Whatever a program says of people is protected here too.
+                "code": self.agent.shield().sanitized(&self.program.source),
+                "context": self.program.context.keys().collect::<Vec<_>>(),
+                "session": self.session,
+            });
+            Deed::new(&self.watch, "run", sha256(self.program.source.as_bytes()), details)
+        };
+        self.agent.compute(self.program.source.len(), describing).await
+    }
+
+    /// Puts values in the place of tokens in the program's own texts, and says which tokens stay.
+    async fn restore_literals(&mut self, record: &mut Deed) -> Option<String> {
+        let restored = restore_literals(&self.watch, &mut self.program).await;
+        if !restored.kinds.is_empty() {
+            record.note("revealed", json!(restored.kinds));
+        }
+        restored.note
+    }
+
+    async fn check_and_run(&mut self, record: &Deed) -> Result<Ended, StateError> {
+        // What cannot work is not counted.
+        let mut checked = self.check().await;
+        if let Some(refusal) = checked.refusal.take() {
+            return Ok(Ended { outcome: refusal, was_run: false });
+        }
+        self.watch.begin()?;
+        self.hold_audit(record).await?;
+        let reviewed = self.review(&checked).await;
+        if let Some(refusal) = reviewed.refusal {
+            return Ok(Ended { outcome: refusal, was_run: false });
+        }
+        let mut outcome = self.run_in_sandbox().await?;
+        outcome.notes.extend(checked.note);
+        outcome.notes.extend(reviewed.notes);
+        Ok(Ended { outcome, was_run: true })
+    }
+
+    /// Looks for mistakes before anything is done.
+    async fn check(&mut self) -> Looked {
+        let guide = self.engine.guide();
+        let checked = guide.look(&self.program, self.session.is_some(), &self.agent).await;
+        checked.give_tools(&mut self.program);
+        checked
+    }
+
+    /// Waits for the audit, at levels that do nothing which is not in it.
+    async fn hold_audit(&self, record: &Deed) -> Result<(), StateError> {
+        if !self.watch.level().audit_must_hold {
+            return Ok(());
+        }
+        record.begin();
+        self.agent.written(self.watch.trail()).await.map_err(StateError::AuditDown)
+    }
+
+    /// Looks for what the level does not allow.
+    async fn review(&self, checked: &Looked) -> Reviewed {
+        let program = checked.with_imports(&self.program);
+        let broker = self.engine.guide().broker();
+        let reviewing = || self.watch.review(&program, &self.limits, broker);
+        self.agent.compute(program.source.len(), reviewing).await
+    }
+
+    async fn run_in_sandbox(&mut self) -> Result<Outcome, StateError> {
+        let executor = self.engine.executor()?;
+        let request = ExecuteRequest {
+            program: mem::take(&mut self.program),
+            limits: self.limits.clone(),
+            output: self.output,
+            workspace: self.workspace.clone(),
+            read_only: self.read_only,
+            shield: self.streams.is_some().then(|| self.watch.shield().clone()),
+            caller: self.agent.principal().name.as_str().into(),
+        };
+        let cancel = self.cancel.clone();
+        let Some(id) = &self.session else {
+            return Ok(executor.execute(None, request, &self.host, cancel).await?);
+        };
+        let mut session = self.agent.open_session(id, &self.watch).await?;
+        let running = executor.execute(Some(&mut session.isolate), request, &self.host, cancel);
+        let mut outcome = session.lease.keep_during(running).await?;
+        outcome.notes.extend(session.save(&self.watch).await);
+        Ok(outcome)
+    }
+
+    /// Ends the run's entry in the audit. Where it must be there before anything is given back and
+    /// cannot be written, nothing is given back.
+    async fn record(&self, mut record: Deed, outcome: &mut Outcome, was_run: bool) {
+        record.note("milliseconds", outcome.wall_time.as_millis() as u64);
+        record.note("tool_calls", outcome.tool_calls);
+        record.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());
+        record.note("error", outcome.failure().map(|failure| failure.kind.clone()));
+        let ending = match &outcome.ending {
+            _ if !was_run => "refused",
+            Ending::Success => "success",
+            Ending::Failed(_) => "failed",
+            Ending::Limit(..) => "limit",
+            Ending::Cancelled(_) => "cancelled",
+        };
+        record.end(ending);
+        if !self.watch.level().audit_must_hold {
+            // It is written beside the answer. What could not be is told with the next one.
+            outcome.notes.extend(self.agent.take_lost_audit());
+            return;
+        }
+        let lost = match self.agent.written(self.watch.trail()).await {
+            Err(why) => why,
+            Ok(()) if self.watch.is_closed() => "a call is not in it".to_owned(),
+            Ok(()) => return,
+        };
+        // What is not in the audit has not happened, as far as the caller learns.
+        *outcome = Outcome::not_run(Failure {
+            kind: "AuditError".into(),
+            message: format!(
+                "the audit cannot be written ({lost}); at the isolation level {:?} such a run \
+                 gives nothing back",
+                self.watch.level().name
+            ),
+            line: None,
+            traceback: String::new(),
+        });
+    }
+
+    /// Puts tokens in the place of personal data in all that the caller is given, before anything is
+    /// cut, so that no half of a value is left. Returns the outcome as the program left it, if it may be
+    /// cut, and what it displayed.
+    async fn protect(&mut self, outcome: &mut Outcome) -> (Option<Outcome>, Vec<Shown>) {
+        outcome.notes.splice(0..0, mem::take(&mut self.notes));
+        outcome.notes.extend(self.host.take_notes());
+        let mut shown = self.media.take_shown();
+        let Some(streams) = &self.streams else { return (None, shown) };
+        for stream in [OutputStream::Stdout, OutputStream::Stderr] {
+            self.client.output(stream, streams.finish(stream));
+        }
+        let bytes =
+            outcome_bytes(outcome) + shown.iter().map(|shown| shown.data.len()).sum::<usize>();
+        let protecting = || {
+            let whole = (self.audience == Audience::Model).then(|| outcome.clone());
+            self.watch.shield().outcome(outcome);
+            shown.iter_mut().for_each(|shown| self.watch.shield().media(shown));
+            whole
+        };
+        let whole = self.agent.compute(bytes, protecting).await;
+        if let Err(error) = self.agent.keep_tokens().await {
+            outcome.notes.push(format!("pii: {error}"));
+        }
+        (whole, shown)
+    }
+
+    /// Cuts what is too long for a model, and keeps all of it in the workspace.
+    async fn keep(&self, outcome: &mut Outcome, whole: Option<&Outcome>) {
+        if let Some(whole) = whole {
+            let level = self.watch.level();
+            // Where programs write nothing, their output is not kept either.
+            let may_write = level.workspace == WorkspaceUse::Write;
+            let workspace = self.workspace.as_ref().filter(|_| may_write);
+            let bytes = outcome_bytes(outcome);
+            let fitting = || excerpt::fit(outcome, whole, workspace, level.shown_bytes);
+            self.agent.compute(bytes, fitting).await;
+        }
+        self.agent.note_files().await;
+    }
+}
+
+impl RunWorkspace {
+    pub(super) fn open(self, agent: &Agent) -> Result<Option<Arc<Workspace>>, StateError> {
+        Ok(match self {
+            Self::Own => Some(agent.workspace()?),
+            Self::Given(workspace) => Some(workspace),
+            Self::None => None,
+        })
+    }
+}
+
+/// Makes what answers a program, with its output on the way to its caller.
+pub(super) fn host(
+    engine: &Engine,
+    watch: &Arc<Watch>,
+    client: &Arc<dyn RunClient>,
+    media: &Arc<Media>,
+    streams: Option<Arc<Streams>>,
+    stats: Option<Arc<Tab>>,
+) -> ProgramHost {
+    let hearer = Arc::clone(client);
+    let output = move |stream, text: &str| {
+        let text = match &streams {
+            Some(streams) => without_place(text.len(), || streams.push(stream, text)),
+            None => text.to_owned(),
+        };
+        hearer.output(stream, text);
+    };
+    let (guide, watch) = (Arc::clone(engine.guide()), Arc::clone(watch));
+    let caller: Arc<dyn Caller> = Arc::clone(client) as _;
+    let host = ProgramHost::new(guide, watch, caller, Arc::clone(media), output);
+    match stats {
+        Some(tab) => host.counting(tab),
+        None => host,
+    }
+}
+
+/// In strict mode programs see tokens, also in what their caller gives them.
+async fn protect_context(agent: &Agent, watch: &Watch, program: &mut Program) {
+    if watch.shield().mode() != Mode::Strict {
+        return;
+    }
+    let mut context = Value::Object(mem::take(&mut program.context));
+    let bytes = json_bytes(&context);
+    agent.compute(bytes, || watch.shield().json(&mut context)).await;
+    if let Value::Object(context) = context {
+        program.context = context;
+    }
+}
+
+/// Returns how much a program gave, to be read and protected.
+fn outcome_bytes(outcome: &Outcome) -> usize {
+    let tails = outcome.excerpts.iter().map(|excerpt| excerpt.tail.len()).sum::<usize>();
+    let failure = outcome.failure().map_or(0, |failure| failure.traceback.len());
+    let printed = outcome.stdout.len() + outcome.stderr.len();
+    json_bytes(&outcome.result) + printed + tails + failure
+}
