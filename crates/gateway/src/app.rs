@@ -1,14 +1,12 @@
-//! The composition root: reads the command line, puts the parts together, and runs a command.
+//! The composition root: puts the parts together, from where things are and what is configured.
 
 use std::{
     path::{Path, PathBuf},
-    process::ExitCode,
     sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context, bail};
-use clap::{CommandFactory, FromArgMatches};
 use narrows_engine::{
     Background, Engine, Executor, Guide, GuideSettings,
     broker::Broker,
@@ -28,14 +26,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    bench,
-    cli::{self, Cli, Command},
     config::{
         AnswerMemory, Config, ConfigSource, Discovery, Environment, Os, Places, RulesFile,
         SafetyConfig, kept_text,
     },
-    demo,
-    printer::{ColorWhen, Printer},
     secret, vault_key,
 };
 
@@ -83,114 +77,6 @@ pub(crate) fn interruption() -> CancellationToken {
 /// Waits for something, unless the user interrupts once more.
 pub(crate) async fn unless_interrupted(waiting: impl Future<Output = ()>) {
     interruption().run_until_cancelled(waiting).await;
-}
-
-pub(crate) fn main() -> ExitCode {
-    let arguments = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned());
-    let color = ColorWhen::in_arguments(arguments);
-    // Wrong arguments end here, with clap's own message and exit code 2.
-    let cli = Cli::command()
-        .color(color.into())
-        .try_get_matches()
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match cli {
-        Ok(cli) => cli,
-        Err(error) => return refuse(&error, Printer::new(color)),
-    };
-    let printer = Printer::new(cli.color);
-    let exit = match start(cli, printer) {
-        // Who reads no further does not want to know how it went on.
-        _ if printer.is_closed() => Exit::OutputClosed,
-        Ok(exit) => exit,
-        Err(error) => {
-            printer.error(told(&error));
-            Exit::Failure
-        }
-    };
-    ExitCode::from(exit as u8)
-}
-
-/// Says what is wrong with the arguments, or shows the help that was asked for. Arguments may be names
-/// that somebody else chose, as those of files are.
-fn refuse(error: &clap::Error, printer: Printer) -> ExitCode {
-    let text = error.render().to_string();
-    if !error.use_stderr() || printer.is_plain(&text) {
-        error.exit();
-    }
-    printer.error(text.trim_start_matches("error: ").trim_end());
-    ExitCode::from(Exit::WrongUse as u8)
-}
-
-/// An error with its causes, each said once: many name their cause themselves.
-pub(crate) fn told(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.contains(&cause) {
-            text = format!("{text}: {cause}");
-        }
-    }
-    text
-}
-
-fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
-    let at = At { config: cli.config, data: cli.data_dir };
-    // These need neither a runtime nor a configuration.
-    match cli.command {
-        Command::Guard => {
-            Guard::stand(std::io::stdin().lock());
-            return Ok(Exit::Success);
-        }
-        Command::Completions(args) => return Ok(cli::completions::run(args, printer)),
-        Command::Man(args) => return cli::man::run(args, printer),
-        Command::Import(args) => return cli::import::run(args, &at, printer),
-        Command::Connect(args) => return cli::connect::run(args, &at, printer),
-        _ => {}
-    }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let exit = runtime.block_on(async {
-        match cli.command {
-            Command::Run(args) => cli::run::run(args, Setting::load(&at)?, printer).await,
-            Command::Analyze(args) => cli::analyze::run(args, Setting::load(&at)?, printer).await,
-            Command::Bench(args) => while_read(bench::run(args, printer), printer).await,
-            Command::Demo(args) => while_read(demo::run(args, printer), printer).await,
-            Command::DemoServer { fault } => demo::server::serve(fault).await,
-            Command::Serve(args) => cli::serve::run(args, Setting::load(&at)?, printer).await,
-            Command::Servers(args) => cli::servers::run(args, &at, printer).await,
-            Command::Tools(args) => cli::tools::run(args, Setting::load(&at)?, printer).await,
-            Command::Skills(args) => cli::skills::run(args, Setting::load(&at)?, printer).await,
-            Command::Workspace(args) => {
-                cli::workspace::run(args, Setting::load(&at)?, printer).await
-            }
-            Command::Sessions(args) => cli::sessions::run(args, Setting::load(&at)?, printer).await,
-            Command::Boards(args) => cli::boards::run(args, Setting::load(&at)?, printer).await,
-            Command::Pii(args) => cli::pii::run(args, Setting::load(&at)?, printer).await,
-            Command::Approvals(args) => {
-                cli::approvals::run(args, Setting::load(&at)?, printer).await
-            }
-            Command::Audit(args) => cli::audit::run(args, Setting::load(&at)?, printer).await,
-            Command::Stats(args) => cli::stats::run(args, Setting::load(&at)?, printer),
-            Command::Doctor(args) => cli::doctor::run(args, &at, printer).await,
-            Command::Guard
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Import(_)
-            | Command::Connect(_) => Ok(Exit::Success),
-        }
-    });
-    // A blocked read of standard input must not keep the process alive.
-    runtime.shutdown_background();
-    exit
-}
-
-/// Does long work for as long as somebody reads what it says.
-async fn while_read(
-    work: impl Future<Output = anyhow::Result<Exit>>,
-    printer: Printer,
-) -> anyhow::Result<Exit> {
-    tokio::select! {
-        exit = work => exit,
-        () = printer.closed() => Ok(Exit::OutputClosed),
-    }
 }
 
 /// How long a command that ends waits until what it learnt is written down.

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::libraries::{Compared, Library};
-use super::statistics::Summary;
-use crate::{cli::AnalysisBenchArgs, printer::Printer};
+use super::{arguments::AnalysisBenchArgs, statistics::Summary};
+use crate::printer::Printer;
 
 /// How many rows come with the request, and how often.
 const INLINE_ROWS: usize = 10_000;

@@ -25,10 +25,9 @@ use anyhow::{Context, bail, ensure};
 use rmcp::service::ClientLifecycleMode;
 use tokio::task::JoinSet;
 
-use super::{gateway::Bench, http_gateway::HttpGateway};
+use super::{arguments::LoadBenchArgs, gateway::Bench, http_gateway::HttpGateway};
 use crate::{
     app::{self, Exit},
-    cli::LoadBenchArgs,
     printer::Printer,
 };
 use process::Usage;

@@ -2,6 +2,7 @@
 //! something to compare with.
 
 mod analysis;
+mod arguments;
 mod calls;
 mod catalog;
 mod check;
@@ -22,11 +23,11 @@ use std::path::Path;
 use anyhow::Context;
 use serde::de::DeserializeOwned;
 
-pub(crate) use load::RequestKind;
+pub(crate) use arguments::BenchArgs;
+use arguments::{Benchmark, GatewayBenchArgs};
 
 use crate::{
     app::Exit,
-    cli::{BenchArgs, Benchmark, GatewayBenchArgs},
     printer::Printer,
 };
 

@@ -13,10 +13,9 @@ use narrows_store::{NewEntry, NewSkill};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::statistics::Summary;
+use super::{arguments::StoreBenchArgs, statistics::Summary};
 use crate::{
     app,
-    cli::StoreBenchArgs,
     config::{Config, Places},
     printer::Printer,
 };

@@ -20,6 +20,7 @@ use super::{serve, servers::probe_each};
 use crate::{
     app::{self, At, Exit, Setting},
     config::{Config, Places},
+    error_chain::error_chain,
     printer::{Printer, Style},
     vault_key,
 };
@@ -192,7 +193,7 @@ async fn settings(places: &Places, config: &Config, path: &Path) -> [Check; 4] {
         |(subject, found)| match found {
             Ok(found) => Check::good(subject, found),
             Err(error) => {
-                let reason = app::told(&error);
+                let reason = error_chain(&error);
                 let remedy = match reason.contains("environment variable") {
                     true => UNSET.to_owned(),
                     false => format!("mend it, or correct {}", path.display()),

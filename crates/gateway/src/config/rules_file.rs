@@ -14,6 +14,8 @@ use narrows_engine::{
 };
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
+use crate::error_chain::error_chain;
+
 use super::{Config, ConfigEdit, ConfigError, Syntax, edit::EditError, read_text};
 
 /// The configuration file, as the place of rules.
@@ -91,7 +93,7 @@ impl RuleSource for RulesFile {
             edit.add_rule(always)?;
             edit.save()
         };
-        add().map_err(|error| crate::app::told(&error.into()))
+        add().map_err(|error| error_chain(&error.into()))
     }
 }
 

@@ -8,6 +8,7 @@ mod workflow;
 use std::sync::Arc;
 
 use anyhow::Context;
+use clap::Args;
 use narrows_engine::{Background, Engine, Guide, GuideSettings, ledger::Ledger};
 use narrows_model::{Connection, Principal, ServerSpec, StdioSpec, Template};
 use narrows_sandbox::SandboxConfig;
@@ -17,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{self, Exit},
-    cli::DemoArgs,
     config::{Config, Places},
     mcp::{Gateway, Session, Surface},
     printer::Printer,
@@ -26,6 +26,13 @@ use workflow::{Client, Comparison, WORKFLOWS};
 
 /// Pipes between parts of the demo, in bytes.
 const PIPE: usize = 1 << 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Print one JSON document instead of the tour
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit> {
     // Nothing of the demo stays: its cache and data are in a directory that goes with it.

@@ -10,7 +10,7 @@ use super::{
     tally::{Failures, Period},
     trend::Trend,
 };
-use crate::{bench::statistics::Summary, cli::LoadBenchArgs};
+use crate::bench::{arguments::LoadBenchArgs, statistics::Summary};
 
 /// A shorter run says nothing of what stays: the gateway is still warming up.
 const MIN_MINUTES: f64 = 2.0;

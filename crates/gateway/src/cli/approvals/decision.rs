@@ -13,6 +13,7 @@ use super::as_json;
 use crate::{
     app::{self, Exit, Setting},
     config::RulesFile,
+    error_chain::error_chain,
     printer::Printer,
 };
 
@@ -49,7 +50,7 @@ impl<'a> Decider<'a> {
                 Ok(approval) => tell(&approval, self.printer),
                 Err(error) => {
                     exit = Exit::Failure;
-                    let error = app::told(&error);
+                    let error = error_chain(&error);
                     self.printer.error(&error);
                     errors.push(json!({ "id": id, "error": error }));
                 }

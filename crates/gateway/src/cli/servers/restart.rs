@@ -10,6 +10,7 @@ use crate::{
     app::{Exit, Setting},
     cli::waiting::Waiting,
     control::{self, Answer, Request},
+    error_chain::error_chain,
     printer::Printer,
     status as gateway_status,
 };
@@ -59,7 +60,7 @@ pub(super) async fn run(
     for (gateway, answer) in gateways.iter().zip(answers) {
         let (error, server) = match answer {
             Ok(Answer { error, status }) => (error, status),
-            Err(error) => (Some(crate::app::told(&error)), None),
+            Err(error) => (Some(error_chain(&error)), None),
         };
         let id = gateway.process_id;
         match &error {
