@@ -4,32 +4,25 @@
 //! works, a `conversation` carries its output, progress and questions to the client; `parked`
 //! keeps work whose client has to come back with an answer first.
 
-mod analysis;
-mod answers;
 mod changes;
 mod client;
-mod code;
 mod conversation;
 mod gateway;
 mod instructions;
 mod json_scan;
-mod keeping;
 mod lines;
-mod outcome;
-mod own_tools;
 mod parked;
 mod passing;
 mod passthrough;
-mod privacy;
-mod protected;
 mod request_ids;
 mod session;
 mod token_notice;
+mod tools;
 
 pub(crate) mod http;
 pub(crate) mod stdio;
 
 pub(crate) use gateway::{Gateway, Surface};
 pub(crate) use instructions::instructions;
-pub(crate) use own_tools::surface_text;
 pub(crate) use session::Session;
+pub(crate) use tools::surface_text;

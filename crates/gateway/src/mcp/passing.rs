@@ -22,10 +22,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::{
-    answers,
     client::Client,
     gateway::Gateway,
     passthrough::{Item, PROMPT, RESOURCE, of_upstream},
+    tools,
 };
 
 /// Sends a request to a server. If both sides speak the newer protocol, questions and answers pass
@@ -57,7 +57,7 @@ pub(super) async fn tool(
     // A tool that was not called is an answer that a model can read.
     let called = called.or_else(|error| match error {
         CallError::Upstream(error) => Err(watch.shield().error(of_upstream(error))),
-        other => Ok(of_result(answers::failed(other.to_string()))),
+        other => Ok(of_result(tools::failure(other.to_string()))),
     });
     protected(watch.agent(), watch.shield(), called).await
 }

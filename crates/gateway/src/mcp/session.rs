@@ -37,17 +37,16 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
-    answers,
     changes::Changes,
     client::{Client, ClientId},
     conversation::{Turn, Work},
     gateway::Gateway,
     http,
     instructions::instructions,
-    own_tools::{self, OwnTool},
     parked::{self, Asked, ClientWork},
     passing,
     passthrough::Item,
+    tools::{OwnTool, own_tools},
 };
 
 /// Returns a short name for what a client says of itself. Thousands of such names are remembered, and a
@@ -115,7 +114,7 @@ impl Session {
 
     /// Our own tools, and those of servers that are passed through.
     fn tools(&self, is_visible: &dyn Fn(&CatalogTool) -> bool) -> Vec<Tool> {
-        let mut tools = own_tools::tools(self.gateway.surface);
+        let mut tools = own_tools(self.gateway.surface);
         let passed = self.gateway.passthrough.tools(&tools).into_iter();
         for (name, tool) in passed.filter(|(_, tool)| is_visible(tool)) {
             // The definition as its server wrote it, as far as the protocol's types go.
@@ -146,20 +145,21 @@ impl Session {
         params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<ClientWork, ErrorData> {
-        let Some(own) = OwnTool::called(&params.name) else {
+        let Some(own) = OwnTool::named(&params.name) else {
             return self.begin_passed(params, context).await;
         };
         let session = self.clone();
         let key = self.ledger_key(context);
         let agent = self.gateway.agent(http::principal(context));
         let arguments = params.arguments.unwrap_or_default();
+        let runs_code = own.runs_code();
         let work = self.start(context, agent.clone(), move |client| async move {
             let gateway = &session.gateway;
-            let result = answers::answer(gateway, agent, own, arguments, client).await;
+            let result = own.call(gateway, agent, arguments, client).await;
             gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
             Ok(ServerResult::CallToolResult(result))
         });
-        Ok(if own.runs_code() { work.counting_progress() } else { work })
+        Ok(if runs_code { work.counting_progress() } else { work })
     }
 
     /// Starts a call of a server that the client sees as it is.
@@ -211,7 +211,7 @@ impl Session {
 
     /// The tool of a server that the client sees by this name.
     async fn passed_tool(&self, name: &str, agent: &Agent) -> Result<Arc<CatalogTool>, ErrorData> {
-        let ours = own_tools::tools(self.gateway.surface);
+        let ours = own_tools(self.gateway.surface);
         let mut passed = self.gateway.passthrough.tools(&ours);
         if !passed.iter().any(|(known, _)| known == name) {
             self.gateway.passthrough.ready().await;
@@ -370,9 +370,8 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let state = request.request_state.clone();
-        // Whoever calls these knows what tokens are.
-        let own = OwnTool::called(&request.name);
-        let is_about_tokens = matches!(own, Some(OwnTool::SanitizePii | OwnTool::RestorePii));
+        let own = OwnTool::named(&request.name);
+        let is_about_tokens = own.as_ref().is_some_and(OwnTool::is_about_tokens);
         let agent = self.gateway.agent(http::principal(&context));
         let bytes = json_bytes(&request.arguments);
         let noting = || json!({"tools/call": request.name, "arguments": request.arguments});

@@ -1,12 +1,10 @@
-//! `execute_code`: from what a model sends, with its usual slips, to a run and its answer.
+//! What a model sends to have a program run, with its usual slips.
 
 use std::{sync::Arc, time::Duration};
 
-use narrows_engine::{RunRequest, aliases, check_source, ledger::Tab, state::Agent};
+use narrows_engine::{RunRequest, aliases, check_source, ledger::Tab};
 use narrows_model::Program;
 use serde_json::{Map, Value};
-
-use super::{client::Client, gateway::Gateway, own_tools::OwnTool, protected::ClientResult};
 
 /// `execute_python` takes the same.
 const EXECUTE_CODE: &str = "execute_code";
@@ -15,18 +13,18 @@ const TIMES: (f64, f64) = (1.0, 120.0);
 /// What is to be run, and what was corrected to understand it.
 #[derive(Debug, PartialEq)]
 pub(super) struct CodeRequest {
-    pub(super) code: String,
-    pub(super) context: Map<String, Value>,
-    pub(super) timeout: Option<Duration>,
+    code: String,
+    context: Map<String, Value>,
+    timeout: Option<Duration>,
     /// The session whose variables the program sees.
-    pub(super) session: Option<String>,
+    session: Option<String>,
     /// A stricter isolation level than the caller's own.
-    pub(super) isolation: Option<String>,
-    pub(super) corrections: Vec<String>,
+    isolation: Option<String>,
+    corrections: Vec<String>,
 }
 
 impl CodeRequest {
-    pub(super) fn read(mut arguments: Map<String, Value>) -> Result<Self, String> {
+    pub(super) fn parse(mut arguments: Map<String, Value>) -> Result<Self, String> {
         let mut corrections = aliases::rename(EXECUTE_CODE, &mut arguments);
         let code = take_code(&mut arguments, &mut corrections)?;
         check_source(&code).map_err(|error| error.to_string())?;
@@ -65,6 +63,20 @@ impl CodeRequest {
             corrections.push(aliases::ignored(EXECUTE_CODE, unknown));
         }
         Ok(Self { code, context, timeout, session, isolation, corrections })
+    }
+
+    /// Returns it as the engine runs it; what its calls would have cost a model is written on `stats`.
+    pub(super) fn into_run(self, stats: Arc<Tab>) -> RunRequest {
+        let Self { code, context, timeout, session, isolation, corrections } = self;
+        RunRequest {
+            program: Program { context, ..Program::new(code) },
+            timeout,
+            session,
+            isolation,
+            notes: corrections,
+            stats: Some(stats),
+            ..RunRequest::default()
+        }
     }
 }
 
@@ -140,32 +152,6 @@ fn is_prose(line: &str) -> bool {
             || line.starts_with("from "))
 }
 
-/// Runs code for a client.
-pub(super) async fn execute(
-    gateway: &Gateway,
-    agent: &Agent,
-    tool: OwnTool,
-    request: CodeRequest,
-    client: Arc<Client>,
-    tab: Arc<Tab>,
-) -> ClientResult {
-    let CodeRequest { code, context, timeout, session, isolation, corrections } = request;
-    let request = RunRequest {
-        program: Program { context, ..Program::new(code) },
-        timeout,
-        session,
-        isolation,
-        notes: corrections,
-        stats: Some(tab),
-        ..RunRequest::default()
-    };
-    match gateway.engine.execute(agent, request, client).await {
-        Ok(finished) => ClientResult::finished(finished, tool),
-        // Busy, or asked for something impossible: the model can mend that.
-        Err(refusal) => refusal.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -174,7 +160,7 @@ mod tests {
 
     fn read(arguments: Value) -> Result<CodeRequest, String> {
         let Value::Object(arguments) = arguments else { panic!("not an object") };
-        CodeRequest::read(arguments)
+        CodeRequest::parse(arguments)
     }
 
     fn code(arguments: Value) -> (String, usize) {

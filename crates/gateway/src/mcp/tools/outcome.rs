@@ -9,10 +9,17 @@ use narrows_model::{Excerpt, Failure, Outcome};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use super::own_tools::OwnTool;
+/// How the structure of an answer has what was printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As `stdout` and `stderr`.
+    Streams,
+    /// As one `output`, as callers of `execute_python` know it.
+    Joined,
+}
 
 /// The answer to a tool that ran a program.
-pub(super) fn answer(mut outcome: Outcome, shown: Vec<Shown>, tool: OwnTool) -> CallToolResult {
+pub(super) fn answer(mut outcome: Outcome, shown: Vec<Shown>, form: Form) -> CallToolResult {
     if shown.is_empty() && says_nothing(&outcome) {
         outcome.notes.push("there is no output; print something, or set `result`".into());
     }
@@ -28,7 +35,7 @@ pub(super) fn answer(mut outcome: Outcome, shown: Vec<Shown>, tool: OwnTool) -> 
     } else {
         CallToolResult::error(content)
     };
-    result.structured_content = (!has_media).then(|| structured(&outcome, tool));
+    result.structured_content = (!has_media).then(|| structured(&outcome, form));
     result
 }
 
@@ -82,7 +89,7 @@ fn text(outcome: &Outcome) -> String {
 }
 
 /// What helps most comes first, for a client may cut the end.
-fn structured(outcome: &Outcome, tool: OwnTool) -> Value {
+fn structured(outcome: &Outcome, form: Form) -> Value {
     let mut structured = json!({ "success": outcome.is_success() });
     let mut notes = outcome.notes.clone();
     notes.splice(0..0, Excerpt::note(&outcome.excerpts));
@@ -95,8 +102,7 @@ fn structured(outcome: &Outcome, tool: OwnTool) -> Value {
     structured["result"] = outcome.result.clone();
     let milliseconds = outcome.wall_time.as_secs_f64() * 1e3;
     structured["execution_time_ms"] = ((milliseconds * 10.0).round() / 10.0).into();
-    if tool == OwnTool::ExecutePython {
-        // As its callers know it.
+    if form == Form::Joined {
         structured["output"] = format!("{}{}", outcome.stdout, outcome.stderr).into();
         return structured;
     }

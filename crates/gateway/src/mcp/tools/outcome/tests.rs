@@ -23,16 +23,16 @@ fn succeeded() -> Outcome {
 }
 
 /// The text, and the structure as the JSON that clients hand over.
-fn forms(outcome: Outcome, tool: OwnTool) -> [String; 2] {
-    let result = serde_json::to_value(answer(outcome, Vec::new(), tool)).unwrap();
+fn forms(outcome: Outcome, form: Form) -> [String; 2] {
+    let result = serde_json::to_value(answer(outcome, Vec::new(), form)).unwrap();
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
     [text, result["structuredContent"].to_string()]
 }
 
 #[test]
 fn hints_notes_and_the_traceback_are_in_both_forms_once() {
-    for tool in [OwnTool::ExecuteCode, OwnTool::ExecutePython] {
-        for form in forms(failed(), tool) {
+    for form in [Form::Streams, Form::Joined] {
+        for form in forms(failed(), form) {
             for part in [
                 "printed",
                 "warned",
@@ -69,7 +69,7 @@ fn the_hint_of_a_failure_is_in_both_forms_once() {
             traceback: format!("{frames}{kind}{colon}{message}\n{line}{hint}\n"),
         };
         let last = message.lines().last().unwrap_or(kind);
-        for form in forms(outcome, OwnTool::ExecuteCode) {
+        for form in forms(outcome, Form::Streams) {
             for part in
                 [hint, "File <code>", kind, last, note].into_iter().filter(|it| !it.is_empty())
             {
@@ -91,7 +91,7 @@ fn what_is_shown_in_part_is_told_first_and_once() {
             lost: None,
         });
     }
-    let [text, structure] = forms(outcome, OwnTool::ExecuteCode);
+    let [text, structure] = forms(outcome, Form::Streams);
     assert!(
         text.starts_with("note: stdout is shown in part; all 70000 bytes of it are in"),
         "{text}"
@@ -108,7 +108,7 @@ fn what_is_shown_in_part_is_told_first_and_once() {
 
 #[test]
 fn notes_and_errors_come_before_what_is_long() {
-    let result = answer(failed(), Vec::new(), OwnTool::ExecuteCode);
+    let result = answer(failed(), Vec::new(), Form::Streams);
     let structured = result.structured_content.unwrap();
     let keys: Vec<&String> = structured.as_object().unwrap().keys().collect();
     assert_eq!(
@@ -131,19 +131,19 @@ fn a_limit_is_told_beside_the_traceback() {
         traceback: "Traceback:\nMemoryError\n".into(),
     };
     outcome.ending = Ending::Limit(LimitHit::of(LimitKind::Memory, &Limits::default()), failure);
-    for form in forms(outcome, OwnTool::ExecuteCode) {
+    for form in forms(outcome, Form::Streams) {
         assert_eq!(form.matches("ask for less").count(), 1, "{form}");
     }
 }
 
 #[test]
 fn a_program_without_output_is_told_how_to_give_some() {
-    for form in forms(succeeded(), OwnTool::ExecuteCode) {
+    for form in forms(succeeded(), Form::Streams) {
         assert_eq!(form.matches("print something, or set `result`").count(), 1, "{form}");
     }
     let mut outcome = succeeded();
     outcome.result = json!(0);
-    for form in forms(outcome, OwnTool::ExecuteCode) {
+    for form in forms(outcome, Form::Streams) {
         assert!(!form.contains("print something"), "{form}");
     }
 }
@@ -154,17 +154,17 @@ fn an_answer_with_an_image_has_no_structure_in_its_place() {
     let shown = vec![Shown { mime_type: "image/png".into(), data: "AAEC".into() }];
     let mut outcome = succeeded();
     outcome.result = json!(7);
-    let result = answer(outcome, shown.clone(), OwnTool::ExecuteCode);
+    let result = answer(outcome, shown.clone(), Form::Streams);
     assert_eq!(result.structured_content, None);
     let content = serde_json::to_value(&result.content).unwrap();
     assert_eq!((&content[0]["text"], &content[1]["type"]), (&json!("result: 7"), &json!("image")));
     // Without a word, the image is the answer.
-    assert_eq!(answer(succeeded(), shown, OwnTool::ExecuteCode).content.len(), 1);
+    assert_eq!(answer(succeeded(), shown, Form::Streams).content.len(), 1);
 }
 
 #[test]
 fn execute_python_gives_what_its_callers_know() {
-    let result = answer(failed(), Vec::new(), OwnTool::ExecutePython);
+    let result = answer(failed(), Vec::new(), Form::Joined);
     let structured = result.structured_content.unwrap();
     assert_eq!(structured["output"], "printed\nwarned\n");
     assert!(structured["execution_time_ms"].is_number());

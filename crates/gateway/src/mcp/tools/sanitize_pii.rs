@@ -1,81 +1,60 @@
-//! The tools for personal data: tokens in its place, and back.
+//! `sanitize_pii`: tokens in the place of personal data.
 
-use std::sync::Arc;
-
-use narrows_engine::{compute::json_bytes, state::Agent, upstream::Caller};
+use narrows_engine::{compute::json_bytes, state::Agent};
 use rmcp::model::CallToolResult;
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::answers::{failed, read, told};
+use super::{
+    OwnTool, Purpose, ToolRequest,
+    result::{ClientResult, Exemption, failure},
+    text_or_data::TextOrData,
+};
 
-/// A text, or any JSON.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Request {
-    text: Option<String>,
-    data: Option<Value>,
+pub(super) const TOOL: OwnTool = OwnTool {
+    name: "sanitize_pii",
+    purpose: Purpose::Privacy,
+    definition,
+    handler: |request| Box::pin(call(request)),
+};
+
+fn definition() -> Value {
+    json!({
+        "name": TOOL.name,
+        "title": "Hide personal data",
+        "description": "Put tokens in the place of personal data. \
+                        Example: {\"text\": \"Write to a@example.com\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}, "data": {"description": "or any JSON"}},
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
 }
 
-/// What is to be changed, and whether it was a text.
-fn given(arguments: Map<String, Value>) -> Result<Value, String> {
-    let Request { text, data } = read(arguments)?;
-    match (text, data) {
-        (Some(text), None) => Ok(Value::String(text)),
-        (None, Some(data)) => Ok(data),
-        _ => Err("give either \"text\" or \"data\"".to_owned()),
-    }
+async fn call(request: ToolRequest) -> ClientResult {
+    let ToolRequest { agent, arguments, .. } = request;
+    ClientResult::exempt(sanitize(&agent, arguments).await, Exemption::Sanitized)
 }
 
-fn answer(value: Value) -> CallToolResult {
-    match value {
-        Value::String(text) => told(text.clone(), json!({ "text": text })),
-        data => told(data.to_string(), json!({ "data": data })),
-    }
-}
-
-pub(super) async fn sanitize(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
-    let mut value = match given(arguments) {
+async fn sanitize(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
+    let mut value = match TextOrData::parse(arguments) {
         Ok(value) => value,
-        Err(mistake) => return failed(mistake),
+        Err(mistake) => return failure(mistake),
     };
     let bytes = json_bytes(&value);
     let sanitizing = || {
         agent.shield().sanitize_json(&mut value);
-        answer(value)
+        TextOrData::result(value)
     };
     agent.compute(bytes, sanitizing).await
 }
 
-/// For those who are named in the configuration; for others, a person is asked: the answer is read by
-/// a model.
-pub(super) async fn restore(
-    agent: &Agent,
-    arguments: Map<String, Value>,
-    caller: Arc<dyn Caller>,
-) -> CallToolResult {
-    let value = match given(arguments.clone()) {
-        Ok(value) => value,
-        Err(mistake) => return failed(mistake),
-    };
-    if !agent.safety().may_restore(&agent.principal().name) {
-        let level = match agent.level(None) {
-            Ok(level) => level,
-            Err(error) => return failed(error.to_string()),
-        };
-        if let Err(refusal) = agent.watch(level).confirm_restore(&arguments, &caller).await {
-            return failed(refusal.to_string());
-        }
-    }
-    match agent.restore(value).await {
-        Ok(value) => agent.compute(json_bytes(&value), || answer(value)).await,
-        Err(error) => failed(error.to_string()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{sync::mpsc, time::Duration};
+    use std::{
+        sync::{Arc, mpsc},
+        time::Duration,
+    };
 
     use narrows_engine::compute::ALWAYS_APART;
     use narrows_model::Principal;

@@ -1,0 +1,65 @@
+//! `restore_pii`: what tokens stand for, where that is allowed.
+
+use std::sync::Arc;
+
+use narrows_engine::{compute::json_bytes, state::Agent, upstream::Caller};
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value, json};
+
+use super::{
+    OwnTool, Purpose, ToolRequest,
+    result::{ClientResult, Exemption, failure},
+    text_or_data::TextOrData,
+};
+
+pub(super) const TOOL: OwnTool = OwnTool {
+    name: "restore_pii",
+    purpose: Purpose::Privacy,
+    definition,
+    handler: |request| Box::pin(call(request)),
+};
+
+fn definition() -> Value {
+    json!({
+        "name": TOOL.name,
+        "title": "Show personal data",
+        "description": "What tokens stand for, where that is allowed. \
+                        Example: {\"text\": \"Write to [EMAIL_abc]\"}",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"text": {"type": "string"}, "data": {"description": "or any JSON"}},
+        },
+        "annotations": {"readOnlyHint": true, "openWorldHint": false},
+    })
+}
+
+async fn call(request: ToolRequest) -> ClientResult {
+    let ToolRequest { agent, arguments, client, .. } = request;
+    ClientResult::exempt(restore(&agent, arguments, client).await, Exemption::Restored)
+}
+
+/// For those who are named in the configuration; for others, a person is asked: the answer is read by
+/// a model.
+async fn restore(
+    agent: &Agent,
+    arguments: Map<String, Value>,
+    caller: Arc<dyn Caller>,
+) -> CallToolResult {
+    let value = match TextOrData::parse(arguments.clone()) {
+        Ok(value) => value,
+        Err(mistake) => return failure(mistake),
+    };
+    if !agent.safety().may_restore(&agent.principal().name) {
+        let level = match agent.level(None) {
+            Ok(level) => level,
+            Err(error) => return failure(error.to_string()),
+        };
+        if let Err(refusal) = agent.watch(level).confirm_restore(&arguments, &caller).await {
+            return failure(refusal.to_string());
+        }
+    }
+    match agent.restore(value).await {
+        Ok(value) => agent.compute(json_bytes(&value), || TextOrData::result(value)).await,
+        Err(error) => failure(error.to_string()),
+    }
+}

@@ -1,0 +1,133 @@
+//! What tools give: texts and data for a model, and the type that says they were protected.
+
+use narrows_engine::{
+    Analyzed, Finished, Refusal, compute::json_bytes, policy::WorkspaceUse, state::Agent,
+};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use super::outcome::{self, Form};
+
+/// What one of our own tools gives a client: it is made of what was protected, and of nothing else.
+#[derive(Debug)]
+pub(super) struct ClientResult(CallToolResult);
+
+/// Why a result is sent as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exemption {
+    /// Definitions of tools are public, and the guide has protected what it says of skills.
+    Definitions,
+    /// It was just protected, whatever the mode is.
+    Sanitized,
+    /// Somebody with the right to know asked what tokens stand for.
+    Restored,
+}
+
+impl ClientResult {
+    /// What came of a program.
+    pub(super) fn finished(finished: Finished, form: Form) -> Self {
+        let (outcome, shown) = finished.into_parts();
+        Self(outcome::answer(outcome, shown, form))
+    }
+
+    pub(super) fn analyzed(analyzed: Analyzed) -> Self {
+        let (text, structured, notes) = analyzed.into_parts();
+        let mut data = json!({"success": true, "result": structured});
+        if !notes.is_empty() {
+            data["notes"] = json!(notes);
+        }
+        Self(success_with_data(text, data))
+    }
+
+    /// Puts tokens in the place of personal data.
+    pub(super) async fn protect(mut result: CallToolResult, agent: &Agent) -> Self {
+        let bytes = json_bytes(&result);
+        agent.compute(bytes, || agent.shield().result(&mut result)).await;
+        Self(result)
+    }
+
+    /// Definitions are public; why there is none is not.
+    pub(super) async fn definitions(result: CallToolResult, agent: &Agent) -> Self {
+        match result.is_error {
+            Some(true) => Self::protect(result, agent).await,
+            _ => Self::exempt(result, Exemption::Definitions),
+        }
+    }
+
+    pub(super) fn exempt(result: CallToolResult, _because: Exemption) -> Self {
+        Self(result)
+    }
+
+    pub(super) fn into_inner(self) -> CallToolResult {
+        self.0
+    }
+}
+
+impl From<Refusal> for ClientResult {
+    fn from(refusal: Refusal) -> Self {
+        Self(failure(refusal.to_string()))
+    }
+}
+
+/// Reads what a tool is asked for.
+pub(super) fn parse<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| format!("the arguments do not fit: {error}"))
+}
+
+/// Text for a model and the same as data for a program. Some clients hand the data to their model
+/// in the place of the text: what the text says, the data has to say too.
+pub(super) fn success_with_data(text: String, data: Value) -> CallToolResult {
+    let mut result = success(text);
+    result.structured_content = Some(data);
+    result
+}
+
+pub(super) fn success(text: String) -> CallToolResult {
+    CallToolResult::success(vec![ContentBlock::text(text)])
+}
+
+pub(in crate::mcp) fn failure(message: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(message)])
+}
+
+/// Puts notes behind an answer: in a block of their own, for the text may be a definition, and in the
+/// structure, which some clients hand to their model in the place of the text.
+pub(super) fn add_notes(result: &mut CallToolResult, notes: Vec<String>) {
+    if notes.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = notes.iter().map(|note| format!("note: {note}")).collect();
+    result.content.push(ContentBlock::text(lines.join("\n")));
+    if let Some(Value::Object(structured)) = &mut result.structured_content {
+        structured.insert("notes".to_owned(), json!(notes));
+    }
+}
+
+/// What a program may want to know beside a text or an image. Structure would be handed to the
+/// model of some clients in the place of it.
+pub(super) fn meta(key: &str, about: Value) -> Option<MetaObject> {
+    Some(MetaObject(Map::from_iter([(key.to_owned(), about)])))
+}
+
+/// Whether an agent's level lets it use its files so.
+pub(super) fn check_workspace(agent: &Agent, wanted: WorkspaceUse) -> Result<(), String> {
+    let level = agent.level(None).map_err(|error| error.to_string())?;
+    match level.workspace >= wanted {
+        true => Ok(()),
+        false => Err(format!("the isolation level {:?} does not allow that", level.name)),
+    }
+}
+
+/// Gives a failure as the answer to the model, which can mend it.
+macro_rules! or_failed {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return $crate::mcp::tools::result::failure(error.to_string()),
+        }
+    };
+}
+
+pub(super) use or_failed;
