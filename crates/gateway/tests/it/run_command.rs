@@ -688,3 +688,19 @@ fn unknown_commands_and_options_are_wrong_use() {
     is_wrong_use(&run(&["-c", "1", "--nope"]), "unexpected argument '--nope'");
     is_wrong_use(&run(&["-c"]), "a value is required for '--code <CODE>'");
 }
+
+#[test]
+fn in_strict_mode_a_program_sees_tokens_in_its_context_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("narrows.toml");
+    let seen = |mode: &str| {
+        std::fs::write(&config, format!("[pii]\nmode = \"{mode}\"\n")).unwrap();
+        let context = r#"{"customer": "ada@example.com"}"#;
+        let arguments = ["run", "-c", "result = customer", "--context", context, "--json"];
+        let output = narrows().arg("--config").arg(&config).args(arguments).output().unwrap();
+        let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
+        outcome["result"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(seen("strict").starts_with("[EMAIL_"));
+    assert_eq!(seen("boundary"), "ada@example.com");
+}
