@@ -11,7 +11,8 @@ use std::{
 
 use bytes::Bytes;
 use narrows_model::{
-    Acquire, Caller, FairSemaphore, LimitHit, LimitKind, Limits, OutputStream, Permit, Program,
+    Acquire, Caller, FairBudget, FairSemaphore, LimitHit, LimitKind, Limits, OutputStream, Permit,
+    Program,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -29,7 +30,7 @@ use crate::{
     fs::{FileSystem, FileSystemView, Workspace},
     guest::{Guest, SandboxPre, interface},
     host::ToolFailure,
-    meter::{MemoryBudget, MemoryMeter, MemoryRefusal, thread_cpu_time},
+    meter::{MemoryMeter, MemoryRefusal, thread_cpu_time},
     output::Output,
     patience::Patience,
     session::{self, Lost},
@@ -184,7 +185,7 @@ impl Isolate {
     pub(crate) async fn new(
         engine: &Engine,
         pre: &SandboxPre<IsolateState>,
-        memory: Arc<MemoryBudget>,
+        memory: Arc<FairBudget>,
         kept: Option<OwnedSemaphorePermit>,
     ) -> wasmtime::Result<Self> {
         let (stdout, stderr) =
@@ -242,7 +243,7 @@ impl Isolate {
         // What an earlier program ran into is told already.
         state.files.refusal();
         state.files.count_failure();
-        state.memory.set_limit(&limits);
+        state.memory.begin(&limits, Arc::clone(&turn.caller));
         state.stdout.begin(events.clone(), &limits);
         state.stderr.begin(events.clone(), &limits);
         state.link = Some(Link {
@@ -280,6 +281,7 @@ impl Isolate {
             _ => None,
         };
         let state = self.store.data_mut();
+        state.memory.end();
         Report {
             session,
             ended,

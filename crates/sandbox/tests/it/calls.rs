@@ -710,6 +710,45 @@ async fn busy_programs_of_one_caller_share_the_processor_with_others() {
     assert_eq!(*value(&beside("while True: pass", config, 3).await), 2);
 }
 
+/// Two callers, each with as many programs that wait as it may have, held all places.
+#[tokio::test]
+async fn programs_of_several_callers_that_wait_leave_a_place_to_another_one() {
+    let config = SandboxConfig {
+        max_running: 1,
+        max_open: 8,
+        max_open_per_caller: 4,
+        ..SandboxConfig::single()
+    };
+    let sandbox = Sandbox::new(config).unwrap();
+    let host = TestHost::new();
+    let stop = CancellationToken::new();
+    // No limit ends them while another one waits for their places.
+    let limits = Limits { wall_time: 4 * PATIENCE, ..Limits::default() };
+    let options = |caller: &str| RunOptions {
+        limits: limits.clone(),
+        caller: caller.into(),
+        ..RunOptions::default()
+    };
+    let attack = ["one", "two"].iter().flat_map(|caller| [*caller; 8]).map(|caller| {
+        let program = Program::new(format!("{IMPORT}print('started')\nawait call('never', {{}})"));
+        sandbox.run(program, &host, options(caller), stop.clone())
+    });
+    let other = async {
+        // The control: the first has its full share, and the second half of the rest.
+        while host.stdout().matches("started").count() < 6 {
+            tokio::task::yield_now().await;
+        }
+        let outcome =
+            sandbox.run(Program::new("1 + 1"), &NoTools, options("other"), stop.child_token());
+        let outcome = tokio::time::timeout(PATIENCE, outcome).await;
+        stop.cancel();
+        outcome.unwrap().unwrap()
+    };
+    let (ended, outcome) = tokio::join!(futures::future::join_all(attack), other);
+    assert_eq!(*value(&outcome), 2);
+    assert_eq!(ended.len(), 16);
+}
+
 #[tokio::test]
 async fn a_caller_who_fills_the_queue_is_the_one_who_is_refused() {
     let config = SandboxConfig {
