@@ -34,6 +34,7 @@ use crate::{
     output::Output,
     patience::Patience,
     session::{self, Lost},
+    untaken::UntakenBytes,
 };
 
 /// The most that a program can hand to the host in one piece; the guest keeps below it.
@@ -83,7 +84,10 @@ struct Link {
 impl Link {
     /// An answer as the guest reads it; its data waits here.
     fn told(&mut self, completion: Completion) -> (u64, bool, String) {
-        let Completion { number, succeeded, text, data } = completion;
+        let Completion { number, succeeded, text, data, untaken } = completion;
+        if untaken.is_some_and(UntakenBytes::taken) {
+            let _ = self.events.send(Event::Taken);
+        }
         let size = self.unanswered.remove(&number);
         // Nobody waits for it any more.
         let Some(data) = data.filter(|_| size.is_some()) else { return (number, succeeded, text) };

@@ -21,6 +21,7 @@ use crate::{
     runners::Runners,
     session::Session,
     ticker::Ticker,
+    untaken::Untaken,
 };
 
 /// What a program returns is read beside the async threads if it is longer: millions of empty lists are
@@ -39,7 +40,8 @@ pub struct SandboxConfig {
     pub max_open_per_caller: usize,
     /// Programs of one caller that wait for their turn to begin. Further ones are refused.
     pub max_queued: usize,
-    /// The memory of all programs that have begun, beyond what each begins with. A program that is alone may use as much as its own limit.
+    /// The memory of all programs that have begun, beyond what each begins with, and of answers that they
+    /// have not taken. A program that is alone may use as much as its own limit.
     pub max_memory_bytes: u64,
     /// That of one caller's programs among them.
     pub max_memory_bytes_per_caller: u64,
@@ -141,6 +143,8 @@ pub struct Sandbox {
     places: Arc<FairSemaphore>,
     /// Programs that use the processor.
     turns: Arc<FairSemaphore>,
+    /// Of programs that have begun.
+    memory: Arc<FairBudget>,
 }
 
 impl Sandbox {
@@ -153,7 +157,7 @@ impl Sandbox {
         };
         let memory = FairBudget::new(config.max_memory_bytes, config.max_memory_bytes_per_caller);
         let ticker = Arc::new(Ticker::start()?);
-        let pool = Pool::new(size, memory, Arc::clone(&ticker));
+        let pool = Pool::new(size, Arc::clone(&memory), Arc::clone(&ticker));
         let pool = pool.map_err(SandboxError::Start)?;
         let pool = Arc::new(pool);
         let filler = pool.clone();
@@ -180,6 +184,7 @@ impl Sandbox {
             ),
             // Whoever has a place may wait for a turn.
             turns: FairSemaphore::new(config.max_running.max(1), usize::MAX, usize::MAX),
+            memory,
         })
     }
 
@@ -227,6 +232,7 @@ impl Sandbox {
             Some(session) => session.begin(),
             None => (None, None),
         };
+        let untaken = Untaken::new(Arc::clone(&self.memory), Arc::clone(&caller));
         let job = Job {
             program,
             limits: limits.clone(),
@@ -240,7 +246,7 @@ impl Sandbox {
             completions,
         };
         let mut failure = self.start(job, kept, events)?;
-        let (report, printed) = driver::drive(host, &limits, incoming, completed).await;
+        let (report, printed) = driver::drive(host, &limits, incoming, completed, untaken).await;
         match report {
             Some((mut report, kept)) => {
                 let left = report.session.take();

@@ -1,6 +1,10 @@
 //! Calls of tools, and how a run is admitted, limited and cancelled.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use futures::{future::BoxFuture, poll};
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream, Program};
@@ -116,6 +120,62 @@ except ToolError as error:
     let source = "for _ in range(3): result = len((await call('large', {}, []))[1])";
     let (outcome, _) = run_calls(source).await;
     assert_eq!(*value(&outcome), 40 << 20);
+}
+
+/// A host that answers at once, with a megabyte.
+#[derive(Default)]
+struct Generous {
+    modules: TestHost,
+    calls: AtomicUsize,
+}
+
+impl ToolHost for Generous {
+    fn call(&self, _call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let text = format!("\"{}\"", "x".repeat(1 << 20));
+        Box::pin(async move { Ok(RawValue::from_string(text).unwrap().into()) })
+    }
+
+    /// How many calls have begun, when no more do though there is nothing else to be done.
+    fn query(&self, _query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        Box::pin(async {
+            let (mut begun, mut rounds) = (0, 0);
+            while rounds < 1_000 {
+                tokio::task::yield_now().await;
+                let now = self.calls.load(Ordering::Relaxed);
+                rounds = if now == begun { rounds + 1 } else { 0 };
+                begun = now;
+            }
+            Ok(RawValue::from_string(begun.to_string()).unwrap())
+        })
+    }
+
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
+        self.modules.module(name)
+    }
+}
+
+#[tokio::test]
+async fn calls_whose_answers_are_never_taken_do_not_fill_the_host() {
+    let host = Generous { modules: TestHost::new(), ..Generous::default() };
+    let run = async |source: &str| {
+        let limits = Limits { calls_in_flight: 4, ..patient() };
+        let options = RunOptions { limits, ..RunOptions::default() };
+        let program = Program::new(format!("{IMPORT}{source}"));
+        SANDBOX.run(program, &host, options, CancellationToken::new()).await.unwrap()
+    };
+    let source = "from wit_world.imports import host\n\
+                  for _ in range(200): host.submit('large', '{}', [])\n\
+                  result = query('begun', {})";
+    let outcome = run(source).await;
+    let begun = value(&outcome).as_u64().unwrap();
+    // 32 MB, and what was in flight when so much had come.
+    assert!((32..=36).contains(&begun), "{begun}");
+    // Those that are taken all come, and what an earlier program did not take is gone.
+    let source = "texts = await asyncio.gather(*[call('large', {}) for _ in range(200)])\n\
+                  result = sum(len(text) for text in texts) >> 20";
+    let outcome = run(source).await;
+    assert_eq!(*value(&outcome), 200);
 }
 
 #[tokio::test]
