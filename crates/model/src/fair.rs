@@ -1,7 +1,8 @@
 //! A semaphore that is shared fairly between callers.
 //!
 //! A permit that becomes free goes to the caller who holds the fewest of those who wait, so nobody gets
-//! more by asking more often; the others wait no longer for it.
+//! more by asking more often; the others wait no longer for it. Where permits are held for long, that is
+//! too late for a newcomer, so some are kept free; see [`FairSemaphore::for_long`].
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,7 +22,22 @@ pub struct FairSemaphore {
     /// One caller who keeps what it has must not keep all.
     max_held: usize,
     max_waiting: usize,
+    /// Permits that only those get who hold none.
+    for_newcomers: Newcomers,
 }
+
+/// What is kept free for callers who hold nothing.
+#[derive(Clone, Copy, Debug)]
+enum Newcomers {
+    /// They wait for the next permit that is given back, which is soon.
+    Wait,
+    /// While there is more than one caller, nobody gets a further permit unless more are left than it
+    /// has, and than these.
+    Find { min_free: usize },
+}
+
+/// Of so many permits that are held for long, one is for a newcomer whatever the others have.
+const PERMITS_PER_NEWCOMER: usize = 8;
 
 #[derive(Debug, Default)]
 struct State {
@@ -70,9 +86,18 @@ pub struct Acquire {
 }
 
 impl FairSemaphore {
-    /// `max_held` and `max_waiting` are those of one caller.
+    /// Makes permits that are given back soon. `max_held` and `max_waiting` are those of one caller.
     pub fn new(permits: usize, max_held: usize, max_waiting: usize) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), permits, max_held, max_waiting })
+        let for_newcomers = Newcomers::Wait;
+        Arc::new(Self { state: Mutex::default(), permits, max_held, max_waiting, for_newcomers })
+    }
+
+    /// Makes permits that may be held for minutes, so that a newcomer cannot wait for one. Each caller
+    /// who comes while others hold some gets at most half of what they left: two who each take all that
+    /// they can get do not have everything, and it takes many to do so.
+    pub fn for_long(permits: usize, max_held: usize, max_waiting: usize) -> Arc<Self> {
+        let for_newcomers = Newcomers::Find { min_free: permits / PERMITS_PER_NEWCOMER };
+        Arc::new(Self { state: Mutex::default(), permits, max_held, max_waiting, for_newcomers })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -86,7 +111,7 @@ impl FairSemaphore {
         let number = state.last_number;
         let share = state.callers.entry(Arc::clone(caller)).or_default();
         share.waiting.push_back(Waiter { number, waker: None, is_granted: false });
-        state.grant(self.permits, self.max_held);
+        self.grant(&mut state);
         let share = &state.callers[caller];
         let (held, waiting) = (share.held, share.waiting.iter().filter(|w| !w.is_granted).count());
         if waiting > self.max_waiting {
@@ -111,34 +136,55 @@ impl FairSemaphore {
                 state.callers.remove(caller);
             }
         }
-        state.grant(self.permits, self.max_held);
+        self.grant(&mut state);
+    }
+
+    /// Gives free permits to those who wait.
+    fn grant(&self, state: &mut State) {
+        while state.held < self.permits {
+            let max_held = self.max_held_now(state);
+            if !state.grant_one(max_held) {
+                return;
+            }
+        }
+    }
+
+    /// Returns how many permits a caller may have before it is given one more.
+    fn max_held_now(&self, state: &State) -> usize {
+        let free = self.permits - state.held;
+        match self.for_newcomers {
+            Newcomers::Find { min_free } if state.callers.len() > 1 => {
+                let left = if free > min_free { free } else { 1 };
+                self.max_held.min(left)
+            }
+            Newcomers::Find { .. } | Newcomers::Wait => self.max_held,
+        }
     }
 }
 
 impl State {
-    /// Gives free permits to those who wait.
-    fn grant(&mut self, permits: usize, max_held: usize) {
-        while self.held < permits {
-            let next = self
-                .callers
-                .values_mut()
-                .filter(|share| share.held < max_held)
-                .filter(|share| share.waiting.iter().any(|waiter| !waiter.is_granted))
-                .min_by_key(|share| (share.held, share.served));
-            let Some(share) = next else { return };
-            let Some(waiter) = share.waiting.iter_mut().find(|waiter| !waiter.is_granted) else {
-                return;
-            };
-            waiter.is_granted = true;
-            let waker = waiter.waker.take();
-            self.last_number += 1;
-            share.served = self.last_number;
-            share.held += 1;
-            self.held += 1;
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+    /// Gives a permit to the next of those who wait and have fewer than this; tells whether there is one.
+    fn grant_one(&mut self, max_held: usize) -> bool {
+        let next = self
+            .callers
+            .values_mut()
+            .filter(|share| share.held < max_held)
+            .filter(|share| share.waiting.iter().any(|waiter| !waiter.is_granted))
+            .min_by_key(|share| (share.held, share.served));
+        let Some(share) = next else { return false };
+        let Some(waiter) = share.waiting.iter_mut().find(|waiter| !waiter.is_granted) else {
+            return false;
+        };
+        waiter.is_granted = true;
+        let waker = waiter.waker.take();
+        self.last_number += 1;
+        share.served = self.last_number;
+        share.held += 1;
+        self.held += 1;
+        if let Some(waker) = waker {
+            waker.wake();
         }
+        true
     }
 
     /// Takes a waiter out, and tells whether it had been granted a permit.
@@ -233,6 +279,67 @@ mod tests {
         let full = semaphore.acquire(&caller("a")).unwrap_err();
         assert_eq!(full, Full { held: 2, waiting: 1 });
         taken(&semaphore, "b");
+    }
+
+    /// Takes all permits that a caller is given now.
+    fn all_of(semaphore: &Arc<FairSemaphore>, name: &str) -> Vec<Permit> {
+        let take = || semaphore.acquire(&caller(name)).ok()?.now_or_never();
+        std::iter::from_fn(take).collect()
+    }
+
+    #[test]
+    fn however_many_hold_what_they_can_get_a_newcomer_is_served_at_once() {
+        for attackers in 1..=7 {
+            let semaphore = FairSemaphore::for_long(40, 20, 100);
+            let names: Vec<String> = (0..attackers).map(|number| format!("a{number}")).collect();
+            let held: Vec<_> = names.iter().map(|name| all_of(&semaphore, name)).collect();
+            // The control: the first has its full share, and all of them want more.
+            assert_eq!(held[0].len(), 20);
+            assert!(held.iter().all(|held| !held.is_empty()), "{attackers}");
+            let queues: Vec<_> = names
+                .iter()
+                .map(|name| semaphore.acquire(&caller(name)).unwrap())
+                .map(|mut waiting| ((&mut waiting).now_or_never().is_none(), waiting))
+                .collect();
+            assert!(queues.iter().all(|(waits, _)| *waits), "{attackers}");
+            taken(&semaphore, "newcomer");
+        }
+    }
+
+    #[test]
+    fn who_comes_while_another_has_its_share_gets_half_of_the_rest() {
+        let semaphore = FairSemaphore::for_long(40, 20, 100);
+        let shares = ["a", "b", "c"].map(|name| all_of(&semaphore, name));
+        assert_eq!(shares.each_ref().map(Vec::len), [20, 10, 5]);
+        // What one gives back, others may have.
+        let [a, b, c] = shares;
+        drop(a);
+        assert_eq!(all_of(&semaphore, "b").len(), 8);
+        drop((b, c));
+        assert_eq!(semaphore.state().held, 0);
+    }
+
+    #[test]
+    fn those_who_come_at_the_same_time_get_the_same() {
+        let semaphore = FairSemaphore::for_long(40, 20, 100);
+        let mut held: [Vec<Permit>; 2] = Default::default();
+        for _ in 0..20 {
+            for (held, name) in held.iter_mut().zip(["a", "b"]) {
+                held.extend(semaphore.acquire(&caller(name)).unwrap().now_or_never());
+            }
+        }
+        assert!(held[0].len().abs_diff(held[1].len()) <= 1, "{}", held[0].len());
+        let more = all_of(&semaphore, "c").len();
+        assert!(more >= 5, "{more}");
+    }
+
+    #[test]
+    fn who_is_alone_gets_the_full_share_and_what_is_given_back_soon_is_not_kept_free() {
+        assert_eq!(all_of(&FairSemaphore::for_long(40, 40, 1), "a").len(), 40);
+        assert_eq!(all_of(&FairSemaphore::for_long(1, 1, 1), "a").len(), 1);
+        let soon = FairSemaphore::new(8, usize::MAX, 1);
+        let _first = taken(&soon, "a");
+        assert_eq!(all_of(&soon, "b").len(), 7);
     }
 
     #[test]

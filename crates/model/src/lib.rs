@@ -6,6 +6,7 @@
 mod address;
 pub mod cut;
 mod fair;
+mod fair_budget;
 mod grouped;
 mod json_scan;
 mod limits;
@@ -18,6 +19,7 @@ mod server;
 mod tool;
 
 pub use fair::{Acquire, Caller, FairSemaphore, Full, Permit};
+pub use fair_budget::FairBudget;
 pub use grouped::grouped;
 pub use json_scan::{JsonExcess, scan_json};
 pub use limits::{LimitHit, LimitKind, Limits};

@@ -3,7 +3,10 @@
 //! The guest runs on a thread of its own and sends events; everything that borrows the host
 //! happens here, in the caller's task.
 
-use std::collections::{HashMap, VecDeque};
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use futures::{
@@ -21,6 +24,7 @@ use tokio::sync::{
 use crate::{
     host::{ModuleSource, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost},
     isolate::{Isolate, Report},
+    untaken::{Untaken, UntakenBytes},
 };
 
 /// What came of a call.
@@ -31,6 +35,8 @@ pub(crate) struct Completion {
     /// The JSON of its value or its failure.
     pub(crate) text: String,
     pub(crate) data: Option<Bytes>,
+    /// What it takes until the program has it; nothing if it is only a failure.
+    pub(crate) untaken: Option<UntakenBytes>,
 }
 
 /// What a guest tells or asks.
@@ -47,6 +53,8 @@ pub(crate) enum Event {
         data: Vec<Bytes>,
     },
     Abandon(u64),
+    /// The program has taken answers, so that its calls may go on.
+    Taken,
     Query {
         name: String,
         arguments: String,
@@ -82,9 +90,10 @@ pub(crate) async fn drive(
     limits: &Limits,
     mut events: UnboundedReceiver<Event>,
     completions: UnboundedSender<Completion>,
+    untaken: Arc<Untaken>,
 ) -> (Option<(Report, Option<Box<Isolate>>)>, Printed) {
     let mut printed = Printed::default();
-    let mut work = Work::new(host, limits, completions);
+    let mut work = Work::new(host, limits, completions, untaken);
     let report = loop {
         tokio::select! {
             biased;
@@ -109,6 +118,8 @@ struct Work<'a> {
     waiting: VecDeque<ToolCall>,
     calls: HashMap<u64, AbortHandle>,
     most_calls: usize,
+    /// Answers that the program has not taken.
+    untaken: Arc<Untaken>,
     /// What is under way; a call ends with its number.
     running: FuturesUnordered<BoxFuture<'a, Option<u64>>>,
 }
@@ -118,6 +129,7 @@ impl<'a> Work<'a> {
         host: &'a dyn ToolHost,
         limits: &Limits,
         completions: UnboundedSender<Completion>,
+        untaken: Arc<Untaken>,
     ) -> Self {
         Self {
             host,
@@ -125,6 +137,7 @@ impl<'a> Work<'a> {
             waiting: VecDeque::new(),
             calls: HashMap::new(),
             most_calls: limits.calls_in_flight.max(1) as usize,
+            untaken,
             running: FuturesUnordered::new(),
         }
     }
@@ -147,6 +160,7 @@ impl<'a> Work<'a> {
                     call.abort();
                 }
             }
+            Event::Taken => self.start_waiting(),
             Event::Query { name, arguments, reply } => {
                 let host = self.host;
                 self.running.push(Box::pin(async move {
@@ -170,19 +184,21 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Starts as many waiting calls as may be in flight.
+    /// Starts as many waiting calls as may be in flight, unless the program first has to take what others
+    /// brought.
     fn start_waiting(&mut self) {
         while self.calls.len() < self.most_calls
+            && !self.untaken.is_full()
             && let Some(call) = self.waiting.pop_front()
         {
             let number = call.number;
             let (abort, registration) = AbortHandle::new_pair();
             let answer = Abortable::new(self.host.call(call), registration);
-            let completions = self.completions.clone();
+            let (completions, untaken) = (self.completions.clone(), Arc::clone(&self.untaken));
             self.calls.insert(number, abort);
             self.running.push(Box::pin(async move {
                 if let Ok(answer) = answer.await {
-                    let _ = completions.send(completion(number, answer));
+                    let _ = completions.send(completion(number, answer, &untaken));
                 }
                 Some(number)
             }));
@@ -197,19 +213,36 @@ impl<'a> Work<'a> {
     }
 
     fn complete(&self, number: u64, answer: Result<ToolAnswer, ToolFailure>) {
-        let _ = self.completions.send(completion(number, answer));
+        let _ = self.completions.send(completion(number, answer, &self.untaken));
     }
 }
 
-fn completion(number: u64, answer: Result<ToolAnswer, ToolFailure>) -> Completion {
+fn completion(
+    number: u64,
+    answer: Result<ToolAnswer, ToolFailure>,
+    untaken: &Arc<Untaken>,
+) -> Completion {
+    let answer = answer.and_then(|ToolAnswer { value, data }| {
+        let bytes = value.get().len() + data.as_ref().map_or(0, Bytes::len);
+        let untaken = untaken.add(bytes).ok_or_else(no_memory)?;
+        Ok((json(value), data, untaken))
+    });
     match answer {
-        Ok(ToolAnswer { value, data }) => {
-            Completion { number, succeeded: true, text: json(value), data }
+        Ok((text, data, untaken)) => {
+            Completion { number, succeeded: true, text, data, untaken: Some(untaken) }
         }
         Err(failure) => {
-            Completion { number, succeeded: false, text: failure_json(&failure), data: None }
+            let text = failure_json(&failure);
+            Completion { number, succeeded: false, text, data: None, untaken: None }
         }
     }
+}
+
+fn no_memory() -> ToolFailure {
+    ToolFailure::new(
+        "the call was made, but there is no memory for its answer: programs use what the sandbox has \
+         for them; await the answers of fewer calls at once, or try again when other programs have ended",
+    )
 }
 
 fn json(value: Box<RawValue>) -> String {

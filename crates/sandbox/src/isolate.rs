@@ -11,7 +11,8 @@ use std::{
 
 use bytes::Bytes;
 use narrows_model::{
-    Acquire, Caller, FairSemaphore, LimitHit, LimitKind, Limits, OutputStream, Permit, Program,
+    Acquire, Caller, FairBudget, FairSemaphore, LimitHit, LimitKind, Limits, OutputStream, Permit,
+    Program,
 };
 use serde_json::Value;
 use thiserror::Error;
@@ -29,10 +30,11 @@ use crate::{
     fs::{FileSystem, FileSystemView, Workspace},
     guest::{Guest, SandboxPre, interface},
     host::ToolFailure,
-    meter::{MemoryBudget, MemoryMeter, MemoryRefusal, thread_cpu_time},
+    meter::{MemoryMeter, MemoryRefusal, thread_cpu_time},
     output::Output,
     patience::Patience,
     session::{self, Lost},
+    untaken::UntakenBytes,
 };
 
 /// The most that a program can hand to the host in one piece; the guest keeps below it.
@@ -82,7 +84,10 @@ struct Link {
 impl Link {
     /// An answer as the guest reads it; its data waits here.
     fn told(&mut self, completion: Completion) -> (u64, bool, String) {
-        let Completion { number, succeeded, text, data } = completion;
+        let Completion { number, succeeded, text, data, untaken } = completion;
+        if untaken.is_some_and(UntakenBytes::taken) {
+            let _ = self.events.send(Event::Taken);
+        }
         let size = self.unanswered.remove(&number);
         // Nobody waits for it any more.
         let Some(data) = data.filter(|_| size.is_some()) else { return (number, succeeded, text) };
@@ -184,7 +189,7 @@ impl Isolate {
     pub(crate) async fn new(
         engine: &Engine,
         pre: &SandboxPre<IsolateState>,
-        memory: Arc<MemoryBudget>,
+        memory: Arc<FairBudget>,
         kept: Option<OwnedSemaphorePermit>,
     ) -> wasmtime::Result<Self> {
         let (stdout, stderr) =
@@ -242,7 +247,7 @@ impl Isolate {
         // What an earlier program ran into is told already.
         state.files.refusal();
         state.files.count_failure();
-        state.memory.set_limit(&limits);
+        state.memory.begin(&limits, Arc::clone(&turn.caller));
         state.stdout.begin(events.clone(), &limits);
         state.stderr.begin(events.clone(), &limits);
         state.link = Some(Link {
@@ -280,6 +285,7 @@ impl Isolate {
             _ => None,
         };
         let state = self.store.data_mut();
+        state.memory.end();
         Report {
             session,
             ended,

@@ -24,6 +24,7 @@ mod runtime_config;
 mod sandbox;
 mod session;
 mod ticker;
+mod untaken;
 
 pub use apart::apart;
 pub use fs::{FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile};

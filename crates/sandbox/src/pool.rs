@@ -8,13 +8,13 @@ use std::{
     },
 };
 
+use narrows_model::FairBudget;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use wasmtime::Engine;
 
 use crate::{
     guest::{self, Afterwards, Compiled, SandboxPre},
     isolate::{Isolate, IsolateState},
-    meter::MemoryBudget,
     ticker::Ticker,
 };
 
@@ -38,7 +38,7 @@ pub(crate) struct Pool {
     compiled: Compiled,
     ticker: Arc<Ticker>,
     /// Of all isolates together.
-    memory: Arc<MemoryBudget>,
+    memory: Arc<FairBudget>,
     ready: Mutex<Vec<Isolate>>,
     count: watch::Sender<usize>,
     wanted: usize,
@@ -112,7 +112,7 @@ pub(crate) struct PoolSize {
 impl Pool {
     pub(crate) fn new(
         size: PoolSize,
-        memory: Arc<MemoryBudget>,
+        memory: Arc<FairBudget>,
         ticker: Arc<Ticker>,
     ) -> wasmtime::Result<Self> {
         let kept = Arc::new(KeptPlaces::new(size.kept)?);
@@ -252,7 +252,7 @@ mod tests {
         let size = PoolSize { isolates: ISOLATES, kept: ISOLATES, ready: 0 };
         let ticker = Arc::new(Ticker::start().unwrap());
         let _ticking = ticker.tick();
-        let pool = Pool::new(size, MemoryBudget::new(u64::MAX), ticker).unwrap();
+        let pool = Pool::new(size, FairBudget::new(u64::MAX, u64::MAX), ticker).unwrap();
         let before = memory_bytes();
         use_all(&pool).await;
         let growth = || memory_bytes().saturating_sub(before);
@@ -271,7 +271,7 @@ mod tests {
         let size = PoolSize { isolates: 2, kept: 2, ready: 1 };
         let ticker = Arc::new(Ticker::start().unwrap());
         let _ticking = ticker.tick();
-        let pool = Pool::new(size, MemoryBudget::new(u64::MAX), ticker).unwrap();
+        let pool = Pool::new(size, FairBudget::new(u64::MAX, u64::MAX), ticker).unwrap();
         assert!(pool.fill().await.unwrap());
         pool.give_back().unwrap();
         assert_eq!(pool.ready().len(), 1);

@@ -22,8 +22,8 @@ const ABORTED: &str = "the program aborted the interpreter: by os.abort, or by w
     or a queue that only another thread could release (there are no threads; use asyncio)";
 
 /// Of a program that stayed within its own limit.
-const NO_MEMORY_LEFT: &str = "memory was refused because all programs together use what the sandbox \
-    has for them; try again when others have ended";
+const NO_MEMORY_LEFT: &str = "memory was refused because programs together use what the sandbox has \
+    for them; try again when others have ended";
 
 /// The outcome as the guest tells it. It is untrusted: whatever a program did to the shim, it
 /// can only change what is said of itself.

@@ -2,7 +2,7 @@
 
 use std::{io, sync::Arc, thread};
 
-use narrows_model::{Caller, Ending, FairSemaphore, Limits, Outcome, Permit, Program};
+use narrows_model::{Caller, Ending, FairBudget, FairSemaphore, Limits, Outcome, Permit, Program};
 use thiserror::Error;
 use tokio::sync::{
     mpsc::{self, UnboundedSender},
@@ -16,12 +16,12 @@ use crate::{
     fs::Workspace,
     host::ToolHost,
     isolate::{Ended, Isolate, Job, Turn},
-    meter::MemoryBudget,
     pool::{Pool, PoolSize, Use},
     report,
     runners::Runners,
     session::Session,
     ticker::Ticker,
+    untaken::Untaken,
 };
 
 /// What a program returns is read beside the async threads if it is longer: millions of empty lists are
@@ -40,8 +40,11 @@ pub struct SandboxConfig {
     pub max_open_per_caller: usize,
     /// Programs of one caller that wait for their turn to begin. Further ones are refused.
     pub max_queued: usize,
-    /// The memory of all programs, beyond what each begins with.
+    /// The memory of all programs that have begun, beyond what each begins with, and of answers that they
+    /// have not taken. A program that is alone may use as much as its own limit.
     pub max_memory_bytes: u64,
+    /// That of one caller's programs among them.
+    pub max_memory_bytes_per_caller: u64,
     /// Isolates that are kept ready.
     pub warm_isolates: usize,
     /// Isolates whose memory stays for the next ones when they end, up to 17 MB each; that of the others
@@ -54,21 +57,33 @@ pub struct SandboxConfig {
 /// Half a gigabyte that stays when many programs have run at once, on a machine with many processors.
 const MAX_KEPT_ISOLATES: usize = 32;
 
+/// Programs that may be open, for each processor. One that sleeps takes 12 MB, and one that has filled the
+/// room that its isolate begins with 27: on a machine with two processors, all of them 500 MB to a gigabyte.
+const OPEN_PER_CORE: usize = 20;
+/// The memory that programs may have beyond that, for each processor.
+const MEMORY_BYTES_PER_CORE: u64 = 320 << 20;
+/// Of which one caller may have enough for a program with the usual limit.
+const MIN_MEMORY_BYTES: u64 = 640 << 20;
+
 impl Default for SandboxConfig {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(2, usize::from);
         let max_running = cores * 4;
         let warm_isolates = cores.div_ceil(2);
+        let max_open = cores * OPEN_PER_CORE;
+        let max_open_per_caller = max_open / 2;
+        let max_memory_bytes = (cores as u64 * MEMORY_BYTES_PER_CORE).max(MIN_MEMORY_BYTES);
         Self {
             max_running,
-            max_open: max_running * 8,
-            max_open_per_caller: max_running * 4,
+            max_open,
+            max_open_per_caller,
             max_queued: cores * 64,
-            max_memory_bytes: max_running as u64 * Limits::default().memory_bytes,
+            max_memory_bytes,
+            max_memory_bytes_per_caller: max_memory_bytes / 5 * 4,
             // Each takes 4 MB; who comes while none is ready waits a tenth of a millisecond longer.
             warm_isolates,
             // As many as one caller may have open: with fewer, a crowd takes three times as long.
-            kept_isolates: (max_running * 4).min(MAX_KEPT_ISOLATES),
+            kept_isolates: max_open_per_caller.min(MAX_KEPT_ISOLATES),
             live_sessions: 16,
         }
     }
@@ -86,6 +101,7 @@ impl SandboxConfig {
             kept_isolates: 2,
             // What a user asks for on their own machine.
             max_memory_bytes: Limits::MOST_MEMORY_BYTES,
+            max_memory_bytes_per_caller: Limits::MOST_MEMORY_BYTES,
             ..Self::default()
         }
     }
@@ -127,6 +143,8 @@ pub struct Sandbox {
     places: Arc<FairSemaphore>,
     /// Programs that use the processor.
     turns: Arc<FairSemaphore>,
+    /// Of programs that have begun.
+    memory: Arc<FairBudget>,
 }
 
 impl Sandbox {
@@ -137,9 +155,10 @@ impl Sandbox {
             kept: config.kept_isolates,
             ready: config.warm_isolates,
         };
-        let memory = MemoryBudget::new(config.max_memory_bytes);
+        let memory = FairBudget::new(config.max_memory_bytes, config.max_memory_bytes_per_caller);
         let ticker = Arc::new(Ticker::start()?);
-        let pool = Pool::new(size, memory, Arc::clone(&ticker)).map_err(SandboxError::Start)?;
+        let pool = Pool::new(size, Arc::clone(&memory), Arc::clone(&ticker));
+        let pool = pool.map_err(SandboxError::Start)?;
         let pool = Arc::new(pool);
         let filler = pool.clone();
         // A warm isolate that cannot be made is made when it is needed, and then it is told.
@@ -157,13 +176,15 @@ impl Sandbox {
             pool,
             runners,
             ticker,
-            places: FairSemaphore::new(
+            // A program may wait for minutes.
+            places: FairSemaphore::for_long(
                 config.max_open.max(1),
                 config.max_open_per_caller.max(1),
                 config.max_queued,
             ),
             // Whoever has a place may wait for a turn.
             turns: FairSemaphore::new(config.max_running.max(1), usize::MAX, usize::MAX),
+            memory,
         })
     }
 
@@ -211,6 +232,7 @@ impl Sandbox {
             Some(session) => session.begin(),
             None => (None, None),
         };
+        let untaken = Untaken::new(Arc::clone(&self.memory), Arc::clone(&caller));
         let job = Job {
             program,
             limits: limits.clone(),
@@ -224,7 +246,7 @@ impl Sandbox {
             completions,
         };
         let mut failure = self.start(job, kept, events)?;
-        let (report, printed) = driver::drive(host, &limits, incoming, completed).await;
+        let (report, printed) = driver::drive(host, &limits, incoming, completed, untaken).await;
         match report {
             Some((mut report, kept)) => {
                 let left = report.session.take();

@@ -4,6 +4,7 @@ mod cells;
 mod number;
 mod render;
 mod shown;
+mod token_table;
 mod tokens;
 
 use datafusion::arrow::{array::RecordBatch, datatypes::SchemaRef};
@@ -12,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use shown::Shown;
+pub use token_table::count_tokens;
 pub(crate) use tokens::cost;
-pub use tokens::count_tokens;
 
 use crate::request::Kind;
 

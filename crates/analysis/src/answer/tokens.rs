@@ -1,6 +1,6 @@
 //! What texts and data cost a model, in tokens of the o200k encoding.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use datafusion::{
     arrow::array::RecordBatch,
@@ -16,21 +16,13 @@ use datafusion::{
 use futures::StreamExt;
 use narrows_model::grouped;
 use serde_json::Value;
-use tiktoken::CoreBpe;
 
-use super::{Cost, cells};
+use super::{Cost, cells, token_table::count_tokens};
 
 /// What is counted of a long text; the rest counts as much as this, byte for byte.
 const MOST_COUNTED: usize = 256 << 10;
 /// The rows that stand for all others.
 const SAMPLE: usize = 100;
-
-/// Counts the tokens of a text. The encoding is taken by itself and not by its name, so that the tables of
-/// all others (9 MB) are not part of the binary.
-pub fn count_tokens(text: &str) -> usize {
-    static O200K: LazyLock<CoreBpe> = LazyLock::new(tiktoken::encoding::o200k_base);
-    O200K.count(text)
-}
 
 /// The tokens of a text. Long texts are estimated from their beginning.
 pub(super) fn tokens(text: &str) -> usize {

@@ -20,9 +20,9 @@ pub(super) enum ScanError {
     TooMany,
 }
 
-/// Checks a text against the limits.
-pub(super) fn check(text: &[u8]) -> Result<(), ScanError> {
-    scan_json(text, MAX_DEPTH, MAX_VALUES).map(drop).map_err(|excess| match excess {
+/// Checks a text against the limits, and returns how many values and keys it has.
+pub(super) fn check(text: &[u8]) -> Result<usize, ScanError> {
+    scan_json(text, MAX_DEPTH, MAX_VALUES).map_err(|excess| match excess {
         JsonExcess::Depth => ScanError::TooDeep,
         JsonExcess::Values => ScanError::TooMany,
     })

@@ -159,7 +159,7 @@ impl<R> CheckedLines<R> {
         let checking = || json_scan::check(&self.line);
         let checked = if self.line.len() > LARGE_BYTES { apart(checking) } else { checking() };
         match checked {
-            Ok(()) => self.checked.append(&mut self.line),
+            Ok(_) => self.checked.append(&mut self.line),
             Err(reason) => self.refuse(reason.into()),
         }
     }

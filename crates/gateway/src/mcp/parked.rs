@@ -36,7 +36,7 @@ pub(super) struct Asked {
     pub(super) caller: Option<CallerId>,
     /// The method with its own parameters.
     pub(super) request: Value,
-    /// The place that the request takes if it is large, as long as it waits.
+    /// What the request takes of its key's memory if it is large, as long as it waits.
     pub(super) _large_body: Option<Arc<LargeBody>>,
 }
 

@@ -1,6 +1,10 @@
 //! Calls of tools, and how a run is admitted, limited and cancelled.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use futures::{future::BoxFuture, poll};
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream, Program};
@@ -116,6 +120,62 @@ except ToolError as error:
     let source = "for _ in range(3): result = len((await call('large', {}, []))[1])";
     let (outcome, _) = run_calls(source).await;
     assert_eq!(*value(&outcome), 40 << 20);
+}
+
+/// A host that answers at once, with a megabyte.
+#[derive(Default)]
+struct Generous {
+    modules: TestHost,
+    calls: AtomicUsize,
+}
+
+impl ToolHost for Generous {
+    fn call(&self, _call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let text = format!("\"{}\"", "x".repeat(1 << 20));
+        Box::pin(async move { Ok(RawValue::from_string(text).unwrap().into()) })
+    }
+
+    /// How many calls have begun, when no more do though there is nothing else to be done.
+    fn query(&self, _query: Query) -> BoxFuture<'_, Result<Box<RawValue>, ToolFailure>> {
+        Box::pin(async {
+            let (mut begun, mut rounds) = (0, 0);
+            while rounds < 1_000 {
+                tokio::task::yield_now().await;
+                let now = self.calls.load(Ordering::Relaxed);
+                rounds = if now == begun { rounds + 1 } else { 0 };
+                begun = now;
+            }
+            Ok(RawValue::from_string(begun.to_string()).unwrap())
+        })
+    }
+
+    fn module(&self, name: String) -> BoxFuture<'_, Option<ModuleSource>> {
+        self.modules.module(name)
+    }
+}
+
+#[tokio::test]
+async fn calls_whose_answers_are_never_taken_do_not_fill_the_host() {
+    let host = Generous { modules: TestHost::new(), ..Generous::default() };
+    let run = async |source: &str| {
+        let limits = Limits { calls_in_flight: 4, ..patient() };
+        let options = RunOptions { limits, ..RunOptions::default() };
+        let program = Program::new(format!("{IMPORT}{source}"));
+        SANDBOX.run(program, &host, options, CancellationToken::new()).await.unwrap()
+    };
+    let source = "from wit_world.imports import host\n\
+                  for _ in range(200): host.submit('large', '{}', [])\n\
+                  result = query('begun', {})";
+    let outcome = run(source).await;
+    let begun = value(&outcome).as_u64().unwrap();
+    // 32 MB, and what was in flight when so much had come.
+    assert!((32..=36).contains(&begun), "{begun}");
+    // Those that are taken all come, and what an earlier program did not take is gone.
+    let source = "texts = await asyncio.gather(*[call('large', {}) for _ in range(200)])\n\
+                  result = sum(len(text) for text in texts) >> 20";
+    let outcome = run(source).await;
+    assert_eq!(*value(&outcome), 200);
 }
 
 #[tokio::test]
@@ -708,6 +768,45 @@ async fn busy_programs_of_one_caller_share_the_processor_with_others() {
         ..SandboxConfig::single()
     };
     assert_eq!(*value(&beside("while True: pass", config, 3).await), 2);
+}
+
+/// Two callers, each with as many programs that wait as it may have, held all places.
+#[tokio::test]
+async fn programs_of_several_callers_that_wait_leave_a_place_to_another_one() {
+    let config = SandboxConfig {
+        max_running: 1,
+        max_open: 8,
+        max_open_per_caller: 4,
+        ..SandboxConfig::single()
+    };
+    let sandbox = Sandbox::new(config).unwrap();
+    let host = TestHost::new();
+    let stop = CancellationToken::new();
+    // No limit ends them while another one waits for their places.
+    let limits = Limits { wall_time: 4 * PATIENCE, ..Limits::default() };
+    let options = |caller: &str| RunOptions {
+        limits: limits.clone(),
+        caller: caller.into(),
+        ..RunOptions::default()
+    };
+    let attack = ["one", "two"].iter().flat_map(|caller| [*caller; 8]).map(|caller| {
+        let program = Program::new(format!("{IMPORT}print('started')\nawait call('never', {{}})"));
+        sandbox.run(program, &host, options(caller), stop.clone())
+    });
+    let other = async {
+        // The control: the first has its full share, and the second half of the rest.
+        while host.stdout().matches("started").count() < 6 {
+            tokio::task::yield_now().await;
+        }
+        let outcome =
+            sandbox.run(Program::new("1 + 1"), &NoTools, options("other"), stop.child_token());
+        let outcome = tokio::time::timeout(PATIENCE, outcome).await;
+        stop.cancel();
+        outcome.unwrap().unwrap()
+    };
+    let (ended, outcome) = tokio::join!(futures::future::join_all(attack), other);
+    assert_eq!(*value(&outcome), 2);
+    assert_eq!(ended.len(), 16);
 }
 
 #[tokio::test]

@@ -27,7 +27,14 @@ pub fn patient() -> Limits {
 
 /// One for all tests of a process.
 pub static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| {
-    let config = SandboxConfig { warm_isolates: 0, ..SandboxConfig::default() };
+    // Tests that use up the memory of a program run at the same time, all for one caller.
+    let max_memory_bytes = 16 << 30;
+    let config = SandboxConfig {
+        max_memory_bytes,
+        max_memory_bytes_per_caller: max_memory_bytes,
+        warm_isolates: 0,
+        ..SandboxConfig::default()
+    };
     Sandbox::new(config).expect("the sandbox starts")
 });
 

@@ -1,7 +1,13 @@
 //! Reads the body of a request before anything parses it: so much of it, within a time, and so many
 //! large ones at once.
 
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::Poll,
+    time::Duration,
+};
 
 use axum::{
     body::{Body, BodyDataStream, Bytes},
@@ -11,13 +17,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::StreamExt;
+use narrows_model::{FairBudget, FairSemaphore, Permit};
 use narrows_sandbox::apart;
 use serde_json::json;
 use thiserror::Error;
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
-};
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 
 use super::caller::Caller;
 use crate::mcp::json_scan;
@@ -29,20 +33,61 @@ const MAX_DISCARDED_BYTES: usize = 4 * MAX_BODY_BYTES;
 /// Larger ones take many times their size in memory when they are parsed, and a thread for a while:
 /// one client with many of them took gigabytes, and all threads.
 const LARGE_BODY_BYTES: usize = 256 << 10;
-/// Large requests of one key at once, from their first byte to the end of their work.
+/// Large requests of one key at once, from their first byte until they are parsed.
 pub(super) const MAX_LARGE_BODIES_PER_KEY: usize = 4;
 /// Large requests of all keys at once.
 pub(super) const MAX_LARGE_BODIES: usize = 16;
+/// The memory of large requests that are parsed, as long as their work takes. While there is none for
+/// one, it keeps its places: programs that wait for minutes, each with a large context, must not add up.
+const MAX_PARSED_BYTES: u64 = 64 << 20;
+/// Of one key.
+const MAX_PARSED_BYTES_PER_KEY: u64 = MAX_PARSED_BYTES / 2;
+/// What a JSON value or key takes in memory beside its text, about.
+const VALUE_BYTES: usize = 128;
 /// How long a large request waits for a place.
 const PLACE_TIME: Duration = Duration::from_secs(15);
 /// How long a whole body may take. Whoever sends a byte now and then holds a connection no longer.
 const BODY_TIME: Duration = Duration::from_secs(120);
 
-/// The places that a large request takes, of its key and of all.
+/// What a large request takes of what its key and all have, until it is dropped.
 #[derive(Debug)]
 pub(in crate::mcp) struct LargeBody {
-    _of_key: OwnedSemaphorePermit,
-    _of_all: OwnedSemaphorePermit,
+    key: narrows_model::Caller,
+    parsed: Arc<FairBudget>,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug)]
+enum Held {
+    /// What takes most of the memory, and the time of a thread, is still to come.
+    Places { _of_key: OwnedSemaphorePermit, _of_all: Permit },
+    /// Memory, in bytes: others need not wait for the end of its work.
+    Parsed(u64),
+}
+
+impl LargeBody {
+    /// Gives the places back once the request is parsed, if there is memory for what became of it.
+    fn settle(&self, bytes: u64) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*held, Held::Places { .. }) && self.parsed.take(&self.key, bytes) {
+            *held = Held::Parsed(bytes);
+        }
+    }
+}
+
+impl Drop for LargeBody {
+    fn drop(&mut self) {
+        let held = self.held.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Held::Parsed(bytes) = held {
+            self.parsed.give_back(&self.key, *bytes);
+        }
+    }
+}
+
+/// Returns about how much memory a request takes once it is parsed: its text, which a program is given
+/// too, and its values.
+fn parsed_bytes(bytes: usize, values: usize) -> u64 {
+    (2 * bytes + VALUE_BYTES * values) as u64
 }
 
 /// Why the body of a request is not taken.
@@ -59,7 +104,10 @@ enum BodyError {
          for one of them"
     )]
     KeyBusy,
-    #[error("{MAX_LARGE_BODIES} large requests are under way, the most at once; try again")]
+    #[error(
+        "too many large requests are under way, of at most {MAX_LARGE_BODIES} of all keys at once; \
+         try again in a moment"
+    )]
     Busy,
     #[error(transparent)]
     Shape(#[from] json_scan::ScanError),
@@ -91,19 +139,23 @@ impl IntoResponse for BodyError {
 /// Reads bodies within limits that all callers share.
 #[derive(Clone, Debug)]
 pub(super) struct BodyReader {
-    large: Arc<Semaphore>,
+    large: Arc<FairSemaphore>,
+    parsed: Arc<FairBudget>,
     /// How long a large request waits for each of its places.
     place_time: Duration,
 }
 
 impl BodyReader {
     pub(super) fn new() -> Self {
-        Self { large: Arc::new(Semaphore::new(MAX_LARGE_BODIES)), place_time: PLACE_TIME }
+        // Those who wait are bounded by their connections.
+        let large = FairSemaphore::for_long(MAX_LARGE_BODIES, MAX_LARGE_BODIES_PER_KEY, usize::MAX);
+        let parsed = FairBudget::new(MAX_PARSED_BYTES, MAX_PARSED_BYTES_PER_KEY);
+        Self { large, parsed, place_time: PLACE_TIME }
     }
 
     /// Hands a request on once its body is here and looks harmless.
     pub(super) async fn pass(&self, request: Request, caller: &Caller, next: Next) -> Response {
-        let (mut parts, body) = request.into_parts();
+        let (parts, body) = request.into_parts();
         let announced = parts.headers.get(header::CONTENT_LENGTH);
         let announced = announced.and_then(|length| length.to_str().ok()?.parse().ok());
         let reading = self.read(body, announced.unwrap_or(0), caller);
@@ -112,17 +164,21 @@ impl BodyReader {
             Ok(Err(error)) => return error.into_response(),
             Err(_) => return BodyError::TooSlow.into_response(),
         };
-        let is_large = large.is_some();
-        if let Some(large) = large {
-            parts.extensions.insert(Arc::new(large));
-        }
-        let checked =
-            if is_large { apart(|| json_scan::check(&bytes)) } else { json_scan::check(&bytes) };
-        if let Err(error) = checked {
-            return BodyError::from(error).into_response();
-        }
-        let answer = next.run(Request::from_parts(parts, Body::from(bytes)));
-        if is_large { parsed_apart(answer).await } else { answer.await }
+        let large = large.map(Arc::new);
+        let check = || json_scan::check(&bytes);
+        let values = match if large.is_some() { apart(check) } else { check() } {
+            Ok(values) => values,
+            Err(error) => return BodyError::from(error).into_response(),
+        };
+        let parsed_bytes = parsed_bytes(bytes.len(), values);
+        let mut request = Request::from_parts(parts, Body::from(bytes));
+        let Some(large) = large else { return next.run(request).await };
+        request.extensions_mut().insert(Arc::clone(&large));
+        parsed_apart(next.run(request), || {
+            large.settle(parsed_bytes);
+            drop(large);
+        })
+        .await
     }
 
     /// Collects a body. Nothing large is read before there is a place for it.
@@ -162,11 +218,11 @@ impl BodyReader {
         let Ok(Ok(of_key)) = timeout(self.place_time, of_key).await else {
             return Err(BodyError::KeyBusy);
         };
-        let of_all = Arc::clone(&self.large).acquire_owned();
-        let Ok(Ok(of_all)) = timeout(self.place_time, of_all).await else {
-            return Err(BodyError::Busy);
-        };
-        Ok(LargeBody { _of_key: of_key, _of_all: of_all })
+        let key: narrows_model::Caller = caller.id.0.to_string().into();
+        let of_all = self.large.acquire(&key).map_err(|_| BodyError::Busy)?;
+        let of_all = timeout(self.place_time, of_all).await.map_err(|_| BodyError::Busy)?;
+        let held = Mutex::new(Held::Places { _of_key: of_key, _of_all: of_all });
+        Ok(LargeBody { key, parsed: Arc::clone(&self.parsed), held })
     }
 }
 
@@ -182,10 +238,12 @@ async fn discard(mut pieces: BodyDataStream) {
 }
 
 /// Waits for an answer whose request is parsed when it is first asked for, all at once since the body is
-/// complete; otherwise a few large requests would take all threads, and nobody would be answered.
-async fn parsed_apart(answer: impl Future<Output = Response>) -> Response {
+/// complete; otherwise a few large requests would take all threads, and nobody would be answered. Then
+/// `parsed` is called.
+async fn parsed_apart(answer: impl Future<Output = Response>, parsed: impl FnOnce()) -> Response {
     let mut answer = pin!(answer);
     let first = poll_fn(|cx| Poll::Ready(apart(|| answer.as_mut().poll(cx)))).await;
+    parsed();
     match first {
         Poll::Ready(response) => response,
         Poll::Pending => answer.await,
@@ -218,7 +276,7 @@ mod tests {
             is_answered.recv_timeout(Duration::from_secs(300)).expect("the other one waits");
             Poll::Ready(Response::default())
         });
-        runtime.block_on(runtime.spawn(parsed_apart(parsing))).unwrap();
+        runtime.block_on(runtime.spawn(parsed_apart(parsing, || ()))).unwrap();
     }
 
     #[tokio::test]
@@ -251,5 +309,51 @@ mod tests {
         assert!(reader.read(body_of(large), large, &other).await.is_ok());
         held.pop();
         assert!(reader.read(body_of(large), large, &one).await.is_ok());
+    }
+
+    fn place_of(read: (Bytes, Option<LargeBody>)) -> LargeBody {
+        read.1.unwrap()
+    }
+
+    #[tokio::test]
+    async fn however_many_keys_hold_what_they_can_get_another_one_is_read_at_once() {
+        let reader = BodyReader { place_time: Duration::ZERO, ..BodyReader::new() };
+        let large = LARGE_BODY_BYTES + 1;
+        let mut held = Vec::new();
+        for id in 1..=4 {
+            let attacker = caller(id);
+            let before = held.len();
+            while let Ok(read) = reader.read(body_of(large), large, &attacker).await {
+                held.push(place_of(read));
+            }
+            // The control: each has some, and wants more.
+            assert!(held.len() > before, "{id}");
+        }
+        reader.read(body_of(large), large, &caller(5)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_parsed_keeps_nobody_waiting_and_its_memory_is_counted() {
+        let reader = BodyReader { place_time: Duration::ZERO, ..BodyReader::new() };
+        let attacker = caller(1);
+        let large = LARGE_BODY_BYTES + 1;
+        let mut settled = Vec::new();
+        // Many more than there are places.
+        for _ in 0..2 * MAX_LARGE_BODIES {
+            let read = reader.read(body_of(large), large, &attacker).await.unwrap();
+            settled.push(place_of(read));
+            settled[settled.len() - 1].settle(parsed_bytes(large, 1));
+        }
+        assert!(!reader.parsed.take(&attacker.id.0.to_string().into(), MAX_PARSED_BYTES_PER_KEY));
+        // While there is no memory for them, they keep their places.
+        for _ in 0..MAX_LARGE_BODIES_PER_KEY {
+            let read = reader.read(body_of(large), large, &attacker).await.unwrap();
+            settled.push(place_of(read));
+            settled[settled.len() - 1].settle(MAX_PARSED_BYTES_PER_KEY);
+        }
+        let refused = reader.read(body_of(large), large, &attacker).await;
+        assert!(matches!(refused, Err(BodyError::KeyBusy)));
+        drop(settled);
+        assert!(reader.parsed.take(&attacker.id.0.to_string().into(), MAX_PARSED_BYTES_PER_KEY));
     }
 }

@@ -60,7 +60,7 @@ pub(in crate::mcp) fn is_http(context: &RequestContext<RoleServer>) -> bool {
     context.extensions.get::<axum::http::request::Parts>().is_some()
 }
 
-/// Returns the place that a large request takes, to be kept as long as its arguments are.
+/// Returns what a large request takes, to be kept as long as its arguments are.
 pub(in crate::mcp) fn large_body(context: &RequestContext<RoleServer>) -> Option<Arc<LargeBody>> {
     attached::<LargeBody>(context).cloned()
 }

@@ -5,10 +5,13 @@ use std::{io::Write, net::TcpStream};
 use narrows_testkit::size;
 use serde_json::json;
 
-use super::{ATTACKER, Bystander, Caller, OTHER, all_at_once, start, start_after, with_agents};
+use super::{
+    ATTACKER, ATTACKERS, Bystander, Caller, OTHER, all_at_once, programs::begun, rest_of, start,
+    start_after, with_agents, with_attackers,
+};
 use crate::support::{
     bystander::program,
-    dead::Place,
+    dead::{Place, until},
     http::{connect, is_closed},
 };
 
@@ -51,6 +54,47 @@ fn json_of_millions_of_values_takes_no_memory() {
         assert_eq!(done["result"]["structuredContent"]["result"], length, "{done}");
     }
     bystander.memory_goes_back("JSON");
+}
+
+/// Four agents, each with four programs that slept and had much context, kept the large requests of all
+/// others waiting until they were refused.
+#[test]
+fn large_requests_of_several_agents_leave_a_place_to_another_one() {
+    let place = with_attackers(Place::new());
+    let gateway = start(&place);
+    let bystander = Bystander::new(&gateway, OTHER);
+    let attackers = ATTACKERS.map(|key| Caller::new(&gateway, key));
+    let sessions = attackers.map(Caller::session);
+    let text = "x".repeat(size(300 << 10, 4 << 20));
+    let code = "write_file(f'begun-{n}', '')\nimport time\ntime.sleep(100)";
+    let name = "large requests of several agents";
+    let count = size(4, 8);
+    let streams: Vec<TcpStream> = bystander.during(name, || {
+        let mut streams = Vec::new();
+        for (attacker, session) in attackers.iter().zip(&sessions) {
+            let header = [("mcp-session-id", session.as_str())];
+            for n in 0..count {
+                let context = json!({"n": n, "text": text});
+                let arguments = json!({"code": code, "timeout": 110, "context": context});
+                streams.push(attacker.open("POST", &header, &program(n, &arguments).to_string()));
+            }
+        }
+        // The control: as many as there are places for have begun.
+        until("large requests", || (begun(&place, "begun") >= 12).then_some(()));
+        streams
+    });
+    let other = Caller::new(&gateway, OTHER);
+    let session = other.session();
+    let arguments = json!({"code": "len(text)", "context": {"text": text}});
+    let answer = bystander.during(&format!("{name}, another one's"), || {
+        other.post(&session, &program(1, &arguments)).message()
+    });
+    assert_eq!(answer["result"]["structuredContent"]["result"], text.len(), "{answer}");
+    for (attacker, session) in attackers.iter().zip(&sessions) {
+        assert_eq!(attacker.send("DELETE", &[("mcp-session-id", session)], "").status, 202);
+    }
+    streams.into_iter().map(rest_of).for_each(drop);
+    bystander.memory_goes_back(name);
 }
 
 /// Ten thousand took 1.6 GB.

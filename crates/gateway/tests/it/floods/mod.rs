@@ -28,12 +28,22 @@ use crate::support::{
 
 const ATTACKER: &str = "the-key-of-the-attacker";
 const OTHER: &str = "the-key-of-somebody-else";
+/// Of agents who attack together.
+const ATTACKERS: [&str; 4] =
+    [ATTACKER, "the-second-attackers-key", "the-third-attackers-key", "the-fourth-attackers-key"];
 
 /// Adds two agents, of whom one attacks.
 fn with_agents(place: Place) -> Place {
     place.toml(&format!(
         "[agents.attacker]\nkey = \"{ATTACKER}\"\n[agents.other]\nkey = \"{OTHER}\"\n"
     ))
+}
+
+/// Adds several agents who attack, and one who does not.
+fn with_attackers(place: Place) -> Place {
+    let agent = |(number, key)| format!("[agents.attacker{number}]\nkey = {key:?}\n");
+    let attackers: String = ATTACKERS.iter().skip(1).enumerate().map(agent).collect();
+    with_agents(place).toml(&attackers)
 }
 
 fn start(place: &Place) -> HttpGateway {

@@ -6,7 +6,8 @@ use narrows_testkit::{report_figures, size};
 use serde_json::{Value, json};
 
 use super::{
-    ATTACKER, Bystander, Caller, OTHER, all_at_once, rest_of, start, start_after, with_agents,
+    ATTACKER, ATTACKERS, Bystander, Caller, OTHER, all_at_once, rest_of, start, start_after,
+    with_agents, with_attackers,
 };
 use crate::support::{
     bystander::program,
@@ -14,7 +15,7 @@ use crate::support::{
 };
 
 /// Programs that have begun, each of which has left a file.
-fn begun(place: &Place, name: &str) -> usize {
+pub(super) fn begun(place: &Place, name: &str) -> usize {
     let workspaces = std::fs::read_dir(place.file("data/workspaces")).into_iter().flatten();
     let files = workspaces.flatten().flat_map(|entry| std::fs::read_dir(entry.path()).unwrap());
     files.flatten().filter(|file| file.file_name().to_string_lossy().starts_with(name)).count()
@@ -22,7 +23,7 @@ fn begun(place: &Place, name: &str) -> usize {
 
 /// Programs of one caller that have begun, at most.
 fn places() -> usize {
-    16 * thread::available_parallelism().unwrap().get()
+    10 * thread::available_parallelism().unwrap().get()
 }
 
 /// Eight that waited held all places, for as long as they liked.
@@ -61,6 +62,40 @@ fn programs_that_wait(name: &str, code: &str) {
     assert_eq!(attacker.send("DELETE", &header, "").status, 202);
     streams.into_iter().map(rest_of).for_each(drop);
     bystander.memory_goes_back(&format!("programs that wait: {name}"));
+}
+
+/// Two agents with forty programs each held all places, and another agent waited for 17 s.
+#[test]
+fn programs_of_several_agents_that_wait_leave_a_place_to_another_one() {
+    let place = with_attackers(Place::new());
+    let gateway = start(&place);
+    let bystander = Bystander::new(&gateway, OTHER);
+    let attackers = ATTACKERS.map(|key| Caller::new(&gateway, key));
+    let sessions = attackers.map(Caller::session);
+    let code = "write_file(f'waits-{n}', '')\nimport time\ntime.sleep(100)";
+    let name = "programs of several agents that wait";
+    let streams: Vec<TcpStream> = bystander.during(name, || {
+        let mut streams = Vec::new();
+        let mut expected = 0;
+        for (number, (attacker, session)) in attackers.iter().zip(&sessions).enumerate() {
+            for n in 0..places() + size(2, 20) {
+                let arguments = json!({"code": code, "timeout": 110, "context": {"n": n}});
+                let header = [("mcp-session-id", session.as_str())];
+                streams.push(attacker.open("POST", &header, &program(n, &arguments).to_string()));
+            }
+            // The control: the first has all that one agent may have, and each of the others some.
+            expected += if number == 0 { places() } else { 1 };
+            until("programs that wait", || (begun(&place, "waits") >= expected).then_some(()));
+        }
+        streams
+    });
+    // All of them wait now.
+    bystander.during(&format!("{name}, all of them"), || ());
+    for (attacker, session) in attackers.iter().zip(&sessions) {
+        assert_eq!(attacker.send("DELETE", &[("mcp-session-id", session)], "").status, 202);
+    }
+    streams.into_iter().map(rest_of).for_each(drop);
+    bystander.memory_goes_back(name);
 }
 
 /// Each took ten seconds beyond its limit of one, and could not be interrupted.

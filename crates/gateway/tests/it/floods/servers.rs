@@ -185,6 +185,67 @@ fn a_list_of_huge_descriptions_is_not_kept() {
     bystander.memory_goes_back("huge descriptions");
 }
 
+/// Writes down each call, and answers with a text.
+const LARGE: &str = r#"
+import json, sys
+
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    method, answer = message.get("method"), {"id": message["id"]}
+    if method == "initialize":
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                            "serverInfo": {"name": "large", "version": "1"}}
+    elif method == "tools/list":
+        answer["result"] = {"tools": [{"name": "text", "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        with open(sys.argv[1], "a") as calls:
+            print("text", file=calls)
+        answer["result"] = {"content": [{"type": "text", "text": "x" * int(sys.argv[2])}]}
+    else:
+        answer["error"] = {"code": -32601, "message": "no such method"}
+    print(json.dumps({"jsonrpc": "2.0", **answer}), flush=True)
+"#;
+
+/// 250 of 4 MB took 1.8 GB.
+#[test]
+fn answers_that_a_program_does_not_take_are_not_called_for() {
+    let (bytes, count) = (size(MEGABYTE, 4 * MEGABYTE), 250);
+    let place = with_agents(Place::new());
+    let log = place.file("calls");
+    let args = [log.to_str().unwrap().to_owned(), bytes.to_string()];
+    let place = place.program("large", LARGE, &args.each_ref().map(String::as_str), "");
+    let gateway = start(&place);
+    let attacker = Caller::new(&gateway, ATTACKER);
+    let session = attacker.session();
+    let bystander = Bystander::new(&gateway, OTHER);
+    let code = |then: &str| {
+        format!(
+            "import asyncio, time\nfrom servers.large import text\n\
+             async def length(): return len(await text())\n\
+             calls = [asyncio.create_task(length()) for _ in range({count})]\n\
+             await asyncio.sleep(0)\n{then}"
+        )
+    };
+    let call = |then: &str| program(2, &json!({"code": code(then), "timeout": 110}));
+    let name = "answers that are not taken";
+    let answer = bystander.during(name, || attacker.post(&session, &call("time.sleep(10)\n1")));
+    assert_eq!(answer.message()["result"]["structuredContent"]["success"], true, "{answer:?}");
+    let calls = || std::fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let made = calls();
+    report_figures(&format!("{name}: {made} of {count} calls were made"));
+    // Some are, and those that were in flight when there was enough.
+    assert!((1..count / 2).contains(&made), "{made} of {count}");
+    // The control: a program that takes them gets all.
+    let then = "result = sum(await asyncio.gather(*calls))";
+    let answer =
+        bystander.during("answers that are taken", || attacker.post(&session, &call(then)));
+    let result = &answer.message()["result"]["structuredContent"]["result"];
+    assert_eq!(*result, count * bytes, "{answer:?}");
+    bystander.memory_goes_back(name);
+}
+
 /// 150 took 1.6 GB.
 #[test]
 fn answers_that_nobody_asked_for_are_not_kept() {
