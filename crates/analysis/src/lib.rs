@@ -7,6 +7,7 @@ mod aliases;
 mod answer;
 mod engine;
 mod error;
+mod kind;
 mod load;
 mod ops;
 mod request;
@@ -17,7 +18,8 @@ pub use aliases::{Suggestion, Understood, is_parameter, is_sql, type_names, unde
 pub use answer::{Answer, Cost, Format, Kept, Shown, Table, count_tokens};
 pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
 pub use error::AnalysisError;
+pub use kind::Kind;
 pub use narrows_tables::{FileFormat, Input};
-pub use request::{Kind, Output, Request};
+pub use request::{Output, Request};
 
 use narrows_tables::{functions, stats};

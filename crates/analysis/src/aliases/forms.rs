@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
 };
 
 pub(super) type Parameters = Map<String, Value>;

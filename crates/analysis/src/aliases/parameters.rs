@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::scope::{Parameter, Scope};
-use crate::request::Kind;
+use crate::kind::Kind;
 
 const GROUP_BY: Parameter = (
     "group_by",

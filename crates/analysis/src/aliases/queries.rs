@@ -6,7 +6,7 @@ use super::{
     forms::{COUNTS, FIELDS, Formed, Parameters, missing, one_or_more, take},
     suggestion::{Suggestion, quoted},
 };
-use crate::{error::AnalysisError, request::Kind};
+use crate::{error::AnalysisError, kind::Kind};
 
 /// A name as SQL has it.
 pub(super) fn named(name: &Value) -> String {

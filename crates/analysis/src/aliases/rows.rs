@@ -6,7 +6,7 @@ use super::{
     forms::{COUNTS, FIELDS, Formed, Parameters, count_name, missing, one_or_more, put, take},
     suggestion::Suggestion,
 };
-use crate::{error::AnalysisError, request::Kind};
+use crate::{error::AnalysisError, kind::Kind};
 
 pub(super) fn top(name: &str, given: Parameters) -> Formed {
     first_rows(name, given, true)

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Suggestion, parameters};
 use crate::{
     error::{AnalysisError, available},
-    request::Kind,
+    kind::Kind,
 };
 
 /// A parameter, and the other names that it has.

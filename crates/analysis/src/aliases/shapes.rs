@@ -7,7 +7,7 @@ use super::{
     parameters::{self, CONDITION, FIGURE},
     scope::snake_case,
 };
-use crate::{ops::is_operator, request::Kind};
+use crate::{kind::Kind, ops::is_operator};
 
 type Parameters = Map<String, Value>;
 

@@ -7,7 +7,7 @@ use super::{
     shapes::conditions_of,
     suggestion::Suggestion,
 };
-use crate::{error::AnalysisError, request::Kind};
+use crate::{error::AnalysisError, kind::Kind};
 
 /// `sumif`, `countifs` and the like: a figure of the rows for which conditions hold.
 pub(super) fn figure_if(name: &str, mut given: Parameters) -> Formed {

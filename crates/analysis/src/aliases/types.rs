@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result, available},
-    request::Kind,
+    kind::Kind,
 };
 
 /// What was asked for, as one of the types that there are.

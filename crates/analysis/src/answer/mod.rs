@@ -15,7 +15,7 @@ pub use shown::Shown;
 pub(crate) use tokens::cost;
 pub use tokens::count_tokens;
 
-use crate::request::Kind;
+use crate::kind::Kind;
 
 /// What an analysis found.
 #[derive(Clone, Debug)]

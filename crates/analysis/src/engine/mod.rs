@@ -32,8 +32,9 @@ pub use kept::{Keep, MakeFile, Sink};
 use crate::{
     answer::{self, Answer},
     error::{AnalysisError, Result},
+    kind::Kind,
     load, ops,
-    request::{Kind, Request},
+    request::Request,
     work::{MAIN, Work},
 };
 use budget::{Budget, BudgetShare};

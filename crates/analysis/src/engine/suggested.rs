@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::{
     aliases::{Call, Understood, understand},
     error::{AnalysisError, Result},
+    kind::Kind,
     ops,
-    request::Kind,
     work::Work,
 };
 

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     engine::counting::{self, Counter},
     error::Result,
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

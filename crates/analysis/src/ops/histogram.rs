@@ -27,7 +27,7 @@ use super::{
 use crate::{
     aliases::Suggestion,
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

@@ -35,7 +35,7 @@ use self::{
 };
 use crate::{
     error::Result,
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     error::{AnalysisError, Result},
     functions::{quantile, quantiles},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

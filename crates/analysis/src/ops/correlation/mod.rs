@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 use pairs::{Columns, Matrix, Sink};

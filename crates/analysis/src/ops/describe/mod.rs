@@ -18,7 +18,7 @@ use self::profile::Profile;
 use super::{columns, order::Rows, reading::Given};
 use crate::{
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

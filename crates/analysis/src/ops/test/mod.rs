@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result, available},
-    request::Kind,
+    kind::Kind,
     stats::Alternative,
     work::{Outcome, Work},
 };

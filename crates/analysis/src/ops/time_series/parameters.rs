@@ -6,11 +6,11 @@ use super::interval::Interval;
 use crate::{
     aliases::parameters::{CHANGE, GAPS, ROLLING, SHIFT},
     error::{AnalysisError, Result},
+    kind::Kind,
     ops::{
         names::{Names, word},
         reading::{Given, count, one_or_more, text, wrong},
     },
-    request::Kind,
     stats::{
         rolling::Rolling,
         series::{Change, Cumulative},

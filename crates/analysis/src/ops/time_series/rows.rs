@@ -17,6 +17,7 @@ use super::{
 use crate::{
     error::{AnalysisError, Result},
     functions::Along,
+    kind::Kind,
     ops::{
         columns,
         names::free_name,
@@ -26,7 +27,6 @@ use crate::{
         sorting::{Sorted, sort_keys},
         times::sort_value,
     },
-    request::Kind,
     work::{Outcome, Work},
 };
 

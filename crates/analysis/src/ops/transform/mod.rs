@@ -32,7 +32,7 @@ use super::{
 use crate::{
     aliases::parameters::STEP,
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

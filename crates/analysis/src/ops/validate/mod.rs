@@ -27,7 +27,7 @@ use super::{names::Names, reading::Given};
 use crate::{
     aliases::parameters,
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 
