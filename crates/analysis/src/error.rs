@@ -6,7 +6,7 @@ use datafusion::error::DataFusionError;
 use narrows_model::{cut, nearest};
 use thiserror::Error;
 
-use crate::{aliases::Suggestion, engine::explain};
+use crate::{engine::explain, suggestion::Suggestion};
 
 #[derive(Debug, Error)]
 pub enum AnalysisError {

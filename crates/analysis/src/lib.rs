@@ -11,15 +11,18 @@ mod kind;
 mod load;
 mod ops;
 mod request;
+mod spelling;
 mod sql;
+mod suggestion;
 mod work;
 
-pub use aliases::{Suggestion, Understood, is_parameter, is_sql, type_names, understand};
+pub use aliases::{Understood, is_parameter, is_sql, type_names, understand};
 pub use answer::{Answer, Cost, Format, Kept, Shown, Table, count_tokens};
 pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
 pub use error::AnalysisError;
 pub use kind::Kind;
 pub use narrows_tables::{FileFormat, Input};
 pub use request::{Output, Request};
+pub use suggestion::Suggestion;
 
 use narrows_tables::{functions, stats};

@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 use super::{
     parameters::{JOIN, PIVOT, UNPIVOT},
     queries::{crossed_shares, only_unique, shares},
-    scope::{Scope, snake_case},
+    scope::Scope,
     shapes::shaped,
-    suggestion::Suggestion,
 };
 use crate::{
     error::{AnalysisError, Result},
     kind::Kind,
+    spelling::snake_case,
+    suggestion::Suggestion,
 };
 
 pub(super) type Parameters = Map<String, Value>;

@@ -7,13 +7,13 @@ use super::{
     along,
     forms::{self, Form},
     queries, rows,
-    scope::snake_case,
     shapes::shaped,
     sheets,
 };
 use crate::{
     error::{AnalysisError, Result, available},
     kind::Kind,
+    spelling::snake_case,
 };
 
 /// What was asked for, as one of the types that there are.

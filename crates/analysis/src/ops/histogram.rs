@@ -25,9 +25,9 @@ use super::{
     reading::{self, Given, Named, list_of_names, one_or_more, wrong},
 };
 use crate::{
-    aliases::Suggestion,
     error::{AnalysisError, Result},
     kind::Kind,
+    suggestion::Suggestion,
     work::{Outcome, Work},
 };
 

@@ -16,7 +16,6 @@ use narrows_model::nearest;
 
 use super::{interval::Interval, parameters::Asked, series::Series};
 use crate::{
-    aliases::TIME_NAMES,
     error::{AnalysisError, Result},
     ops::{
         columns,
@@ -27,6 +26,7 @@ use crate::{
         rows::in_order,
         times::{self, Numbers, Precision, figure, on_clock},
     },
+    suggestion::TIME_NAMES,
     work::Work,
 };
 

@@ -4,9 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    aliases::{Suggestion, parameters::RULE},
+    aliases::parameters::RULE,
     error::{AnalysisError, Result},
     ops::reading::{Given, list_of_names, one_or_more, pairs, wrong},
+    suggestion::Suggestion,
 };
 
 /// What stands before an example.

@@ -8,7 +8,7 @@ use std::fmt;
 use datafusion::{arrow::datatypes::DataType, common::DFSchema};
 use serde_json::{Map, Value};
 
-use super::scope::snake_case;
+use crate::spelling::snake_case;
 
 /// What stands for columns and tables in calls, and what they are called where there are none.
 const PLACEHOLDERS: [(&str, &str); 7] = [
@@ -205,7 +205,7 @@ fn replaced_text(text: &str, name_of: &dyn Fn(&str) -> Option<String>) -> Option
 }
 
 /// A name as SQL has it.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
