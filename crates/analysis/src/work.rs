@@ -14,8 +14,7 @@ use datafusion::{
 use serde_json::{Map, Value};
 
 use crate::{
-    engine::explain,
-    error::{AnalysisError, Result, available},
+    error::{AnalysisError, Result, available, explain},
     sql,
 };
 

@@ -3,7 +3,6 @@
 mod budget;
 mod conditions;
 pub(crate) mod counting;
-mod explain;
 pub(crate) mod guard;
 mod kept;
 mod plan;
@@ -26,12 +25,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use explain::{explain, in_words};
 pub use kept::{Keep, MakeFile, Sink};
 
 use crate::{
     answer::{self, Answer},
-    error::{AnalysisError, Result},
+    error::{AnalysisError, Result, explain, in_words},
     kind::Kind,
     load, ops,
     request::Request,

@@ -27,8 +27,7 @@ use datafusion::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    engine::explain,
-    error::{AnalysisError, Result},
+    error::{AnalysisError, Result, explain},
     work::{Outcome, Work},
 };
 use check::{Check, Known, Refused};

@@ -13,8 +13,7 @@ use datafusion::{
 use serde_json::Value;
 
 use crate::{
-    engine::explain,
-    error::{AnalysisError, Result},
+    error::{AnalysisError, Result, explain},
     ops::{
         order::Rows,
         reading::{Named, pairs, text},
