@@ -5,8 +5,10 @@
 
 mod aliases;
 mod answer;
+mod counting;
 mod engine;
 mod error;
+mod guard;
 mod kind;
 mod load;
 mod ops;

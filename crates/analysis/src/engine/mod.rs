@@ -2,8 +2,6 @@
 
 mod budget;
 mod conditions;
-pub(crate) mod counting;
-pub(crate) mod guard;
 mod kept;
 mod plan;
 mod pool;

@@ -16,8 +16,7 @@ use datafusion::{
     prelude::DataFrame,
 };
 
-use super::counting;
-use crate::work::known_rows;
+use crate::{counting, work::known_rows};
 
 /// The steps of plans that hold one step at a time. The others take smaller ones, so that wide rows
 /// fit too.

@@ -16,8 +16,8 @@ use datafusion::{
 };
 use futures::StreamExt;
 
-use super::{Keep, guard::compact, kept::Writer, plan::Plan};
-use crate::{answer::Table, request::Output};
+use super::{Keep, kept::Writer, plan::Plan};
+use crate::{answer::Table, guard::compact, request::Output};
 
 /// Answers up to this size are measured value by value.
 const MOST_MEASURED: usize = 4 << 20;

@@ -11,7 +11,7 @@ use super::{
     sorting::{Sorted, page, sort_keys},
 };
 use crate::{
-    engine::counting::{self, Counter},
+    counting::{self, Counter},
     error::Result,
     kind::Kind,
     work::{Outcome, Work},

@@ -20,7 +20,7 @@ use datafusion::{
 };
 
 use super::{Allowance, growth::Growth};
-use crate::engine::guard::weigh;
+use crate::guard::weigh;
 
 #[derive(Debug)]
 pub(super) struct Bounded {

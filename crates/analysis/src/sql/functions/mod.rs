@@ -36,7 +36,7 @@ use datafusion::{
 
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::guard::STEP_SHARE;
+use crate::guard::STEP_SHARE;
 use bounded::Bounded;
 use extreme::Extreme;
 use growth::Growth;

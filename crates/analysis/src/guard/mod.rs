@@ -45,6 +45,9 @@ use measure::Measure;
 use node::Measured;
 pub(crate) use weigh::{compact, is_wide, weigh};
 
+/// Operators work in steps of this many rows; what a step takes is not counted exactly.
+pub(crate) const BATCH_ROWS: usize = 2048;
+
 /// What one step of an operator may make, as a share of the memory.
 pub(crate) const STEP_SHARE: usize = 8;
 
@@ -54,7 +57,7 @@ const SCALAR_BYTES: usize = 16 << 10;
 /// The engine's rules, and ours: one before expressions are moved into scans, where they could not
 /// be measured, one when projections are where they stay (the engine moves one that is above a
 /// cooperative node with another below it for ever).
-pub(super) fn rules(
+pub(crate) fn rules(
     memory_bytes: usize,
     stop: CancellationToken,
 ) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
@@ -68,7 +71,7 @@ pub(super) fn rules(
 }
 
 /// Whether it is a window function, guarded or not.
-pub(super) fn is_window(node: &Plan) -> bool {
+pub(crate) fn is_window(node: &Plan) -> bool {
     node.is::<WindowAggExec>() || node.is::<BoundedWindowAggExec>() || node.is::<window::Counted>()
 }
 
@@ -185,7 +188,7 @@ impl Guard {
 
     /// A join puts a row beside as many others as a step has; it must not be wide.
     fn joining(&self, node: Plan) -> Result<Transformed<Plan>> {
-        let most_bytes = self.step_bytes / super::session::BATCH_ROWS;
+        let most_bytes = self.step_bytes / BATCH_ROWS;
         Ok(Transformed::yes(self.measured(node, Measure::Rows { most_bytes }, |_| true)?))
     }
 
