@@ -11,6 +11,7 @@ mod error;
 mod guard;
 mod kind;
 mod load;
+mod operators;
 mod ops;
 mod request;
 mod spelling;

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::parameters::{self, CONDITION, FIGURE};
-use crate::{kind::Kind, ops::is_operator, spelling::snake_case};
+use crate::{kind::Kind, operators::is_operator, spelling::snake_case};
 
 type Parameters = Map<String, Value>;
 

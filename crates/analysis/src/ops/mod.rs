@@ -28,7 +28,6 @@ mod validate;
 
 use serde_json::{Map, Value};
 
-pub(crate) use self::conditions::is_operator;
 use self::{
     conditions::{Logic, predicate},
     reading::Given,

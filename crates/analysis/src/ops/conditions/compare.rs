@@ -15,12 +15,13 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{
-    Comparison, Operator,
+    Comparison,
     literal::{Nature, beside, fitting, plain_text, scalar},
 };
 use crate::{
     error::{AnalysisError, Result},
     functions::{json_has, json_is_list},
+    operators::Operator,
     ops::{
         columns,
         numbers::{self, is_text, note_text, plain_type, read_number},

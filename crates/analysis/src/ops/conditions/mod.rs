@@ -12,13 +12,13 @@ use datafusion::{
     logical_expr::{Expr, ExprSchemable, lit},
     prelude::DataFrame,
 };
-use narrows_model::nearest;
 use serde_json::Value;
 
 use super::reading::{self, Given, Named, one_or_more, short, wrong};
 use crate::{
     aliases::parameters::{CONDITION, CONDITIONS},
-    error::{AnalysisError, Result, available},
+    error::{AnalysisError, Result},
+    operators::Operator,
     work::Work,
 };
 
@@ -81,75 +81,6 @@ struct Comparison {
     ignore_case: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equal,
-    NotEqual,
-    Greater,
-    GreaterOrEqual,
-    Less,
-    LessOrEqual,
-    In,
-    NotIn,
-    Contains,
-    StartsWith,
-    EndsWith,
-    Matches,
-    IsNull,
-    IsNotNull,
-    Between,
-}
-
-/// The names that are told come first.
-const OPERATORS: &[(&str, Operator)] = &[
-    ("==", Operator::Equal),
-    ("!=", Operator::NotEqual),
-    (">", Operator::Greater),
-    (">=", Operator::GreaterOrEqual),
-    ("<", Operator::Less),
-    ("<=", Operator::LessOrEqual),
-    ("in", Operator::In),
-    ("not_in", Operator::NotIn),
-    ("contains", Operator::Contains),
-    ("starts_with", Operator::StartsWith),
-    ("ends_with", Operator::EndsWith),
-    ("matches", Operator::Matches),
-    ("is_null", Operator::IsNull),
-    ("is_not_null", Operator::IsNotNull),
-    ("between", Operator::Between),
-    ("=", Operator::Equal),
-    ("eq", Operator::Equal),
-    ("equals", Operator::Equal),
-    ("<>", Operator::NotEqual),
-    ("ne", Operator::NotEqual),
-    ("neq", Operator::NotEqual),
-    ("not_equals", Operator::NotEqual),
-    ("gt", Operator::Greater),
-    ("gte", Operator::GreaterOrEqual),
-    ("ge", Operator::GreaterOrEqual),
-    ("lt", Operator::Less),
-    ("lte", Operator::LessOrEqual),
-    ("le", Operator::LessOrEqual),
-    ("startswith", Operator::StartsWith),
-    ("endswith", Operator::EndsWith),
-    ("regex", Operator::Matches),
-    ("isnull", Operator::IsNull),
-    ("notnull", Operator::IsNotNull),
-    ("not_null", Operator::IsNotNull),
-    ("isna", Operator::IsNull),
-    ("notna", Operator::IsNotNull),
-    ("isin", Operator::In),
-    ("nin", Operator::NotIn),
-    ("notin", Operator::NotIn),
-    ("like", Operator::Matches),
-    ("ilike", Operator::Matches),
-];
-
-/// Whether a text is what a comparison may be called.
-pub(crate) fn is_operator(text: &str) -> bool {
-    Operator::read("", text).is_ok()
-}
-
 /// The pattern that SQL's `LIKE` is: `%` stands for any text, `_` for any sign.
 fn pattern_of(like: &str) -> String {
     let inner = like.chars().map(|sign| match sign {
@@ -158,26 +89,6 @@ fn pattern_of(like: &str) -> String {
         sign => regex::escape(sign.encode_utf8(&mut [0; 4])),
     });
     format!("(?s)^{}$", inner.collect::<String>())
-}
-
-/// How many of them a message lists.
-const TOLD_OPERATORS: usize = 15;
-
-impl Operator {
-    fn read(path: &str, given: &str) -> Result<Self> {
-        let plain = given.trim().to_lowercase().replace([' ', '-'], "_");
-        let found = OPERATORS.iter().find(|(name, _)| *name == plain);
-        found.map(|(_, operator)| *operator).ok_or_else(|| {
-            let told = OPERATORS[..TOLD_OPERATORS].iter().map(|(name, _)| *name);
-            let near = nearest(given, told.clone());
-            let reason = format!("no operator {given:?}{near}{}", available(told));
-            AnalysisError::parameter(path, reason)
-        })
-    }
-
-    fn takes_value(self) -> bool {
-        !matches!(self, Self::IsNull | Self::IsNotNull)
-    }
 }
 
 /// Against groups within groups without end.
