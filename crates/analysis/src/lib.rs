@@ -8,6 +8,7 @@ mod answer;
 mod counting;
 mod engine;
 mod error;
+mod float_keys;
 mod guard;
 mod kind;
 mod load;
@@ -17,6 +18,7 @@ mod request;
 mod spelling;
 mod sql;
 mod suggestion;
+mod times;
 mod work;
 
 pub use aliases::{Understood, is_parameter, is_sql, type_names, understand};

@@ -6,7 +6,6 @@ mod conditions;
 mod correlation;
 mod describe;
 mod filter;
-pub(crate) mod float_keys;
 mod groups;
 mod held;
 mod histogram;
@@ -21,8 +20,8 @@ mod sql;
 mod test;
 #[cfg(test)]
 pub(crate) mod testing;
+mod time_columns;
 mod time_series;
-pub(crate) mod times;
 mod transform;
 mod validate;
 

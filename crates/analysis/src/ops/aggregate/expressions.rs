@@ -28,7 +28,7 @@ use crate::{
         columns,
         numbers::{is_text, numeric},
         reading::Named,
-        times::{ValueOrder, with_time, without_time},
+        time_columns::{ValueOrder, with_time, without_time},
     },
     work::Work,
 };

@@ -13,7 +13,7 @@ use datafusion::{
     },
 };
 
-use crate::ops::float_keys::{key, number};
+use crate::float_keys::{key, number};
 
 /// The whole number in the place of a number with a point, which is not NaN.
 pub(super) fn key_of(number: Expr) -> Expr {

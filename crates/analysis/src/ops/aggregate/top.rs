@@ -9,7 +9,7 @@ use datafusion::{
 use super::figures::{Figure, Function};
 use crate::{
     error::{AnalysisError, Result},
-    ops::{columns, order::Rows, reading::Named, sorting::by_keys, times::sort_value},
+    ops::{columns, order::Rows, reading::Named, sorting::by_keys, time_columns::sort_value},
     work::Work,
 };
 

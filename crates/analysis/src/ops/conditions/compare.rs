@@ -26,8 +26,9 @@ use crate::{
         columns,
         numbers::{self, is_text, note_text, plain_type, read_number},
         reading::{short, wrong},
-        times::{Form, Texts, Time, comparable, meant, note_texts},
+        time_columns::{Form, Texts, comparable, meant, note_texts},
     },
+    times::Time,
     work::Work,
 };
 

@@ -12,10 +12,8 @@ use super::{
 };
 use crate::{
     error::Result,
-    ops::{
-        held::Held,
-        times::{DAY, date_of},
-    },
+    ops::held::Held,
+    times::{DAY, date_of},
     work::Outcome,
 };
 

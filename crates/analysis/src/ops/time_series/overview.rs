@@ -10,12 +10,7 @@ use super::{
     series::{Column, Series},
     table::Table,
 };
-use crate::{
-    error::Result,
-    ops::{held::Held, times::DAY},
-    stats::series::slope,
-    work::Outcome,
-};
+use crate::{error::Result, ops::held::Held, stats::series::slope, times::DAY, work::Outcome};
 
 /// The figures of a column.
 #[derive(Clone, Debug)]

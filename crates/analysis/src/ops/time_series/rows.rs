@@ -25,7 +25,7 @@ use crate::{
         order::Rows,
         reading::Given,
         sorting::{Sorted, sort_keys},
-        times::sort_value,
+        time_columns::sort_value,
     },
     work::{Outcome, Work},
 };

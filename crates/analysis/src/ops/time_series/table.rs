@@ -19,13 +19,8 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    ops::{
-        groups::Groups,
-        held::Held,
-        names::free_name,
-        rows::made,
-        times::{DAY, format, format_date, on_clock},
-    },
+    ops::{groups::Groups, held::Held, names::free_name, rows::made},
+    times::{DAY, format, format_date, on_clock},
     work::{Outcome, Work},
 };
 

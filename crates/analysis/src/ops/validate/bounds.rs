@@ -18,8 +18,9 @@ use crate::{
         conditions::literal::{Nature, literal},
         names::word,
         numbers::{compared, read_number},
-        times::{self, Time},
+        time_columns::comparable,
     },
+    times::{self, Time},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +176,7 @@ fn text_in_text(
 }
 
 fn time_in_text(subject: &Subject, operator: Operator, time: Time) -> Bound {
-    let times = times::comparable(subject.column.clone(), time);
+    let times = comparable(subject.column.clone(), time);
     let is_unread = times.clone().is_null();
     let holds = operator.holds(times, lit(time.micros));
     Bound { holds, unread: Some((is_unread, "a time")) }

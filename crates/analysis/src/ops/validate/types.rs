@@ -13,11 +13,8 @@ use serde::de::IgnoredAny;
 use super::{bounds::on_clock, entry::Coerce, plan::Subject, text};
 use crate::{
     error::Result,
-    ops::{
-        names::word,
-        numbers::read_number,
-        times::{self, Precision},
-    },
+    ops::{names::word, numbers::read_number},
+    times::{self, Precision},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

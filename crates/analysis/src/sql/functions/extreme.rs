@@ -25,7 +25,7 @@ use datafusion::{
 };
 
 use super::named_apart;
-use crate::ops::float_keys::{key, number};
+use crate::float_keys::{key, number};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Extreme {

@@ -14,13 +14,14 @@ use datafusion::{
     prelude::{DataFrame, ident},
 };
 
-use super::{Numbers, Precision, Time, figure, parse};
+use super::{Numbers, figure};
 use crate::{
     error::Result,
     ops::{
         columns,
         numbers::{Order, order},
     },
+    times::{Precision, Time, parse},
     work::Work,
 };
 
