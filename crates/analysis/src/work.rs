@@ -13,10 +13,7 @@ use datafusion::{
 };
 use serde_json::{Map, Value};
 
-use crate::{
-    error::{AnalysisError, Result, available, explain},
-    sql,
-};
+use crate::error::{AnalysisError, Result, available, explain};
 
 /// The name of the table that an analysis is about, unless it has several.
 pub(crate) const MAIN: &str = "data";
@@ -135,20 +132,13 @@ impl Work {
         Err(AnalysisError::no_column(parameter, name, known))
     }
 
-    /// A computed value, written as an expression of SQL: `price * quantity`.
-    pub(crate) fn expression(
-        &self,
-        frame: &DataFrame,
-        parameter: &str,
-        text: &str,
-    ) -> Result<Expr> {
-        let value = sql::expression(self, frame.schema(), parameter, text)?;
+    /// Remembers an expression of the caller, so that it can be named if it fails.
+    pub(crate) fn record(&self, parameter: &str, frame: &DataFrame, value: &Expr) {
         let mut expressions = self.expressions.lock().unwrap_or_else(PoisonError::into_inner);
         if expressions.len() < MAX_EXPRESSIONS {
             let (parameter, frame) = (parameter.to_owned(), frame.clone());
             expressions.push(Written { parameter, frame, value: value.clone() });
         }
-        Ok(value)
     }
 
     /// Says what went wrong while rows were read. Where an expression of the caller failed, it is

@@ -34,14 +34,22 @@ use check::{Check, Known, Refused};
 use functions::Allowance;
 use names::Columns;
 
-/// Reads an expression over the columns of a schema: no subqueries, and each row by itself, so no
-/// aggregates and no window functions either.
+/// Reads a computed value of a frame's rows, `price * quantity`, and has the analysis remember it,
+/// which names the parameter if a row makes it fail.
 pub(crate) fn expression(
     work: &Work,
-    schema: &DFSchema,
+    frame: &DataFrame,
     parameter: &str,
     text: &str,
 ) -> Result<Expr> {
+    let value = plan_expression(work, frame.schema(), parameter, text)?;
+    work.record(parameter, frame, &value);
+    Ok(value)
+}
+
+/// Plans an expression over the columns of a schema: no subqueries, and each row by itself, so no
+/// aggregates and no window functions either.
+fn plan_expression(work: &Work, schema: &DFSchema, parameter: &str, text: &str) -> Result<Expr> {
     let context = work.context();
     let refused = |reason| AnalysisError::parameter(parameter, reason);
     let mut written = parse::expression(text).map_err(refused)?;

@@ -19,6 +19,7 @@ use crate::{
     aliases::parameters::{CONDITION, CONDITIONS},
     error::{AnalysisError, Result},
     operators::Operator,
+    sql,
     work::Work,
 };
 
@@ -172,7 +173,7 @@ impl Condition {
 
 /// A condition as SQL has it, or pandas: `roi > 3 and sector == 'Tech'`.
 fn written(work: &Work, frame: &DataFrame, path: &str, text: &str) -> Result<Expr> {
-    let holds = work.expression(frame, path, text)?;
+    let holds = sql::expression(work, frame, path, text)?;
     match holds.get_type(frame.schema())? {
         DataType::Boolean | DataType::Null => Ok(holds),
         other => {

@@ -28,6 +28,7 @@ use crate::{
     aliases::parameters,
     error::{AnalysisError, Result},
     kind::Kind,
+    sql,
     work::{Outcome, Work},
 };
 
@@ -365,7 +366,7 @@ impl Rules<'_, '_> {
     fn expression(&mut self, text: &str) -> Result<()> {
         let path = format!("{}.expression", self.path);
         let frame = &self.plan.frame;
-        let expression = self.plan.work.expression(frame, &path, text)?;
+        let expression = sql::expression(self.plan.work, frame, &path, text)?;
         let data_type = expression.get_type(frame.schema());
         let data_type =
             data_type.map_err(|error| AnalysisError::parameter(&path, error.strip_backtrace()))?;
