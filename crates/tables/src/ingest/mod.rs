@@ -1,8 +1,9 @@
 //! From data as it comes to tables.
 //!
-//! Nested data (JSON, Python's values) is read by a [`reader::Reader`] each, made into rows by
-//! `document` and into columns by `rows` and `column`; what type a column has is known when all of
-//! it has been seen (`facts`, `layout`). Files of text are read in blocks by several threads.
+//! Nested data (JSON, Python's values) is read by a [`Reader`](crate::reader::Reader) each, made
+//! into rows by `document` and into columns by `rows` and `column`; what type a column has is known
+//! when all of it has been seen (`facts`, `layout`). Files of text are read in blocks by several
+//! threads.
 
 mod allowance;
 mod array;
@@ -12,18 +13,17 @@ mod csv;
 mod document;
 mod each;
 mod facts;
-pub(crate) mod flaw;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod json;
 mod layout;
 mod lines;
 mod names;
+mod nested;
 mod number;
 mod objects;
 mod parquet;
 mod python;
-pub(crate) mod reader;
 mod rows;
 mod stream;
 mod table;
@@ -50,9 +50,9 @@ use tokio::sync::oneshot;
 use self::{
     allowance::GiveUp,
     blocks::Source,
-    flaw::Flaw,
     task::{Made, MadeRows, Task},
 };
+use crate::flaw::Flaw;
 
 /// Data as it comes.
 #[derive(Debug)]

@@ -22,11 +22,11 @@ use super::{
     allowance::Budget,
     blocks::{Block, Blocks, REPLACED, Source, byte_order_mark, each_block, located, text_of},
     facts::{Type, count},
-    flaw::{Flaw, Result},
     names::{self, Notes},
     number::{self, Number},
     task::{Made, MadeRows, Task},
 };
+use crate::flaw::{Flaw, Result};
 
 /// More columns than any table has.
 const TOO_MANY_COLUMNS: usize = 10_000;
