@@ -15,7 +15,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{
-    Comparison,
+    condition::Comparison,
     literal::{Nature, beside, fitting, plain_text, scalar},
 };
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Method;
+use super::method::Method;
 use crate::{
     error::{AnalysisError, Result},
     ops::held::busy,

@@ -9,7 +9,7 @@ use datafusion::arrow::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Method,
+    method::Method,
     pairs::{Matrix, Pair},
 };
 use crate::{

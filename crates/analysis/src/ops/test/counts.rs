@@ -14,7 +14,7 @@ use datafusion::{
 use futures::TryStreamExt;
 use serde_json::json;
 
-use super::{Asked, report};
+use super::{hypothesis::Asked, report};
 use crate::{
     error::{AnalysisError, Result, available},
     ops::names::{Names, counted, free_name},

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Test, samples::Figures};
+use super::{
+    hypothesis::{Asked, Test},
+    samples::Figures,
+};
 use crate::{
     ops::names::counted,
     stats::{Alternative, Effect, Interval, Tested},

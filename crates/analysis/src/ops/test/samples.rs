@@ -7,7 +7,10 @@ use datafusion::{
 use futures::TryStreamExt;
 use serde_json::Value;
 
-use super::{Asked, Test, report};
+use super::{
+    hypothesis::{Asked, Test},
+    report,
+};
 use crate::{
     error::{AnalysisError, Result, available},
     ops::{

@@ -24,7 +24,7 @@ use datafusion::{
     },
 };
 
-use super::named_apart;
+use super::registry::named_apart;
 use crate::float_keys::{key, number};
 
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -21,7 +21,7 @@ use datafusion::{
     },
 };
 
-use super::named_apart;
+use super::registry::named_apart;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
