@@ -28,11 +28,11 @@ pub(crate) struct Work {
     /// The rows of the first table that the analysis is about, if not all of them are meant.
     narrowed: OnceLock<DataFrame>,
     notes: Mutex<Vec<String>>,
-    expressions: Mutex<Vec<Written>>,
+    expressions: Mutex<Vec<RecordedExpression>>,
 }
 
 /// An expression of a caller, where it stands in the parameters, and the rows that it is of.
-struct Written {
+struct RecordedExpression {
     parameter: String,
     frame: DataFrame,
     value: Expr,
@@ -137,7 +137,7 @@ impl Work {
         let mut expressions = self.expressions.lock().unwrap_or_else(PoisonError::into_inner);
         if expressions.len() < MAX_EXPRESSIONS {
             let (parameter, frame) = (parameter.to_owned(), frame.clone());
-            expressions.push(Written { parameter, frame, value: value.clone() });
+            expressions.push(RecordedExpression { parameter, frame, value: value.clone() });
         }
     }
 
@@ -150,7 +150,7 @@ impl Work {
         }
         let expressions =
             std::mem::take(&mut *self.expressions.lock().unwrap_or_else(PoisonError::into_inner));
-        for Written { parameter, frame, value } in expressions {
+        for RecordedExpression { parameter, frame, value } in expressions {
             let computed = match frame.aggregate(Vec::new(), vec![count(value)]) {
                 Ok(computed) => computed.collect().await,
                 Err(error) => Err(error),

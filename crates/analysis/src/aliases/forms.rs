@@ -20,7 +20,7 @@ use crate::{
 pub(super) type Parameters = Map<String, Value>;
 
 /// Reads the parameters of a type by this name.
-pub(super) type Form = fn(&str, Parameters) -> Result<(Kind, Parameters)>;
+pub(super) type FormReader = fn(&str, Parameters) -> Result<(Kind, Parameters)>;
 
 pub(super) type Formed = Result<(Kind, Parameters)>;
 

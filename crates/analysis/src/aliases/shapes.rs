@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::parameters::{self, CONDITION, FIGURE};
+use super::{
+    forms::Parameters,
+    parameters::{self, CONDITION, FIGURE},
+};
 use crate::{kind::Kind, operators::is_operator, spelling::snake_case};
-
-type Parameters = Map<String, Value>;
 
 /// Words for the direction of an order, beside what the order is by.
 const DIRECTIONS: &[&str] =

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     along,
-    forms::{self, Form},
+    forms::{self, FormReader},
     queries, rows,
     shapes::shaped,
     sheets,
@@ -116,7 +116,7 @@ const SAME: &[(&[&str], Kind)] = &[
 ];
 
 /// Types that are a part of another one here.
-const FORMS: &[(&[&str], Form)] = &[
+const FORMS: &[(&[&str], FormReader)] = &[
     (&["pivot", "pivot_table"], forms::pivot),
     (&["crosstab", "cross_tab", "contingency"], forms::crosstab),
     (&["unpivot", "melt"], forms::unpivot),

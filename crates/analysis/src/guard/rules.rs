@@ -65,8 +65,10 @@ pub(crate) fn rules(
 }
 
 /// Whether it is a window function, guarded or not.
-pub(crate) fn is_window(node: &Plan) -> bool {
-    node.is::<WindowAggExec>() || node.is::<BoundedWindowAggExec>() || node.is::<window::Counted>()
+pub(crate) fn is_window(node: &PlanNode) -> bool {
+    node.is::<WindowAggExec>()
+        || node.is::<BoundedWindowAggExec>()
+        || node.is::<window::CountedWindow>()
 }
 
 /// A join makes so many rows of few that it has to be told to make way for others.
@@ -78,14 +80,14 @@ impl PhysicalOptimizerRule for MakeWay {
         "MakeWay"
     }
 
-    fn optimize(&self, plan: Plan, _: &ConfigOptions) -> Result<Plan> {
+    fn optimize(&self, plan: PlanNode, _: &ConfigOptions) -> Result<PlanNode> {
         let made = plan.transform_up(|node| {
             let is_join = node.is::<NestedLoopJoinExec>()
                 || node.is::<HashJoinExec>()
                 || node.is::<CrossJoinExec>()
                 || node.is::<SortMergeJoinExec>();
             Ok(match is_join {
-                true => Transformed::yes(Arc::new(CooperativeExec::new(node)) as Plan),
+                true => Transformed::yes(Arc::new(CooperativeExec::new(node)) as PlanNode),
                 false => Transformed::no(node),
             })
         });
@@ -121,10 +123,10 @@ impl PhysicalOptimizerRule for Guard {
     }
 }
 
-type Plan = Arc<dyn ExecutionPlan>;
+type PlanNode = Arc<dyn ExecutionPlan>;
 
 impl Guard {
-    fn guard(&self, node: Plan) -> Result<Transformed<Plan>> {
+    fn guard(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
         if node.is::<ProjectionExec>() || node.is::<AggregateExec>() {
             return self.computing(node);
         }
@@ -136,7 +138,7 @@ impl Guard {
             return Ok(Transformed::yes(self.measured(node, Measure::Held, |_| true)?));
         }
         if is_window(&node) {
-            return Ok(Transformed::yes(Arc::new(window::Counted::new(node))));
+            return Ok(Transformed::yes(Arc::new(window::CountedWindow::new(node))));
         }
         if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
             return self.joining(stop::nested_loop(join, &self.stop)?);
@@ -161,18 +163,18 @@ impl Guard {
     }
 
     /// A node that computes several values of each row before the next row is let in.
-    fn computing(&self, node: Plan) -> Result<Transformed<Plan>> {
+    fn computing(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
         let Some(input) = node.children().first().map(|input| input.schema()) else {
             return Ok(Transformed::no(node));
         };
-        let mut made = Made { input, values: 0, constant_bytes: 0 };
+        let mut made = ComputedValues { input, values: 0, constant_bytes: 0 };
         node.apply_expressions(&mut |root: &Arc<dyn PhysicalExpr>| {
             root.apply(|expression| {
                 made.count(expression);
                 Ok(TreeNodeRecursion::Continue)
             })
         })?;
-        let Made { values, constant_bytes, .. } = made;
+        let ComputedValues { values, constant_bytes, .. } = made;
         if values == 0 && constant_bytes == 0 {
             return Ok(Transformed::no(node));
         }
@@ -181,7 +183,7 @@ impl Guard {
     }
 
     /// A join puts a row beside as many others as a step has; it must not be wide.
-    fn joining(&self, node: Plan) -> Result<Transformed<Plan>> {
+    fn joining(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
         let most_bytes = self.step_bytes / BATCH_ROWS;
         Ok(Transformed::yes(self.measured(node, Measure::Rows { most_bytes }, |_| true)?))
     }
@@ -189,13 +191,13 @@ impl Guard {
     /// The node with its chosen children measured.
     fn measured(
         &self,
-        node: Plan,
+        node: PlanNode,
         measure: Measure,
         chosen: impl Fn(usize) -> bool,
-    ) -> Result<Plan> {
+    ) -> Result<PlanNode> {
         let children = node.children().into_iter().cloned().enumerate();
         let children = children.map(|(index, child)| match chosen(index) {
-            true => Arc::new(Measured::new(child, measure.clone(), self.stop.clone())) as Plan,
+            true => Arc::new(Measured::new(child, measure.clone(), self.stop.clone())) as PlanNode,
             false => child,
         });
         let children = children.collect();
@@ -204,7 +206,7 @@ impl Guard {
 }
 
 /// What is made of each row.
-struct Made {
+struct ComputedValues {
     input: SchemaRef,
     /// Values of any size, beside those that are only passed on.
     values: usize,
@@ -212,7 +214,7 @@ struct Made {
     constant_bytes: usize,
 }
 
-impl Made {
+impl ComputedValues {
     fn count(&mut self, expression: &Arc<dyn PhysicalExpr>) {
         if let Some(literal) = expression.downcast_ref::<Literal>() {
             self.constant_bytes += weigh::constant(literal.value());

@@ -20,7 +20,7 @@ use datafusion::{
 };
 
 pub(crate) use texts::{
-    Form, Texts, ValueOrder, comparable, meant, note_texts, sort_value, with_time, without_time,
+    Texts, TimeForm, ValueOrder, comparable, meant, note_texts, sort_value, with_time, without_time,
 };
 
 use super::{columns, numbers::plain_type};

@@ -19,10 +19,10 @@ use datafusion::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    check::{Check, Known, Refused},
+    check::{Known, Refused, SqlCheck},
     functions::Allowance,
     inflate,
-    names::{self, Columns},
+    names::{self, UnusualColumns},
     parse, zones,
 };
 use crate::{
@@ -49,13 +49,13 @@ fn plan_expression(work: &Work, schema: &DFSchema, parameter: &str, text: &str) 
     let context = work.context();
     let refused = |reason| AnalysisError::parameter(parameter, reason);
     let mut written = parse::expression(text).map_err(refused)?;
-    let columns = Columns::new(schema.fields().iter().map(|field| field.name().as_str()));
+    let columns = UnusualColumns::new(schema.fields().iter().map(|field| field.name().as_str()));
     columns.join(&mut written);
     names::quoted_texts(work, &mut written, schema);
     columns.note_numbers(work, &mut written);
     let state = context.state();
     let known = Known::new(&state, &[]);
-    let check = Check::expression(&known, &mut written).map_err(refused)?;
+    let check = SqlCheck::expression(&known, &mut written).map_err(refused)?;
     zones::replace(&mut written);
     allowance(context).expect(check.calls());
     let written = ExprWithAlias { expr: written, alias: None };
@@ -90,13 +90,13 @@ pub(crate) async fn query(work: &Work, text: &str) -> Result<Outcome> {
         let frame = work.table("sql", table).await?;
         columns.extend(frame.schema().fields().iter().map(|field| field.name().clone()));
     }
-    let columns = Columns::new(columns.iter().map(String::as_str));
+    let columns = UnusualColumns::new(columns.iter().map(String::as_str));
     columns.join(&mut query);
     columns.note_numbers(work, &mut query);
     let context = work.context();
     let state = context.state();
     let known = Known::new(&state, work.tables());
-    let check = Check::query(&known, &mut query).map_err(AnalysisError::Sql)?;
+    let check = SqlCheck::query(&known, &mut query).map_err(AnalysisError::Sql)?;
     zones::replace(&mut query);
     allowance(context).expect(check.calls());
     let failed =

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{
     expressions::Aggregates,
-    figures::{self, Figure, Function},
+    figures::{self, Figure, FigureFunction},
     top,
 };
 use crate::{
@@ -34,7 +34,8 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         let reason = "there is none, and nothing to group by; one is {\"amount\": \"sum\"}";
         return Err(AnalysisError::parameter("aggregations", reason));
     }
-    let rows = match figures.iter().find(|figure| matches!(figure.function, Function::Top(_))) {
+    let rows = match figures.iter().find(|figure| matches!(figure.function, FigureFunction::Top(_)))
+    {
         Some(top) if figures.len() == 1 => top::rows(work, frame.clone(), &keys, top).await?,
         Some(top) => {
             let reason = "gives rows, not one value for each group: ask for it alone";
@@ -178,13 +179,13 @@ fn default_figures(
         name,
     };
     let count = if is_key("count") { "row_count" } else { "count" };
-    let mut figures = vec![figure(None, count.to_owned(), Function::Count)];
+    let mut figures = vec![figure(None, count.to_owned(), FigureFunction::Count)];
     for number in &numbers {
         for (suffix, function) in [
-            ("sum", Function::Sum),
-            ("mean", Function::Mean),
-            ("min", Function::Min),
-            ("max", Function::Max),
+            ("sum", FigureFunction::Sum),
+            ("mean", FigureFunction::Mean),
+            ("min", FigureFunction::Min),
+            ("max", FigureFunction::Max),
         ] {
             figures.push(figure(Some(number), format!("{}_{suffix}", number.name), function));
         }

@@ -37,7 +37,7 @@ pub(crate) async fn predicate(
         let reason = format!("there are more than {MOST} conditions; many values are for \"in\"");
         return Err(AnalysisError::parameter(path, reason));
     }
-    let columns = compare::Columns::look_at(work, frame, &comparisons).await?;
+    let columns = compare::ComparedColumns::look_at(work, frame, &comparisons).await?;
     conditions.expression(work, frame, &columns)
 }
 
@@ -149,7 +149,7 @@ impl Condition {
         &self,
         work: &Work,
         frame: &DataFrame,
-        columns: &compare::Columns<'_>,
+        columns: &compare::ComparedColumns<'_>,
     ) -> Result<Expr> {
         match self {
             Self::Group(logic, conditions) => {

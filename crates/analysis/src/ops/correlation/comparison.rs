@@ -9,8 +9,8 @@ use futures::TryStreamExt;
 use serde_json::{Map, Value};
 
 use super::{
-    method::{METHODS, Method},
-    pairs::{self, Columns, Matrix, Sink},
+    method::{CorrelationMethod, METHODS},
+    pairs::{self, ColumnValues, Matrix, PairSink},
     report::Report,
 };
 use crate::{
@@ -32,12 +32,12 @@ const MOST_FIELDS: usize = 50;
 const MOST_GROUPS: usize = 1_000;
 
 #[derive(Debug)]
-struct Parameters {
+struct CorrelationParameters {
     fields: Option<Names>,
     group_by: Names,
 }
 
-impl Parameters {
+impl CorrelationParameters {
     fn read(given: &Given<'_>) -> Result<Self> {
         let group_by = given.read("group_by", Names::read)?.unwrap_or_default();
         let fields = match (given.name("x")?, given.name("y")?) {
@@ -58,17 +58,21 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     let given = Given::parameters(Kind::Correlation, parameters)?;
     let method = match given.text("method")? {
         Some(method) => word("method", method, &METHODS)?,
-        None => Method::Pearson,
+        None => CorrelationMethod::Pearson,
     };
-    compare(work, &Parameters::read(&given)?, method).await
+    compare(work, &CorrelationParameters::read(&given)?, method).await
 }
 
 pub(crate) async fn covariance(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
     let given = Given::parameters(Kind::Covariance, parameters)?;
-    compare(work, &Parameters::read(&given)?, Method::Covariance).await
+    compare(work, &CorrelationParameters::read(&given)?, CorrelationMethod::Covariance).await
 }
 
-async fn compare(work: &Work, parameters: &Parameters, method: Method) -> Result<Outcome> {
+async fn compare(
+    work: &Work,
+    parameters: &CorrelationParameters,
+    method: CorrelationMethod,
+) -> Result<Outcome> {
     let frame = work.main().await?;
     let group_by = parameters.group_by.as_slice();
     let fields = match &parameters.fields {
@@ -127,12 +131,12 @@ async fn read(
     frame: DataFrame,
     grouped: usize,
     names: &[String],
-    method: Method,
+    method: CorrelationMethod,
 ) -> Result<(Groups, Vec<Matrix>)> {
     let types = frame.schema().fields().iter().take(grouped);
     let mut groups = Groups::new(types.map(|field| field.data_type().clone()).collect())?;
     let held = Held::new(work, "correlation");
-    let mut sinks: Vec<Sink> = Vec::new();
+    let mut sinks: Vec<PairSink> = Vec::new();
     let mut infinite = 0_u64;
     let mut rows = frame.execute_stream().await?;
     while let Some(batch) = rows.try_next().await? {
@@ -142,7 +146,7 @@ async fn read(
             let reason = format!("there are more than {MOST_GROUPS} groups");
             return Err(AnalysisError::parameter("group_by", reason));
         }
-        let mut columns: Columns = values.iter().map(floats).collect::<Result<_>>()?;
+        let mut columns: ColumnValues = values.iter().map(floats).collect::<Result<_>>()?;
         for value in columns.iter_mut().flatten().filter(|value| value.is_infinite()) {
             infinite += 1;
             *value = f64::NAN;
@@ -151,11 +155,11 @@ async fn read(
             // The values and their ranks, and what ranking a pair of columns takes.
             held.add(batch.num_rows() * (2 * names.len() + 6) * size_of::<f64>())?;
         }
-        held.add((groups.len() - sinks.len()) * Sink::bytes(names.len()))?;
-        sinks.resize_with(groups.len(), || Sink::new(names.len(), method));
+        held.add((groups.len() - sinks.len()) * PairSink::bytes(names.len()))?;
+        sinks.resize_with(groups.len(), || PairSink::new(names.len(), method));
         pairs::distribute(columns, &places, &mut sinks)?;
     }
-    sinks.resize_with(groups.len(), || Sink::new(names.len(), method));
+    sinks.resize_with(groups.len(), || PairSink::new(names.len(), method));
     if infinite > 0 {
         work.note(format!("{} left out", counted(infinite, "infinite value")));
     }

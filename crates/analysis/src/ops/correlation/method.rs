@@ -1,14 +1,14 @@
 //! How two columns are compared.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum CorrelationMethod {
     Pearson,
     Spearman,
     Kendall,
     Covariance,
 }
 
-impl Method {
+impl CorrelationMethod {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Pearson => "pearson",
@@ -23,8 +23,8 @@ impl Method {
     }
 }
 
-pub(super) const METHODS: [(&str, &[&str], Method); 3] = [
-    ("pearson", &["pearsonr", "linear"], Method::Pearson),
-    ("spearman", &["spearmanr", "rank"], Method::Spearman),
-    ("kendall", &["kendalltau", "kendall_tau", "tau"], Method::Kendall),
+pub(super) const METHODS: [(&str, &[&str], CorrelationMethod); 3] = [
+    ("pearson", &["pearsonr", "linear"], CorrelationMethod::Pearson),
+    ("spearman", &["spearmanr", "rank"], CorrelationMethod::Spearman),
+    ("kendall", &["kendalltau", "kendall_tau", "tau"], CorrelationMethod::Kendall),
 ];

@@ -90,7 +90,7 @@ impl Test {
 }
 
 #[derive(Debug)]
-pub(super) struct Parameters {
+pub(super) struct TestParameters {
     pub(super) field: Option<String>,
     pub(super) fields: Option<Names>,
     pub(super) group_by: Option<String>,
@@ -106,7 +106,7 @@ pub(super) struct Parameters {
     pub(super) expected: Option<Map<String, Value>>,
 }
 
-impl Parameters {
+impl TestParameters {
     fn read(given: &Given<'_>) -> Result<Self> {
         let expected = |path: &str, value: &Value| match value {
             Value::Object(counts) => Ok(counts.clone()),
@@ -128,14 +128,14 @@ impl Parameters {
 
 /// What is asked for, with its words understood.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct TestRequest {
     pub(super) test: Test,
     pub(super) alternative: Alternative,
     pub(super) alpha: f64,
-    pub(super) parameters: Parameters,
+    pub(super) parameters: TestParameters,
 }
 
-impl Asked {
+impl TestRequest {
     fn read(given: &Map<String, Value>) -> Result<Self> {
         let given = Given::parameters(Kind::Test, given)?;
         let names = TESTS.map(|(name, _, _)| name);
@@ -154,7 +154,7 @@ impl Asked {
         if !(alpha > 0.0 && alpha < 1.0) {
             return Err(AnalysisError::parameter("alpha", "it is between 0 and 1, such as 0.05"));
         }
-        let asked = Self { test, alternative, alpha, parameters: Parameters::read(&given)? };
+        let asked = Self { test, alternative, alpha, parameters: TestParameters::read(&given)? };
         asked.check()?;
         Ok(asked)
     }
@@ -202,7 +202,7 @@ fn find(given: &str) -> Result<Test> {
 }
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let asked = Asked::read(parameters)?;
+    let asked = TestRequest::read(parameters)?;
     match asked.test {
         Test::ChiSquare => counts::run(work, &asked).await,
         _ => samples::run(work, &asked).await,

@@ -14,7 +14,7 @@ use datafusion::{
 use futures::TryStreamExt;
 use narrows_model::nearest;
 
-use super::{interval::Interval, parameters::Asked, series::Series};
+use super::{interval::Interval, parameters::SeriesRequest, series::Series};
 use crate::{
     error::{AnalysisError, Result},
     ops::{
@@ -92,7 +92,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) async fn open(work: &'a Work, asked: &Asked, axis: Axis) -> Result<Self> {
+    pub(super) async fn open(work: &'a Work, asked: &SeriesRequest, axis: Axis) -> Result<Self> {
         let frame = work.main().await?;
         let time = match &asked.time {
             Some(time) => time.clone(),

@@ -9,11 +9,11 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::{
-    bounds::{self, Bound, Operator, bound, list},
+    bounds::{self, Bound, BoundOperator, bound, list},
     contents::order,
     direct,
     entry::{Coerce, Compare, Entry, Increasing, Reference, Unique},
-    plan::{self, Check, Plan, Severity, Subject},
+    plan::{self, RuleCheck, Severity, Subject, ValidationPlan},
     report, text, types,
 };
 use crate::{
@@ -33,25 +33,25 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         let suggestion = parameters::of(Kind::Validate).suggestion(parameters);
         return Err(AnalysisError::suggesting("validations", "there is no rule", suggestion));
     }
-    let mut plan = Plan::new(work, work.main().await?);
+    let mut plan = ValidationPlan::new(work, work.main().await?);
     for (path, rule) in rules {
         let entry = Entry::read(&path, &rule)?;
         let coerce = Coerce::from(entry.coerce.or(coerce));
-        Rules { plan: &mut plan, severity: entry.severity, path, coerce }.add(entry).await?;
+        EntryChecks { plan: &mut plan, severity: entry.severity, path, coerce }.add(entry).await?;
     }
     report::outcome(work, plan).await
 }
 
 /// Makes checks of one entry.
-struct Rules<'a, 'b> {
-    plan: &'a mut Plan<'b>,
+struct EntryChecks<'a, 'b> {
+    plan: &'a mut ValidationPlan<'b>,
     severity: Severity,
     /// Of the entry, in the parameters.
     path: String,
     coerce: Coerce,
 }
 
-impl Rules<'_, '_> {
+impl EntryChecks<'_, '_> {
     async fn add(&mut self, entry: Entry) -> Result<()> {
         let before = self.plan.checks.len() + self.plan.row_counts.len();
         if let Some(range) = entry.row_count {
@@ -138,7 +138,7 @@ impl Rules<'_, '_> {
             return Err(AnalysisError::no_column(path, field, known));
         }
         self.plan.work.note(format!("there is no column {field:?}{}", nearest(field, known)));
-        self.plan.checks.push(Check {
+        self.plan.checks.push(RuleCheck {
             field: Some(field.to_owned()),
             rule: "required",
             severity: self.severity,
@@ -160,7 +160,7 @@ impl Rules<'_, '_> {
     }
 
     fn told(&mut self, subject: &Subject, rule: &'static str, violated: Expr, message: Expr) {
-        self.plan.checks.push(Check {
+        self.plan.checks.push(RuleCheck {
             field: Some(subject.field.clone()),
             rule,
             severity: self.severity,
@@ -191,9 +191,9 @@ impl Rules<'_, '_> {
     fn bounds(&mut self, subject: &Subject, entry: &Entry) -> Result<()> {
         let zero = Value::from(0);
         let bounds = [
-            ("min", &entry.min, Operator::AtLeast),
-            ("max", &entry.max, Operator::AtMost),
-            ("positive", &entry.positive.then_some(zero), Operator::Above),
+            ("min", &entry.min, BoundOperator::AtLeast),
+            ("max", &entry.max, BoundOperator::AtMost),
+            ("positive", &entry.positive.then_some(zero), BoundOperator::Above),
         ];
         for (name, value, operator) in bounds {
             let Some(value) = value else { continue };
@@ -283,7 +283,7 @@ impl Rules<'_, '_> {
         }
         let violated = self.plan.occurs_again(&subjects);
         let value = plan::values(&subjects);
-        self.plan.checks.push(Check {
+        self.plan.checks.push(RuleCheck {
             field: Some(fields.as_slice().join(", ")),
             rule: "unique",
             severity: self.severity,
@@ -305,7 +305,7 @@ impl Rules<'_, '_> {
 
     fn compare(&mut self, subject: &Subject, rule: &'static str, compare: &Compare) -> Result<()> {
         let path = format!("{}.{rule}", self.path);
-        let operator = Operator::read(&format!("{path}.operator"), &compare.operator)?;
+        let operator = BoundOperator::read(&format!("{path}.operator"), &compare.operator)?;
         let message = |other: &str| format!("is not {} {other}", operator.symbol());
         match (&compare.field, &compare.value) {
             (Some(field), None) => {
@@ -329,8 +329,8 @@ impl Rules<'_, '_> {
 
     async fn increasing(&mut self, subject: &Subject, increasing: Increasing) -> Result<()> {
         let (broken, message) = match increasing {
-            Increasing::Strictly => (Operator::AtMost, "is not above the value before it"),
-            Increasing::Weakly => (Operator::Below, "is below the value before it"),
+            Increasing::Strictly => (BoundOperator::AtMost, "is not above the value before it"),
+            Increasing::Weakly => (BoundOperator::Below, "is below the value before it"),
         };
         let column = subject.column.clone();
         let violated = if subject.data_type.is_string() && self.coerce != Coerce::Nothing {
@@ -345,7 +345,7 @@ impl Rules<'_, '_> {
 
     /// A number in text is compared with the last number before it, and so are times and words, so
     /// that one bad value among numbers does not hide their order.
-    async fn texts_in_order(&mut self, subject: &Subject, broken: Operator) -> Result<Expr> {
+    async fn texts_in_order(&mut self, subject: &Subject, broken: BoundOperator) -> Result<Expr> {
         let text = cast(subject.column.clone(), DataType::Utf8);
         let mut violated = lit(false);
         for content in self.plan.contents(subject).await? {
@@ -373,7 +373,7 @@ impl Rules<'_, '_> {
         let subjects =
             names.iter().map(|name| self.plan.subject(name)).collect::<Result<Vec<_>>>()?;
         let holds = self.plan.take(expression, data_type);
-        self.plan.checks.push(Check {
+        self.plan.checks.push(RuleCheck {
             field: Some(names.join(", ")),
             rule: "expression",
             severity: self.severity,
