@@ -16,10 +16,11 @@ help: ## Lists the targets
 check: ## Checks that everything compiles, tests included
 	cargo check $(CARGO_FLAGS) --all-targets
 
-lint: format ## Format, clippy, boundaries between crates, licences, documents
+lint: format ## Format, clippy, boundaries between crates, modules, licences, documents
 	cargo clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
 	cargo clippy --locked --manifest-path guest/Cargo.toml --all-targets -- --deny warnings
 	scripts/check-boundaries
+	scripts/check-modules
 	scripts/check-licences
 	scripts/check-docs
 

@@ -1,12 +1,16 @@
 //! Why there is no answer, in words for whoever asked.
 
+mod explain;
+
 use std::{fmt::Display, time::Duration};
 
 use datafusion::error::DataFusionError;
 use narrows_model::{cut, nearest};
 use thiserror::Error;
 
-use crate::{aliases::Suggestion, engine::explain};
+pub(crate) use explain::{exhausted, explain, finally, in_words};
+
+use crate::suggestion::Suggestion;
 
 #[derive(Debug, Error)]
 pub enum AnalysisError {

@@ -5,19 +5,29 @@
 
 mod aliases;
 mod answer;
+mod counting;
 mod engine;
 mod error;
+mod float_keys;
+mod guard;
+mod kind;
 mod load;
+mod operators;
 mod ops;
 mod request;
+mod spelling;
 mod sql;
+mod suggestion;
+mod times;
 mod work;
 
-pub use aliases::{Suggestion, Understood, is_parameter, is_sql, type_names, understand};
+pub use aliases::{Understood, is_parameter, is_sql, type_names, understand};
 pub use answer::{Answer, Cost, Format, Kept, Shown, Table, count_tokens};
 pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
 pub use error::AnalysisError;
+pub use kind::Kind;
 pub use narrows_tables::{FileFormat, Input};
-pub use request::{Kind, Output, Request};
+pub use request::{Output, Request};
+pub use suggestion::Suggestion;
 
 use narrows_tables::{functions, stats};

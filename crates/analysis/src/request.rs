@@ -1,9 +1,8 @@
 //! What is asked for.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{answer::Format, error::AnalysisError};
+use crate::{answer::Format, error::AnalysisError, kind::Kind};
 
 /// One analysis of one or more tables.
 #[derive(Debug)]
@@ -33,57 +32,5 @@ pub struct Output {
 impl Default for Output {
     fn default() -> Self {
         Self { rows: 100, bytes: 32 << 10, format: None, cost: false }
-    }
-}
-
-/// The types of analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Filter,
-    Aggregate,
-    Transform,
-    Validate,
-    Describe,
-    Histogram,
-    Percentiles,
-    TimeSeries,
-    Correlation,
-    Covariance,
-    Test,
-    Sql,
-}
-
-impl Kind {
-    pub const ALL: [Self; 12] = [
-        Self::Filter,
-        Self::Aggregate,
-        Self::Transform,
-        Self::Validate,
-        Self::Describe,
-        Self::Histogram,
-        Self::Percentiles,
-        Self::TimeSeries,
-        Self::Correlation,
-        Self::Covariance,
-        Self::Test,
-        Self::Sql,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Filter => "filter",
-            Self::Aggregate => "aggregate",
-            Self::Transform => "transform",
-            Self::Validate => "validate",
-            Self::Describe => "describe",
-            Self::Histogram => "histogram",
-            Self::Percentiles => "percentiles",
-            Self::TimeSeries => "time_series",
-            Self::Correlation => "correlation",
-            Self::Covariance => "covariance",
-            Self::Test => "test",
-            Self::Sql => "sql",
-        }
     }
 }

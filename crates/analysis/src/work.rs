@@ -13,11 +13,7 @@ use datafusion::{
 };
 use serde_json::{Map, Value};
 
-use crate::{
-    engine::explain,
-    error::{AnalysisError, Result, available},
-    sql,
-};
+use crate::error::{AnalysisError, Result, available, explain};
 
 /// The name of the table that an analysis is about, unless it has several.
 pub(crate) const MAIN: &str = "data";
@@ -32,11 +28,11 @@ pub(crate) struct Work {
     /// The rows of the first table that the analysis is about, if not all of them are meant.
     narrowed: OnceLock<DataFrame>,
     notes: Mutex<Vec<String>>,
-    expressions: Mutex<Vec<Written>>,
+    expressions: Mutex<Vec<RecordedExpression>>,
 }
 
 /// An expression of a caller, where it stands in the parameters, and the rows that it is of.
-struct Written {
+struct RecordedExpression {
     parameter: String,
     frame: DataFrame,
     value: Expr,
@@ -136,20 +132,13 @@ impl Work {
         Err(AnalysisError::no_column(parameter, name, known))
     }
 
-    /// A computed value, written as an expression of SQL: `price * quantity`.
-    pub(crate) fn expression(
-        &self,
-        frame: &DataFrame,
-        parameter: &str,
-        text: &str,
-    ) -> Result<Expr> {
-        let value = sql::expression(self, frame.schema(), parameter, text)?;
+    /// Remembers an expression of the caller, so that it can be named if it fails.
+    pub(crate) fn record(&self, parameter: &str, frame: &DataFrame, value: &Expr) {
         let mut expressions = self.expressions.lock().unwrap_or_else(PoisonError::into_inner);
         if expressions.len() < MAX_EXPRESSIONS {
             let (parameter, frame) = (parameter.to_owned(), frame.clone());
-            expressions.push(Written { parameter, frame, value: value.clone() });
+            expressions.push(RecordedExpression { parameter, frame, value: value.clone() });
         }
-        Ok(value)
     }
 
     /// Says what went wrong while rows were read. Where an expression of the caller failed, it is
@@ -161,7 +150,7 @@ impl Work {
         }
         let expressions =
             std::mem::take(&mut *self.expressions.lock().unwrap_or_else(PoisonError::into_inner));
-        for Written { parameter, frame, value } in expressions {
+        for RecordedExpression { parameter, frame, value } in expressions {
             let computed = match frame.aggregate(Vec::new(), vec![count(value)]) {
                 Ok(computed) => computed.collect().await,
                 Err(error) => Err(error),

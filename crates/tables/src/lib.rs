@@ -4,9 +4,11 @@
 //! This is what all rows go through, and the only part of analyses that is worth optimising fully.
 //! It knows nothing of what is asked of tables.
 
+mod flaw;
 pub mod functions;
 mod ingest;
 mod marshal;
+mod reader;
 pub mod stats;
 
 #[cfg(any(test, fuzzing))]

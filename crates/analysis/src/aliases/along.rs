@@ -7,7 +7,7 @@ use super::{
     parameters::{RANK, ROLLING},
     queries::{named, query_instead},
 };
-use crate::request::Kind;
+use crate::kind::Kind;
 
 pub(super) fn rolling(name: &str, mut given: Parameters) -> Formed {
     if name == "expanding" {

@@ -7,19 +7,20 @@ use serde_json::{Map, Value, json};
 use super::{
     parameters::{JOIN, PIVOT, UNPIVOT},
     queries::{crossed_shares, only_unique, shares},
-    scope::{Scope, snake_case},
+    scope::Scope,
     shapes::shaped,
-    suggestion::Suggestion,
 };
 use crate::{
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
+    spelling::snake_case,
+    suggestion::Suggestion,
 };
 
 pub(super) type Parameters = Map<String, Value>;
 
 /// Reads the parameters of a type by this name.
-pub(super) type Form = fn(&str, Parameters) -> Result<(Kind, Parameters)>;
+pub(super) type FormReader = fn(&str, Parameters) -> Result<(Kind, Parameters)>;
 
 pub(super) type Formed = Result<(Kind, Parameters)>;
 

@@ -9,7 +9,6 @@
 //! | `along`, `rows` | the same for figures along rows, and for rows that are chosen |
 //! | `queries`, `sheets` | the same for what is a query here, and for what Excel has |
 //! | `shapes` | parameters of a type that have another form there |
-//! | `suggestion` | calls in messages that work, with columns of the table at hand |
 //! | `scope` | looks names up in a part of the table, and shows how a call is written |
 
 mod along;
@@ -20,11 +19,8 @@ mod rows;
 mod scope;
 mod shapes;
 mod sheets;
-mod suggestion;
 mod types;
 
 pub use parameters::{is_parameter, is_sql};
 pub(crate) use scope::Scope;
-pub use suggestion::Suggestion;
-pub(crate) use suggestion::{Call, TIME_NAMES};
 pub use types::{Understood, type_names, understand};

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::scope::{Parameter, Scope};
-use crate::request::Kind;
+use crate::{kind::Kind, spelling::snake_case};
 
 const GROUP_BY: Parameter = (
     "group_by",
@@ -497,7 +497,7 @@ pub(super) fn all() -> Vec<&'static Scope> {
 ///
 /// Values that come from elsewhere are put into SQL in another way than into other texts.
 pub fn is_sql(key: &str, value: &Value) -> Option<bool> {
-    let name = super::scope::snake_case(key);
+    let name = snake_case(key);
     let is_one_of = |scope: &Scope, names: &[&str]| {
         scope.canonical(&name).is_some_and(|known| names.contains(&known))
     };

@@ -2,11 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    forms::{COUNTS, FIELDS, Formed, Parameters, missing, one_or_more, take},
+use super::forms::{COUNTS, FIELDS, Formed, Parameters, missing, one_or_more, take};
+use crate::{
+    error::AnalysisError,
+    kind::Kind,
     suggestion::{Suggestion, quoted},
 };
-use crate::{error::AnalysisError, request::Kind};
 
 /// A name as SQL has it.
 pub(super) fn named(name: &Value) -> String {

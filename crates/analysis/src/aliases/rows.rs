@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    forms::{COUNTS, FIELDS, Formed, Parameters, count_name, missing, one_or_more, put, take},
-    suggestion::Suggestion,
+use super::forms::{
+    COUNTS, FIELDS, Formed, Parameters, count_name, missing, one_or_more, put, take,
 };
-use crate::{error::AnalysisError, request::Kind};
+use crate::{error::AnalysisError, kind::Kind, suggestion::Suggestion};
 
 pub(super) fn top(name: &str, given: Parameters) -> Formed {
     first_rows(name, given, true)

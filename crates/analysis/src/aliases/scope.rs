@@ -3,10 +3,12 @@
 use narrows_model::nearest;
 use serde_json::{Map, Value};
 
-use super::{Suggestion, parameters};
+use super::parameters;
 use crate::{
     error::{AnalysisError, available},
-    request::Kind,
+    kind::Kind,
+    spelling::snake_case,
+    suggestion::Suggestion,
 };
 
 /// A parameter, and the other names that it has.
@@ -111,23 +113,6 @@ impl Scope {
     }
 }
 
-/// `groupBy`, `Group By` and `group-by` as `group_by`.
-pub(super) fn snake_case(name: &str) -> String {
-    let mut snake = String::new();
-    let mut is_after_lower = false;
-    for sign in name.trim().chars() {
-        match sign {
-            '-' | ' ' => snake.push('_'),
-            upper if upper.is_uppercase() => {
-                snake.extend(is_after_lower.then_some('_').into_iter().chain(upper.to_lowercase()));
-            }
-            other => snake.push(other),
-        }
-        is_after_lower = sign.is_lowercase();
-    }
-    snake
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -165,15 +150,6 @@ mod tests {
     fn one_parameter_has_one_value() {
         let told = refused(Kind::Filter, json!({"conditions": [], "sort": "a", "order_by": "b"}));
         assert_eq!(told, "order_by: is the same as `sort`; give one of them");
-    }
-
-    #[test]
-    fn names_are_read_in_any_case() {
-        for (name, snake) in
-            [("groupBy", "group_by"), ("Group By", "group_by"), ("GROUP_BY", "group_by")]
-        {
-            assert_eq!(snake_case(name), snake);
-        }
     }
 
     #[test]

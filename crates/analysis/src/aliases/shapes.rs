@@ -4,12 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{
+    forms::Parameters,
     parameters::{self, CONDITION, FIGURE},
-    scope::snake_case,
 };
-use crate::{ops::is_operator, request::Kind};
-
-type Parameters = Map<String, Value>;
+use crate::{kind::Kind, operators::is_operator, spelling::snake_case};
 
 /// Words for the direction of an order, beside what the order is by.
 const DIRECTIONS: &[&str] =

@@ -5,9 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{
     forms::{Formed, Parameters, missing, one_or_more, put, take},
     shapes::conditions_of,
-    suggestion::Suggestion,
 };
-use crate::{error::AnalysisError, request::Kind};
+use crate::{error::AnalysisError, kind::Kind, suggestion::Suggestion};
 
 /// `sumif`, `countifs` and the like: a figure of the rows for which conditions hold.
 pub(super) fn figure_if(name: &str, mut given: Parameters) -> Formed {

@@ -5,15 +5,15 @@ use serde_json::{Map, Value};
 
 use super::{
     along,
-    forms::{self, Form},
+    forms::{self, FormReader},
     queries, rows,
-    scope::snake_case,
     shapes::shaped,
     sheets,
 };
 use crate::{
     error::{AnalysisError, Result, available},
-    request::Kind,
+    kind::Kind,
+    spelling::snake_case,
 };
 
 /// What was asked for, as one of the types that there are.
@@ -116,7 +116,7 @@ const SAME: &[(&[&str], Kind)] = &[
 ];
 
 /// Types that are a part of another one here.
-const FORMS: &[(&[&str], Form)] = &[
+const FORMS: &[(&[&str], FormReader)] = &[
     (&["pivot", "pivot_table"], forms::pivot),
     (&["crosstab", "cross_tab", "contingency"], forms::crosstab),
     (&["unpivot", "melt"], forms::unpivot),

@@ -16,7 +16,7 @@ pub use shown::Shown;
 pub use token_table::count_tokens;
 pub(crate) use tokens::cost;
 
-use crate::request::Kind;
+use crate::kind::Kind;
 
 /// What an analysis found.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use super::{
     render::{self, Grid},
     tokens,
 };
-use crate::request::Kind;
+use crate::kind::Kind;
 
 /// An answer as values of JSON, of which some may have been replaced for its reader.
 #[derive(Debug)]

@@ -39,7 +39,7 @@ use datafusion::{
 };
 use narrows_tables::functions::compare;
 
-use super::guard::is_window;
+use crate::guard::is_window;
 
 /// Has filters look at easy conditions first, and at all of those for every row; and at what may
 /// fail last.

@@ -56,22 +56,22 @@ impl fmt::Debug for Keep {
 /// Writes rows. What goes wrong is said in the answer, which comes without the file then.
 pub(super) struct Writer {
     path: String,
-    rows: Rows,
+    rows: FormatWriter,
 }
 
-enum Rows {
-    Parquet(Box<ArrowWriter<Counted>>),
-    Csv(Box<csv::Writer<Counted>>),
+enum FormatWriter {
+    Parquet(Box<ArrowWriter<CountedFile>>),
+    Csv(Box<csv::Writer<CountedFile>>),
 }
 
 /// A file, how much was written to it, and how much may be.
-struct Counted {
+struct CountedFile {
     sink: Box<dyn Sink>,
     bytes: u64,
     most_bytes: u64,
 }
 
-impl io::Write for Counted {
+impl io::Write for CountedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes + bytes.len() as u64 > self.most_bytes {
             let most = self.most_bytes >> 20;
@@ -90,33 +90,33 @@ impl io::Write for Counted {
 impl Writer {
     pub(super) fn new(keep: Keep, schema: &SchemaRef, most_bytes: u64) -> Result<Self, String> {
         let (path, sink) = (keep.make)().map_err(failed)?;
-        let file = Counted { sink, bytes: 0, most_bytes };
+        let file = CountedFile { sink, bytes: 0, most_bytes };
         let rows = match keep.format {
-            FileFormat::Csv => Rows::Csv(Box::new(csv(file, schema)?)),
-            _ => Rows::Parquet(Box::new(parquet(file, schema)?)),
+            FileFormat::Csv => FormatWriter::Csv(Box::new(csv(file, schema)?)),
+            _ => FormatWriter::Parquet(Box::new(parquet(file, schema)?)),
         };
         Ok(Self { path, rows })
     }
 
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), String> {
         match &mut self.rows {
-            Rows::Parquet(writer) => writer.write(batch).map_err(failed),
-            Rows::Csv(writer) => writer.write(&flat(batch)?).map_err(failed),
+            FormatWriter::Parquet(writer) => writer.write(batch).map_err(failed),
+            FormatWriter::Csv(writer) => writer.write(&flat(batch)?).map_err(failed),
         }
     }
 
     pub(super) fn finish(self) -> Result<Kept, String> {
         let file = match self.rows {
-            Rows::Parquet(writer) => writer.into_inner().map_err(failed)?,
-            Rows::Csv(writer) => writer.into_inner(),
+            FormatWriter::Parquet(writer) => writer.into_inner().map_err(failed)?,
+            FormatWriter::Csv(writer) => writer.into_inner(),
         };
-        let Counted { sink, bytes, .. } = file;
+        let CountedFile { sink, bytes, .. } = file;
         sink.finish().map_err(failed)?;
         Ok(Kept { path: self.path, bytes })
     }
 }
 
-fn parquet(file: Counted, schema: &SchemaRef) -> Result<ArrowWriter<Counted>, String> {
+fn parquet(file: CountedFile, schema: &SchemaRef) -> Result<ArrowWriter<CountedFile>, String> {
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_max_row_group_row_count(Some(GROUP_ROWS))
@@ -126,7 +126,7 @@ fn parquet(file: Counted, schema: &SchemaRef) -> Result<ArrowWriter<Counted>, St
 }
 
 /// A file without rows has a header too.
-fn csv(file: Counted, schema: &SchemaRef) -> Result<csv::Writer<Counted>, String> {
+fn csv(file: CountedFile, schema: &SchemaRef) -> Result<csv::Writer<CountedFile>, String> {
     let mut writer = csv::WriterBuilder::new().with_header(true).build(file);
     writer.write(&flat(&RecordBatch::new_empty(schema.clone()))?).map_err(failed)?;
     Ok(writer)

@@ -16,8 +16,7 @@ use datafusion::{
     prelude::DataFrame,
 };
 
-use super::counting;
-use crate::work::known_rows;
+use crate::{counting, work::known_rows};
 
 /// The steps of plans that hold one step at a time. The others take smaller ones, so that wide rows
 /// fit too.
@@ -26,26 +25,26 @@ const LARGE_BATCH_ROWS: usize = 8192;
 /// So few rows are not worth being shared among threads.
 const FEW_ROWS: usize = 1 << 15;
 
-pub(super) enum Plan {
+pub(super) enum RowPlan {
     Stream(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
     /// Its parts are in the order of its rows.
     Parts(Arc<dyn ExecutionPlan>, Arc<TaskContext>),
 }
 
-impl Plan {
+impl RowPlan {
     pub(super) async fn of(frame: DataFrame, may_divide: bool) -> Result<Self> {
         let (mut state, plan) = frame.into_parts();
-        let order = Order::of(&plan)?;
+        let order = RowOrder::of(&plan)?;
         let plan = state.optimize(&plan)?;
-        let size = Size::of(&plan)?;
+        let size = PlanSize::of(&plan)?;
         if !size.holds_steps {
             let options = state.config_mut().options_mut();
             options.execution.batch_size = ConfigNonZeroUsize::try_new(LARGE_BATCH_ROWS)?;
         }
-        let is_divided = may_divide && order == Order::OfParts;
+        let is_divided = may_divide && order == RowOrder::OfParts;
         if is_divided {
             counting::in_parts(&mut state);
-        } else if order != Order::Any || size.is_small() {
+        } else if order != RowOrder::Any || size.is_small() {
             state.config_mut().options_mut().execution.target_partitions = 1;
         }
         let plan = state.query_planner().create_physical_plan(&plan, &state).await?;
@@ -55,7 +54,7 @@ impl Plan {
 }
 
 /// What is known of how much a plan has to do and to hold.
-struct Size {
+struct PlanSize {
     /// The rows of its tables.
     rows: usize,
     /// There may be many more rows than its tables have.
@@ -64,7 +63,7 @@ struct Size {
     holds_steps: bool,
 }
 
-impl Size {
+impl PlanSize {
     fn of(plan: &LogicalPlan) -> Result<Self> {
         let mut size = Self { rows: 0, multiplies: false, holds_steps: false };
         plan.apply(|node| {
@@ -102,7 +101,7 @@ fn rows_of(scan: &TableScan) -> usize {
 
 /// The order in which the rows of a plan have to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum RowOrder {
     /// Any, or the plan sees to it.
     Any,
     /// As they come from their table, where they only go through, one by one: several threads would
@@ -112,7 +111,7 @@ enum Order {
     OfParts,
 }
 
-impl Order {
+impl RowOrder {
     fn of(plan: &LogicalPlan) -> Result<Self> {
         let mut order = Self::OfParts;
         plan.apply(|node| {
@@ -177,7 +176,8 @@ mod tests {
         let unknown = MemTable::try_new(rows(1).schema(), vec![vec![rows(1)]]).unwrap();
         context.register_table("unknown", Arc::new(unknown)).unwrap();
         let frame = context.sql(query).await.unwrap();
-        let (Plan::Stream(_, task) | Plan::Parts(_, task)) = Plan::of(frame, true).await.unwrap();
+        let (RowPlan::Stream(_, task) | RowPlan::Parts(_, task)) =
+            RowPlan::of(frame, true).await.unwrap();
         let config = task.session_config();
         (config.target_partitions(), config.batch_size())
     }

@@ -10,7 +10,8 @@ use datafusion::{
     execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation},
 };
 
-use super::{budget::BudgetShare, explain::exhausted};
+use super::budget::BudgetShare;
+use crate::error::exhausted;
 
 /// Operators that can write to disk share half of the memory evenly. The other half is for what
 /// cannot be written, above all for merging what they wrote: a sort of long texts needs as much

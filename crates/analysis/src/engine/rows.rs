@@ -16,8 +16,8 @@ use datafusion::{
 };
 use futures::StreamExt;
 
-use super::{Keep, guard::compact, kept::Writer, plan::Plan};
-use crate::{answer::Table, request::Output};
+use super::{Keep, kept::Writer, plan::RowPlan};
+use crate::{answer::Table, guard::compact, request::Output};
 
 /// Answers up to this size are measured value by value.
 const MOST_MEASURED: usize = 4 << 20;
@@ -51,9 +51,9 @@ impl Reader {
     /// Runs the frame, and says why there is no file although there should be one.
     pub(super) async fn read(mut self, frame: DataFrame) -> Result<(Table, Option<String>)> {
         let may_divide = self.may_divide(&frame);
-        match Plan::of(frame, may_divide).await? {
-            Plan::Stream(plan, context) => self.read_all(execute_stream(plan, context)?).await?,
-            Plan::Parts(plan, context) => self.read_parts(&plan, &context).await?,
+        match RowPlan::of(frame, may_divide).await? {
+            RowPlan::Stream(plan, context) => self.read_all(execute_stream(plan, context)?).await?,
+            RowPlan::Parts(plan, context) => self.read_parts(&plan, &context).await?,
         }
         if self.keep.as_ref().is_some_and(|keep| keep.always) {
             self.open();

@@ -22,9 +22,11 @@ use datafusion::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::{Settings, budget::BudgetShare, conditions::EasyFirst, counting, guard, pool::Pool};
+use super::{Settings, budget::BudgetShare, conditions::EasyFirst, pool::Pool};
 use crate::{
+    counting,
     error::{AnalysisError, Result},
+    guard::{self, BATCH_ROWS},
     sql::functions::{self, Allowance},
 };
 
@@ -33,9 +35,6 @@ const PREFIX: &str = "analysis-";
 
 /// A directory is locked a moment after it was made.
 const MIN_AGE: Duration = Duration::from_secs(60);
-
-/// Operators work in steps of this many rows; what a step takes is not counted exactly.
-pub(super) const BATCH_ROWS: usize = 2048;
 
 /// What a sort sets aside for merging what it wrote to disk, as a share of the memory.
 const MERGE_SHARE: usize = 64;

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use crate::{
-    aliases::{Call, Understood, understand},
+    aliases::{Understood, understand},
     error::{AnalysisError, Result},
+    kind::Kind,
     ops,
-    request::Kind,
+    suggestion::Call,
     work::Work,
 };
 

@@ -11,9 +11,9 @@ use super::{
     sorting::{Sorted, page, sort_keys},
 };
 use crate::{
-    engine::counting::{self, Counter},
+    counting::{self, Counter},
     error::Result,
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

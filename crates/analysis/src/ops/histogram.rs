@@ -25,9 +25,9 @@ use super::{
     reading::{self, Given, Named, list_of_names, one_or_more, wrong},
 };
 use crate::{
-    aliases::Suggestion,
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
+    suggestion::Suggestion,
     work::{Outcome, Work},
 };
 
@@ -112,9 +112,9 @@ impl Bins {
 }
 
 /// Where the bins begin and end, and where that stands in the parameters.
-type Range = (String, (f64, f64));
+type BinRange = (String, (f64, f64));
 
-fn read_range(path: &str, value: &Value) -> Result<Range> {
+fn read_range(path: &str, value: &Value) -> Result<BinRange> {
     let Value::Array(ends) = value else { return Err(wrong(path, "[smallest, largest]", value)) };
     let [low, high] = ends.as_slice() else {
         return Err(wrong(path, "[smallest, largest]", value));

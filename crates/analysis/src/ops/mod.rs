@@ -6,7 +6,6 @@ mod conditions;
 mod correlation;
 mod describe;
 mod filter;
-pub(crate) mod float_keys;
 mod groups;
 mod held;
 mod histogram;
@@ -21,21 +20,20 @@ mod sql;
 mod test;
 #[cfg(test)]
 pub(crate) mod testing;
+mod time_columns;
 mod time_series;
-pub(crate) mod times;
 mod transform;
 mod validate;
 
 use serde_json::{Map, Value};
 
-pub(crate) use self::conditions::is_operator;
 use self::{
     conditions::{Logic, predicate},
     reading::Given,
 };
 use crate::{
     error::Result,
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 

@@ -9,7 +9,7 @@ use datafusion::{
 
 use super::columns;
 use crate::{
-    engine::counting::{self, Counter},
+    counting::{self, Counter},
     error::Result,
 };
 

@@ -21,14 +21,14 @@ use super::{
 use crate::{
     error::{AnalysisError, Result},
     functions::{quantile, quantiles},
-    request::Kind,
+    kind::Kind,
     work::{Outcome, Work},
 };
 
 const DEFAULT: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Method {
+enum PercentileMethod {
     Exact,
     Approximate,
 }
@@ -46,8 +46,9 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         Some((path, value)) => read_fractions(work, &path, value)?,
         None => DEFAULT.to_vec(),
     };
-    let methods = [("exact", Method::Exact), ("approximate", Method::Approximate)];
-    let method = given.choice("method", &methods)?.unwrap_or(Method::Exact);
+    let methods =
+        [("exact", PercentileMethod::Exact), ("approximate", PercentileMethod::Approximate)];
+    let method = given.choice("method", &methods)?.unwrap_or(PercentileMethod::Exact);
     table(work, frame, &keys, &fields, &fractions, method).await.map(Outcome::from)
 }
 
@@ -104,7 +105,7 @@ async fn table(
     keys: &[Named],
     fields: &[Named],
     fractions: &[f64],
-    method: Method,
+    method: PercentileMethod,
 ) -> Result<DataFrame> {
     let names: Vec<String> = fractions.iter().map(|fraction| percentile_name(*fraction)).collect();
     let fixed = ["field", "count"];
@@ -123,11 +124,11 @@ async fn table(
         };
         let count = add(format!("count_{index}"), count(number.clone()));
         let percentiles = match method {
-            Method::Exact => {
+            PercentileMethod::Exact => {
                 let all = add(format!("all_{index}"), quantiles(number, fractions));
                 (0..fractions.len()).map(|place| quantile(all.clone(), place)).collect()
             }
-            Method::Approximate => {
+            PercentileMethod::Approximate => {
                 let estimate = |(place, fraction): (usize, &f64)| {
                     let sorted = number.clone().sort(true, false);
                     let percentile = approx_percentile_cont(sorted, lit(*fraction), None);
@@ -136,7 +137,7 @@ async fn table(
                 fractions.iter().enumerate().map(estimate).collect()
             }
         };
-        figures.push(Figures { field: field.name.clone(), count, percentiles });
+        figures.push(FieldPercentiles { field: field.name.clone(), count, percentiles });
     }
     let groups = keys.iter().map(|key| columns::value(&frame, &key.name).alias(&key.name));
     let groups: Vec<Expr> = groups.collect();
@@ -144,7 +145,7 @@ async fn table(
 }
 
 /// What is told of a field, as values of the columns that a group has for it.
-struct Figures {
+struct FieldPercentiles {
     field: String,
     count: Expr,
     percentiles: Vec<Expr>,
@@ -154,19 +155,19 @@ struct Figures {
 fn one_row_each(
     frame: DataFrame,
     keys: &[Named],
-    figures: &[Figures],
+    figures: &[FieldPercentiles],
     names: &[String],
 ) -> Result<DataFrame> {
-    let list = |hidden: &str, of: &dyn Fn(&Figures) -> Expr| {
+    let list = |hidden: &str, of: &dyn Fn(&FieldPercentiles) -> Expr| {
         let values = figures.iter().map(of).collect();
         (columns::unused(&frame, hidden), make_array(values))
     };
     let mut lists = vec![
-        ("field", list("field", &|figures: &Figures| lit(&figures.field))),
-        ("count", list("count", &|figures: &Figures| figures.count.clone())),
+        ("field", list("field", &|figures: &FieldPercentiles| lit(&figures.field))),
+        ("count", list("count", &|figures: &FieldPercentiles| figures.count.clone())),
     ];
     for (place, name) in names.iter().enumerate() {
-        let percentile = |figures: &Figures| figures.percentiles[place].clone();
+        let percentile = |figures: &FieldPercentiles| figures.percentiles[place].clone();
         lists.push((name.as_str(), list(&format!("p{place}"), &percentile)));
     }
     let places = make_array((0..figures.len()).map(|index| lit(index as u64)).collect());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::{
     aliases::{Scope, parameters},
     error::{AnalysisError, Result},
-    request::Kind,
+    kind::Kind,
 };
 
 /// A name in the parameters, and where it stands.

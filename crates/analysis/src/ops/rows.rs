@@ -48,7 +48,7 @@ pub(crate) async fn numbered(work: &Work, frame: DataFrame) -> Result<DataFrame>
 /// Rows that an operation made itself; what they hold stays counted as long as they are there.
 pub(crate) fn made(work: &Work, rows: RecordBatch, held: Held) -> Result<DataFrame> {
     let schema = rows.schema();
-    let made = Arc::new(Made { rows, schema: schema.clone(), _held: held });
+    let made = Arc::new(HeldRows { rows, schema: schema.clone(), _held: held });
     let table = StreamingTable::try_new(schema, vec![made])?;
     Ok(work.context().read_table(Arc::new(table))?)
 }
@@ -104,13 +104,13 @@ impl PartitionStream for Numbered {
 const MADE_AT_ONCE: usize = 8192;
 
 #[derive(Debug)]
-struct Made {
+struct HeldRows {
     rows: RecordBatch,
     schema: SchemaRef,
     _held: Held,
 }
 
-impl PartitionStream for Made {
+impl PartitionStream for HeldRows {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }

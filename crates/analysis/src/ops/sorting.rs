@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     columns,
     reading::{self, Given, Named},
-    times::sort_value,
+    time_columns::sort_value,
 };
 use crate::{
     aliases::parameters::SORT_KEY,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::reading::Given;
 use crate::{
     error::Result,
-    request::Kind,
+    kind::Kind,
     sql,
     work::{Outcome, Work},
 };

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::run;
 use crate::{
     error::Result,
-    request::Kind,
+    kind::Kind,
     work::{MAIN, Work},
 };
 
@@ -107,7 +107,7 @@ mod types {
     use serde_json::{Value, json};
 
     use super::{Given, analyse_tables};
-    use crate::{request::Kind, work::MAIN};
+    use crate::{kind::Kind, work::MAIN};
 
     fn table() -> RecordBatch {
         let lists = [Some(vec![Some(1)]), None, Some(vec![]), Some(vec![None, Some(2)])];

@@ -16,7 +16,7 @@ use narrows_model::nearest;
 
 use super::functions::may_be_windowed;
 use crate::{error::available, work::is_table};
-use size::Size;
+use size::QuerySize;
 
 /// Why a query is not run.
 pub(super) type Refused = String;
@@ -79,11 +79,11 @@ impl Known<'_> {
 }
 
 /// Walks through a query before it is planned.
-pub(super) struct Check<'a> {
+pub(super) struct SqlCheck<'a> {
     known: &'a Known<'a>,
     /// Names that a query gives to parts of itself.
     given: Vec<String>,
-    size: Size,
+    size: QuerySize,
     row_by_row: bool,
 }
 
@@ -95,14 +95,15 @@ fn refuse(reason: impl Into<String>) -> Step {
     ControlFlow::Break(reason.into())
 }
 
-impl<'a> Check<'a> {
+impl<'a> SqlCheck<'a> {
     pub(super) fn query(known: &'a Known<'a>, query: &mut Query) -> Result<Self, Refused> {
-        let check = Self { known, given: Vec::new(), size: Size::default(), row_by_row: false };
+        let check =
+            Self { known, given: Vec::new(), size: QuerySize::default(), row_by_row: false };
         check.walked(query)
     }
 
     pub(super) fn expression(known: &'a Known<'a>, expression: &mut Expr) -> Result<Self, Refused> {
-        let check = Self { known, given: Vec::new(), size: Size::default(), row_by_row: true };
+        let check = Self { known, given: Vec::new(), size: QuerySize::default(), row_by_row: true };
         check.walked(expression)
     }
 
@@ -173,7 +174,7 @@ impl<'a> Check<'a> {
     }
 }
 
-impl VisitorMut for Check<'_> {
+impl VisitorMut for SqlCheck<'_> {
     type Break = Refused;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> Step {

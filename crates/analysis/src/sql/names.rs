@@ -17,14 +17,14 @@ pub(super) fn quoted_texts(work: &Work, expression: &mut impl VisitMut, schema: 
 }
 
 /// Columns with such names.
-pub(super) struct Columns<'a> {
+pub(super) struct UnusualColumns<'a> {
     /// Several words with dots between them.
     dotted: Vec<&'a str>,
     /// What is a number unless it stands in quotes.
     numbers: Vec<&'a str>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> UnusualColumns<'a> {
     pub(super) fn new(names: impl Iterator<Item = &'a str>) -> Self {
         let (mut dotted, mut numbers) = (Vec::new(), Vec::new());
         for name in names {
@@ -59,7 +59,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-struct Noting<'a>(&'a Columns<'a>, &'a Work);
+struct Noting<'a>(&'a UnusualColumns<'a>, &'a Work);
 
 impl VisitorMut for Noting<'_> {
     type Break = ();
@@ -118,7 +118,7 @@ impl VisitorMut for Unquoting<'_> {
     }
 }
 
-struct Joining<'a>(&'a Columns<'a>);
+struct Joining<'a>(&'a UnusualColumns<'a>);
 
 impl VisitorMut for Joining<'_> {
     type Break = ();

@@ -7,7 +7,7 @@ use std::sync::{
 
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 
-use super::flaw::{Flaw, Result};
+use crate::flaw::{Flaw, Result};
 
 /// The memory of one table; shared by the threads that load it, and then kept with the table.
 #[derive(Debug)]

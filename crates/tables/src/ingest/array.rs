@@ -11,10 +11,10 @@ use datafusion::arrow::{
 use super::{
     column::{Column, Kind, Texts, Values, mixed},
     facts::Type,
-    flaw::{Flaw, Result},
+    nested::text_json,
     number::{self, Number},
-    reader::text_json,
 };
+use crate::flaw::{Flaw, Result};
 
 impl Type {
     pub(super) fn data_type(self) -> DataType {

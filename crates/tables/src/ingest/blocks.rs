@@ -2,12 +2,8 @@
 
 use std::{borrow::Cow, fs::File, ops::Range, os::unix::fs::FileExt, sync::Arc};
 
-use super::{
-    allowance::Allowance,
-    each::each,
-    flaw::{Flaw, Result},
-    task::Task,
-};
+use super::{allowance::Allowance, each::each, task::Task};
+use crate::flaw::{Flaw, Result};
 
 /// Large enough to be worth a hand-over, small enough to share the work evenly.
 pub(super) const LARGEST_BLOCK: u64 = 4 << 20;

@@ -4,8 +4,10 @@ use datafusion::arrow::array::NullBufferBuilder;
 
 use super::{
     facts::Facts,
-    flaw::{Flaw, Result},
     number::{is_exact, write_int, write_plain},
+};
+use crate::{
+    flaw::{Flaw, Result},
     reader::Token,
 };
 

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use super::{
     allowance::Budget,
-    flaw::{Flaw, Result},
-    reader::{Form, Reader, Token, skip},
+    nested::skip,
     rows::{Filled, Kept, ROOT, Rows},
+};
+use crate::{
+    flaw::{Flaw, Result},
+    reader::{Form, Reader, Token},
 };
 
 /// What the elements of a list are, by the first that is not null.

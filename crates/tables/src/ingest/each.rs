@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use super::flaw::Result;
+use crate::flaw::Result;
 
 /// More would wait for each other to be given items.
 const MOST_THREADS: usize = 64;
@@ -51,7 +51,7 @@ pub(super) fn each<I, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ingest::flaw::Flaw;
+    use crate::flaw::Flaw;
 
     #[test]
     fn results_are_in_the_order_of_the_items() {

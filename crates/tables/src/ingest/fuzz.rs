@@ -30,12 +30,13 @@ use datafusion::{
 use super::{
     allowance::Allowance,
     blocks::Source,
-    csv,
-    flaw::{Flaw, Result},
-    python,
+    csv, python,
     task::{Made, MadeRows, Task},
 };
-use crate::marshal::marshal as write_marshal;
+use crate::{
+    flaw::{Flaw, Result},
+    marshal::marshal as write_marshal,
+};
 
 /// Enough for any table that is not made to fill memory.
 const MAX_MEMORY: usize = 4 << 20;

@@ -1,7 +1,7 @@
 //! Reads JSON text. Beyond the standard it knows `NaN` and `Infinity`, which Python writes, and
 //! whole numbers of any length stay exact.
 
-use super::{
+use crate::{
     flaw::{Flaw, Result},
     reader::{Form, Reader, Token},
 };

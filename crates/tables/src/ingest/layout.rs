@@ -12,10 +12,10 @@ use datafusion::arrow::{
 
 use super::{
     facts::{Facts, Type},
-    flaw::{Flaw, Result},
     names::{self, Notes},
     rows::{Filled, Kept, MOST_COLUMNS, widest},
 };
+use crate::flaw::{Flaw, Result};
 
 /// What is known of a piece without its values.
 #[derive(Default)]

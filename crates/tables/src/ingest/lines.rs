@@ -11,13 +11,16 @@ use super::{
         text_of,
     },
     document::{self, Elements, Shape},
-    flaw::{Flaw, Result},
     json::JsonReader,
     names::Notes,
-    reader::{Reader, skip},
+    nested::skip,
     rows::{Filled, Kept},
     task::{Made, MadeRows, Piece, Task, layout_of, made_of},
     value::ValueReader,
+};
+use crate::{
+    flaw::{Flaw, Result},
+    reader::Reader,
 };
 
 /// Enough of a file to see what it is.

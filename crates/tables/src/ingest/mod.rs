@@ -1,8 +1,9 @@
 //! From data as it comes to tables.
 //!
-//! Nested data (JSON, Python's values) is read by a [`reader::Reader`] each, made into rows by
-//! `document` and into columns by `rows` and `column`; what type a column has is known when all of
-//! it has been seen (`facts`, `layout`). Files of text are read in blocks by several threads.
+//! Nested data (JSON, Python's values) is read by a [`Reader`](crate::reader::Reader) each, made
+//! into rows by `document` and into columns by `rows` and `column`; what type a column has is known
+//! when all of it has been seen (`facts`, `layout`). Files of text are read in blocks by several
+//! threads.
 
 mod allowance;
 mod array;
@@ -12,18 +13,19 @@ mod csv;
 mod document;
 mod each;
 mod facts;
-pub(crate) mod flaw;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod input;
 mod json;
 mod layout;
 mod lines;
+mod load;
 mod names;
+mod nested;
 mod number;
 mod objects;
 mod parquet;
 mod python;
-pub(crate) mod reader;
 mod rows;
 mod stream;
 mod table;
@@ -32,181 +34,5 @@ mod task;
 pub(crate) mod tests;
 mod value;
 
-use std::{fs::File, sync::Arc};
-
-use bytes::Bytes;
-use datafusion::{
-    arrow::{array::RecordBatch, datatypes::SchemaRef},
-    catalog::TableProvider,
-    error::DataFusionError,
-    execution::memory_pool::MemoryLimit,
-    prelude::SessionContext,
-};
-use futures::future::BoxFuture;
-use serde_json::Value;
-use thiserror::Error;
-use tokio::sync::oneshot;
-
-use self::{
-    allowance::GiveUp,
-    blocks::Source,
-    flaw::Flaw,
-    task::{Made, MadeRows, Task},
-};
-
-/// Data as it comes.
-#[derive(Debug)]
-pub enum Input {
-    /// Rows as a list of objects, one object (one row), a list of plain values (column `value`),
-    /// or an object of lists of the same length (columns).
-    Json(Value),
-    /// The same as JSON text.
-    Text(String),
-    /// The same as Python's `marshal` writes it (version 4). A list may come in several parts, each
-    /// of which is a list: several threads read them.
-    Marshal(Vec<Bytes>),
-    /// An open file; it is never opened by its name.
-    File { file: File, format: FileFormat },
-    /// A table as it is, but for objects, whose fields become columns.
-    Batches { schema: SchemaRef, batches: Vec<RecordBatch> },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileFormat {
-    Json,
-    JsonLines,
-    Csv,
-    Tsv,
-    Parquet,
-}
-
-impl FileFormat {
-    /// By the extension of a file's name.
-    pub fn of(name: &str) -> Option<Self> {
-        let (_, extension) = name.rsplit_once('.')?;
-        Some(match extension.to_ascii_lowercase().as_str() {
-            "json" => Self::Json,
-            "jsonl" | "ndjson" => Self::JsonLines,
-            "csv" => Self::Csv,
-            "tsv" => Self::Tsv,
-            "parquet" | "pq" => Self::Parquet,
-            _ => return None,
-        })
-    }
-
-    /// Returns the extension that names of its files have.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::JsonLines => "jsonl",
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Parquet => "parquet",
-        }
-    }
-}
-
-/// A table that can be queried, and what was done to the data.
-#[derive(Debug)]
-pub struct Loaded {
-    pub provider: Arc<dyn TableProvider>,
-    pub notes: Vec<String>,
-}
-
-/// Why there is no table.
-#[derive(Debug, Error)]
-pub enum LoadError {
-    /// What is wrong with the data.
-    #[error("{0}")]
-    Data(String),
-    /// The context's memory pool has no more than this many bytes.
-    #[error("it does not fit into {0} bytes of memory")]
-    Memory(usize),
-    #[error("nobody waits for it any more")]
-    GivenUp,
-    #[error(transparent)]
-    Engine(Box<DataFusionError>),
-}
-
-/// Makes a table of data. What it holds in memory is reserved in the context's memory pool, by this
-/// name. Boxed, because the code of an `async fn` is compiled by whoever awaits it.
-pub fn load<'a>(
-    context: &'a SessionContext,
-    name: &'a str,
-    input: Input,
-) -> BoxFuture<'a, Result<Loaded, LoadError>> {
-    Box::pin(async move {
-        let task = Task::new(context, name);
-        let loaded = match input {
-            Input::File { file, format: FileFormat::Parquet } => {
-                let provider = parquet::load(context, &task, file).await;
-                provider.map(|provider| Loaded { provider, notes: Vec::new() })
-            }
-            input => read_elsewhere(task, input).await,
-        };
-        let spread = loaded.and_then(|loaded| {
-            Ok(Loaded { provider: objects::spread(loaded.provider)?, ..loaded })
-        });
-        spread.map_err(|flaw| failure(context, flaw))
-    })
-}
-
-/// Reads data on a thread that may be busy for long. It ends soon when nobody waits any more.
-async fn read_elsewhere(task: Task, input: Input) -> Result<Loaded, Flaw> {
-    let _give_up = GiveUp(Arc::clone(&task.allowance));
-    let (sender, receiver) = oneshot::channel();
-    tokio::task::spawn_blocking(move || {
-        let loaded = read(&task, &input).and_then(|made| {
-            let notes = made.notes.clone();
-            Ok(Loaded { provider: table::provide(&task, made)?, notes })
-        });
-        // The table alone holds the memory from now on.
-        drop(task);
-        // Nobody has to wait until large data has been taken down.
-        let _ = sender.send(loaded);
-        drop(input);
-    });
-    receiver.await.unwrap_or_else(|_| Err(Flaw::data("reading it failed unexpectedly")))
-}
-
-fn read(task: &Task, input: &Input) -> Result<Made, Flaw> {
-    match input {
-        Input::Json(value) => lines::load_value(task, value),
-        Input::Text(text) => lines::load_text(task, text),
-        Input::Marshal(parts) => python::load(task, parts),
-        Input::File { file, format } => {
-            let source = Source::new(file.try_clone()?)?;
-            match format {
-                FileFormat::Json => lines::load_file(task, &source),
-                FileFormat::JsonLines => lines::load_lines(task, &source),
-                FileFormat::Csv => csv::load(task, &source, None),
-                FileFormat::Tsv => csv::load(task, &source, Some(b'\t')),
-                FileFormat::Parquet => Err(Flaw::data("Parquet is read by the query engine")),
-            }
-        }
-        Input::Batches { schema, batches } => {
-            let (schema, rows) = (Arc::clone(schema), MadeRows::Memory(batches.clone()));
-            Ok(Made { schema, rows, notes: Vec::new() })
-        }
-    }
-}
-
-fn failure(context: &SessionContext, flaw: Flaw) -> LoadError {
-    match flaw {
-        Flaw::Data(reason) => LoadError::Data(reason),
-        Flaw::At(offset, reason) => LoadError::Data(format!("byte {offset}: {reason}")),
-        Flaw::Mixed(names) | Flaw::Wide(names) => {
-            LoadError::Data(format!("objects cannot be read: {}", names.join(", ")))
-        }
-        Flaw::GivenUp => LoadError::GivenUp,
-        Flaw::Engine(error) => match error.find_root() {
-            DataFusionError::ResourcesExhausted(_) => {
-                match context.runtime_env().memory_pool.memory_limit() {
-                    MemoryLimit::Finite(bytes) => LoadError::Memory(bytes),
-                    MemoryLimit::Infinite | MemoryLimit::Unknown => LoadError::Engine(error),
-                }
-            }
-            _ => LoadError::Engine(error),
-        },
-    }
-}
+pub use input::{FileFormat, Input};
+pub use load::{LoadError, Loaded, load};

@@ -11,8 +11,7 @@ use datafusion::{
     prelude::ident,
 };
 
-use super::flaw::Result;
-use crate::functions::fields_of;
+use crate::{flaw::Result, functions::fields_of};
 
 /// The same table, without objects. One in which two columns would have the same name then stays
 /// as it is.

@@ -5,11 +5,13 @@ use bytes::Bytes;
 use super::{
     document::{self, Elements, Shape},
     each::each,
-    flaw::Result,
-    reader::{Reader, Token},
     task::{Made, Task},
 };
-use crate::marshal::MarshalReader;
+use crate::{
+    flaw::Result,
+    marshal::MarshalReader,
+    reader::{Reader, Token},
+};
 
 pub(super) fn load(task: &Task, parts: &[Bytes]) -> Result<Made> {
     task.in_memory(|kept| {

@@ -9,9 +9,12 @@ use std::{
 use super::{
     allowance::Budget,
     column::{Cell, Column},
-    flaw::{Flaw, Result},
     names,
-    reader::{Mark, Reader, Token, key_text, list_json, object_json},
+    nested::{key_text, list_json, object_json},
+};
+use crate::{
+    flaw::{Flaw, Result},
+    reader::{Mark, Reader, Token},
 };
 
 /// Objects are taken apart into as many columns at most.

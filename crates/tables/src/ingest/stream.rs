@@ -12,9 +12,9 @@ use datafusion::{
 use super::{
     allowance::{Allowance, Budget},
     blocks::Source,
-    flaw::Flaw,
     task::Parse,
 };
+use crate::flaw::Flaw;
 
 /// A part of a file: neighbouring ranges, each with only whole records.
 pub(super) struct FilePart {

@@ -17,10 +17,10 @@ use datafusion::{
 };
 
 use super::{
-    flaw::Result,
     stream::FilePart,
     task::{Made, MadeRows, Task},
 };
+use crate::flaw::Result;
 
 /// A table that can only be read, with what has to live as long as it does.
 ///

@@ -11,11 +11,11 @@ use datafusion::{
 use super::{
     allowance::{Allowance, Budget},
     blocks::{LARGEST_BLOCK, Source},
-    flaw::{Flaw, Result},
     layout::{Layout, Summary, settle},
     names::Notes,
     rows::{Filled, Kept},
 };
+use crate::flaw::{Flaw, Result};
 
 pub(super) struct Task {
     pub(super) allowance: Arc<Allowance>,

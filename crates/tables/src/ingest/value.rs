@@ -4,7 +4,7 @@ use std::slice;
 
 use serde_json::{Value, map};
 
-use super::{
+use crate::{
     flaw::{Flaw, Result},
     reader::{Form, Reader, Token},
 };

@@ -2,7 +2,7 @@
 //! of a length that is only announced, and references can go nowhere but back.
 
 use super::{DIGIT_BITS, FLAG_REF};
-use crate::ingest::{
+use crate::{
     flaw::{Flaw, Result},
     reader::{Form, Mark, Reader, Token},
 };

@@ -17,7 +17,7 @@ use datafusion::{
 };
 
 use super::{
-    figures::{Figure, Function},
+    figures::{Figure, FigureFunction},
     keys::{key_of, number_of},
     whole::whole,
 };
@@ -28,7 +28,7 @@ use crate::{
         columns,
         numbers::{is_text, numeric},
         reading::Named,
-        times::{ValueOrder, with_time, without_time},
+        time_columns::{ValueOrder, with_time, without_time},
     },
     work::Work,
 };
@@ -68,43 +68,43 @@ impl<'f> Aggregates<'f> {
         self.work.column(self.frame, &field.path, &field.name)?;
         let plain = columns::value(self.frame, &field.name);
         Ok(match &figure.function {
-            Function::Count => self.add(count(plain)),
-            Function::CountDistinct => self.add(count_distinct(plain)),
-            Function::Min => {
+            FigureFunction::Count => self.add(count(plain)),
+            FigureFunction::CountDistinct => self.add(count_distinct(plain)),
+            FigureFunction::Min => {
                 let order = self.ordered(field).await?;
                 self.extreme(plain, order, min)?
             }
-            Function::Max => {
+            FigureFunction::Max => {
                 let order = self.ordered(field).await?;
                 self.extreme(plain, order, max)?
             }
-            Function::Sum => {
+            FigureFunction::Sum => {
                 let number = self.number(field).await?;
                 self.sum(number, field)?
             }
-            Function::Mean => {
+            FigureFunction::Mean => {
                 let number = self.float(field).await?;
                 self.add(avg(number))
             }
-            Function::Deviation => {
+            FigureFunction::Deviation => {
                 let number = self.float(field).await?;
                 self.add(stddev(number))
             }
-            Function::Variance => {
+            FigureFunction::Variance => {
                 let number = self.float(field).await?;
                 self.add(var_sample(number))
             }
-            Function::First => {
+            FigureFunction::First => {
                 let by_row = self.by_row();
                 self.add(without_nulls(first_value(plain, by_row))?)
             }
-            Function::Last => {
+            FigureFunction::Last => {
                 let by_row = self.by_row();
                 self.add(without_nulls(last_value(plain, by_row))?)
             }
-            Function::Quantile(fraction) => self.quantile(field, *fraction).await?,
-            Function::Mode => Tallied::Value.of(self.add(tally(plain, usize::MAX))),
-            Function::Collect | Function::Top(_) => {
+            FigureFunction::Quantile(fraction) => self.quantile(field, *fraction).await?,
+            FigureFunction::Mode => Tallied::Value.of(self.add(tally(plain, usize::MAX))),
+            FigureFunction::Collect | FigureFunction::Top(_) => {
                 let by_row = self.by_row();
                 let item = plain.get_type(self.frame.schema())?;
                 let list = array_agg(plain).order_by(by_row);

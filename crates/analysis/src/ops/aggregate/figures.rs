@@ -15,13 +15,13 @@ pub(crate) struct Figure {
     pub(crate) path: String,
     /// None counts rows.
     pub(crate) field: Option<Named>,
-    pub(crate) function: Function,
+    pub(crate) function: FigureFunction,
     /// The name of its column.
     pub(crate) name: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Function {
+pub(crate) enum FigureFunction {
     Count,
     CountDistinct,
     Sum,
@@ -46,35 +46,35 @@ pub(crate) struct Top {
     pub(crate) largest: bool,
 }
 
-impl Function {
+impl FigureFunction {
     /// Whether the order of rows matters.
     pub(crate) fn is_ordered(&self) -> bool {
         matches!(self, Self::First | Self::Last | Self::Collect | Self::Top(_))
     }
 }
 
-const FUNCTIONS: &[(&str, Function)] = &[
-    ("count", Function::Count),
-    ("count_distinct", Function::CountDistinct),
-    ("sum", Function::Sum),
-    ("mean", Function::Mean),
-    ("median", Function::Quantile(0.5)),
-    ("min", Function::Min),
-    ("max", Function::Max),
-    ("std", Function::Deviation),
-    ("var", Function::Variance),
-    ("first", Function::First),
-    ("last", Function::Last),
-    ("mode", Function::Mode),
-    ("collect", Function::Collect),
-    ("distinct", Function::CountDistinct),
-    ("nunique", Function::CountDistinct),
-    ("avg", Function::Mean),
-    ("average", Function::Mean),
-    ("stddev", Function::Deviation),
-    ("variance", Function::Variance),
-    ("list", Function::Collect),
-    ("size", Function::Count),
+const FUNCTIONS: &[(&str, FigureFunction)] = &[
+    ("count", FigureFunction::Count),
+    ("count_distinct", FigureFunction::CountDistinct),
+    ("sum", FigureFunction::Sum),
+    ("mean", FigureFunction::Mean),
+    ("median", FigureFunction::Quantile(0.5)),
+    ("min", FigureFunction::Min),
+    ("max", FigureFunction::Max),
+    ("std", FigureFunction::Deviation),
+    ("var", FigureFunction::Variance),
+    ("first", FigureFunction::First),
+    ("last", FigureFunction::Last),
+    ("mode", FigureFunction::Mode),
+    ("collect", FigureFunction::Collect),
+    ("distinct", FigureFunction::CountDistinct),
+    ("nunique", FigureFunction::CountDistinct),
+    ("avg", FigureFunction::Mean),
+    ("average", FigureFunction::Mean),
+    ("stddev", FigureFunction::Deviation),
+    ("variance", FigureFunction::Variance),
+    ("list", FigureFunction::Collect),
+    ("size", FigureFunction::Count),
 ];
 
 /// Those with parameters of their own.
@@ -187,8 +187,8 @@ fn read_one(path: &str, value: &Value, column: Option<&Named>) -> Result<Figure>
     let field = field.or_else(|| column.cloned()).filter(|column| !every_row(column));
     let function = read_function(path, written, given.as_ref())?;
     let by = given.as_ref().map(|given| given.name("by")).transpose()?.flatten();
-    let field = if matches!(function, Function::Top(_)) { by.or(field) } else { field };
-    if field.is_none() && function != Function::Count {
+    let field = if matches!(function, FigureFunction::Top(_)) { by.or(field) } else { field };
+    if field.is_none() && function != FigureFunction::Count {
         let path = given.map_or(path.to_owned(), |given| given.path("field"));
         return Err(AnalysisError::parameter(path, format!("{written} needs a field")));
     }
@@ -200,9 +200,9 @@ fn read_one(path: &str, value: &Value, column: Option<&Named>) -> Result<Figure>
 }
 
 /// `amount_sum`, as the function was written.
-fn default_name(field: Option<&Named>, written: &str, function: &Function) -> String {
+fn default_name(field: Option<&Named>, written: &str, function: &FigureFunction) -> String {
     let written = match function {
-        Function::Quantile(fraction) if written.trim().to_lowercase() != "median" => {
+        FigureFunction::Quantile(fraction) if written.trim().to_lowercase() != "median" => {
             percentile_name(*fraction)
         }
         _ => written.trim().to_lowercase(),
@@ -220,13 +220,13 @@ pub(crate) fn percentile_name(fraction: f64) -> String {
     format!("p{percent}")
 }
 
-fn read_function(path: &str, written: &str, given: Option<&Given<'_>>) -> Result<Function> {
+fn read_function(path: &str, written: &str, given: Option<&Given<'_>>) -> Result<FigureFunction> {
     let plain = written.trim().to_lowercase().replace([' ', '-'], "_");
     if let Some((_, function)) = FUNCTIONS.iter().find(|(name, _)| *name == plain) {
         return Ok(function.clone());
     }
     if let Some(percent) = plain.strip_prefix('p').and_then(|rest| rest.parse::<f64>().ok()) {
-        return Ok(Function::Quantile(fraction(path, percent, 100.0)?));
+        return Ok(FigureFunction::Quantile(fraction(path, percent, 100.0)?));
     }
     let number = |name: &str, other: &str| -> Result<Option<(String, f64)>> {
         let found = given.and_then(|given| given.value(name).or_else(|| given.value(other)));
@@ -239,17 +239,17 @@ fn read_function(path: &str, written: &str, given: Option<&Given<'_>>) -> Result
     match plain.as_str() {
         "quantile" => {
             let (path, number) = number("q", "p")?.ok_or_else(|| missing("q", "0.95"))?;
-            Ok(Function::Quantile(fraction(&path, number, 1.0)?))
+            Ok(FigureFunction::Quantile(fraction(&path, number, 1.0)?))
         }
         "percentile" => {
             let (path, number) = number("p", "q")?.ok_or_else(|| missing("p", "95"))?;
             // Nobody asks for less than the first percentile: 0.95 is the 95th.
             let whole = if number > 0.0 && number < 1.0 { 1.0 } else { 100.0 };
-            Ok(Function::Quantile(fraction(&path, number, whole)?))
+            Ok(FigureFunction::Quantile(fraction(&path, number, whole)?))
         }
         "top" | "bottom" => {
             let count = given.map(|given| given.count("n")).transpose()?.flatten();
-            Ok(Function::Top(Top { count: count.unwrap_or(1), largest: plain == "top" }))
+            Ok(FigureFunction::Top(Top { count: count.unwrap_or(1), largest: plain == "top" }))
         }
         _ => {
             let told = FUNCTIONS[..TOLD].iter().map(|(name, _)| *name);

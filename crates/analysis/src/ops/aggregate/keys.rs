@@ -13,7 +13,7 @@ use datafusion::{
     },
 };
 
-use crate::ops::float_keys::{key, number};
+use crate::float_keys::{key, number};
 
 /// The whole number in the place of a number with a point, which is not NaN.
 pub(super) fn key_of(number: Expr) -> Expr {
@@ -27,7 +27,7 @@ pub(super) fn number_of(key: Expr) -> Expr {
 
 fn call(way: Way, value: Expr) -> Expr {
     let signature = Signature::exact(vec![way.given()], Volatility::Immutable);
-    ScalarUDF::from(Keys { signature, way }).call(vec![value])
+    ScalarUDF::from(KeyFunction { signature, way }).call(vec![value])
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,12 +53,12 @@ impl Way {
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Keys {
+struct KeyFunction {
     signature: Signature,
     way: Way,
 }
 
-impl ScalarUDFImpl for Keys {
+impl ScalarUDFImpl for KeyFunction {
     fn name(&self) -> &str {
         match self.way {
             Way::ToKey => "key_of",

@@ -6,10 +6,10 @@ use datafusion::{
     prelude::{DataFrame, ident},
 };
 
-use super::figures::{Figure, Function};
+use super::figures::{Figure, FigureFunction};
 use crate::{
     error::{AnalysisError, Result},
-    ops::{columns, order::Rows, reading::Named, sorting::by_keys, times::sort_value},
+    ops::{columns, order::Rows, reading::Named, sorting::by_keys, time_columns::sort_value},
     work::Work,
 };
 
@@ -20,7 +20,7 @@ pub(super) async fn rows(
     keys: &[Named],
     figure: &Figure,
 ) -> Result<Rows> {
-    let (Function::Top(top), Some(by)) = (&figure.function, &figure.field) else {
+    let (FigureFunction::Top(top), Some(by)) = (&figure.function, &figure.field) else {
         return Err(AnalysisError::Internal("no rows are asked for".to_owned()));
     };
     work.column(&frame, &by.path, &by.name)?;

@@ -15,30 +15,32 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{
-    Comparison, Operator,
+    condition::Comparison,
     literal::{Nature, beside, fitting, plain_text, scalar},
 };
 use crate::{
     error::{AnalysisError, Result},
     functions::{json_has, json_is_list},
+    operators::Operator,
     ops::{
         columns,
         numbers::{self, is_text, note_text, plain_type, read_number},
         reading::{short, wrong},
-        times::{Form, Texts, Time, comparable, meant, note_texts},
+        time_columns::{Texts, TimeForm, comparable, meant, note_texts},
     },
+    times::Time,
     work::Work,
 };
 
 /// The columns that conditions are about.
-pub(super) struct Columns<'f> {
+pub(super) struct ComparedColumns<'f> {
     frame: &'f DataFrame,
     /// What was asked of them and is so.
-    known: HashSet<Asked>,
+    known: HashSet<ColumnQuestion>,
 }
 
 /// What is asked of the column of this name.
-type Asked = (String, Question);
+type ColumnQuestion = (String, Question);
 
 /// What has to be known of a column of text before it is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,17 +50,17 @@ enum Question {
     Number,
     /// Whether all values are times, and not all of them written in the form of those that they
     /// are compared with, if these have one in common.
-    Time(Option<Form>),
+    Time(Option<TimeForm>),
 }
 
-impl<'f> Columns<'f> {
+impl<'f> ComparedColumns<'f> {
     /// Looks at the values where the meaning of a comparison depends on them.
     pub(super) async fn look_at(
         work: &Work,
         frame: &'f DataFrame,
         comparisons: &[&Comparison],
     ) -> Result<Self> {
-        let mut asked: Vec<Asked> = Vec::new();
+        let mut asked: Vec<ColumnQuestion> = Vec::new();
         for comparison in comparisons {
             let field = &comparison.field;
             work.column(frame, &field.path, &field.name)?;
@@ -70,8 +72,9 @@ impl<'f> Columns<'f> {
                 }
             }
         }
-        let is_time = |(_, question): &Asked| matches!(question, Question::Time(_));
-        let (times, others): (Vec<Asked>, Vec<Asked>) = asked.into_iter().partition(is_time);
+        let is_time = |(_, question): &ColumnQuestion| matches!(question, Question::Time(_));
+        let (times, others): (Vec<ColumnQuestion>, Vec<ColumnQuestion>) =
+            asked.into_iter().partition(is_time);
         let mut columns = Self { frame, known: HashSet::new() };
         columns.count(work, others).await?;
         for (name, question) in times {
@@ -81,7 +84,7 @@ impl<'f> Columns<'f> {
     }
 
     /// Finds lists and numbers, in one pass.
-    async fn count(&mut self, work: &Work, asked: Vec<Asked>) -> Result<()> {
+    async fn count(&mut self, work: &Work, asked: Vec<ColumnQuestion>) -> Result<()> {
         if asked.is_empty() {
             return Ok(());
         }
@@ -124,7 +127,7 @@ impl<'f> Columns<'f> {
         let known = asked.and_then(|asked| self.known.get(&asked)).map(|(_, question)| question);
         let is_list = known == Some(&Question::List);
         let is_time = matches!(known, Some(Question::Time(_)));
-        Subject { comparison, data_type, is_list, is_time }.expression()
+        ComparisonSubject { comparison, data_type, is_list, is_time }.expression()
     }
 }
 
@@ -150,7 +153,7 @@ impl Comparison {
         let texts = values.map(|value| value.as_str().filter(|text| meant(text).is_some()));
         let texts: Vec<&str> = texts.collect::<Option<_>>()?;
         let (first, rest) = texts.split_first()?;
-        let form = Form::of(first).filter(|form| rest.iter().all(|text| form.has(text)));
+        let form = TimeForm::of(first).filter(|form| rest.iter().all(|text| form.has(text)));
         Some(Question::Time(form))
     }
 
@@ -165,7 +168,7 @@ impl Comparison {
 }
 
 /// A comparison and the column that it is about.
-struct Subject<'c> {
+struct ComparisonSubject<'c> {
     comparison: &'c Comparison,
     data_type: DataType,
     is_list: bool,
@@ -173,7 +176,7 @@ struct Subject<'c> {
     is_time: bool,
 }
 
-impl Subject<'_> {
+impl ComparisonSubject<'_> {
     fn expression(&self) -> Result<Expr> {
         match self.comparison.operator {
             Operator::Equal => self.equal(),

@@ -17,8 +17,8 @@ use crate::{
     ops::{
         numbers::{is_text, plain_type},
         reading::short,
-        times::of_clock,
     },
+    times::of_clock,
 };
 
 /// What a column is compared as.

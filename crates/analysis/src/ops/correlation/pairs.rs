@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Method;
+use super::method::CorrelationMethod;
 use crate::{
     error::{AnalysisError, Result},
     ops::held::busy,
@@ -13,7 +13,7 @@ use crate::{
 const MOST_RANKED: usize = 5_000_000;
 
 /// Values by column; NaN stands for what is missing.
-pub(super) type Columns = Vec<Vec<f64>>;
+pub(super) type ColumnValues = Vec<Vec<f64>>;
 
 /// What is known of two columns.
 #[derive(Clone, Copy, Debug)]
@@ -49,18 +49,18 @@ fn all(size: usize) -> impl Iterator<Item = (usize, usize)> {
 
 /// Where the rows of a group go.
 #[derive(Debug)]
-pub(super) enum Sink {
+pub(super) enum PairSink {
     Summed { size: usize, moments: Vec<Moments> },
-    Kept(Columns),
+    Kept(ColumnValues),
 }
 
-impl Sink {
+impl PairSink {
     /// What an empty one takes.
     pub(super) fn bytes(size: usize) -> usize {
         (size + 1) * size / 2 * size_of::<Moments>()
     }
 
-    pub(super) fn new(size: usize, method: Method) -> Self {
+    pub(super) fn new(size: usize, method: CorrelationMethod) -> Self {
         if method.is_by_rank() {
             Self::Kept(vec![Vec::new(); size])
         } else {
@@ -68,10 +68,11 @@ impl Sink {
         }
     }
 
-    fn add(&mut self, columns: Columns) -> Result<()> {
+    fn add(&mut self, columns: ColumnValues) -> Result<()> {
         match self {
             Self::Summed { size, moments } => {
-                let columns: Vec<Column> = columns.into_iter().map(Column::new).collect();
+                let columns: Vec<CorrelatedColumn> =
+                    columns.into_iter().map(CorrelatedColumn::new).collect();
                 for (moments, (first, second)) in moments.iter_mut().zip(all(*size)) {
                     moments.add(&summed(&columns[first], &columns[second]));
                 }
@@ -92,7 +93,7 @@ impl Sink {
         Ok(())
     }
 
-    pub(super) async fn matrix(self, method: Method) -> Result<Matrix> {
+    pub(super) async fn matrix(self, method: CorrelationMethod) -> Result<Matrix> {
         match self {
             Self::Summed { size, moments } => {
                 let pairs = moments.iter().map(|moments| pair_of(moments, method)).collect();
@@ -104,7 +105,11 @@ impl Sink {
 }
 
 /// Gives each group its rows.
-pub(super) fn distribute(columns: Columns, places: &[usize], sinks: &mut [Sink]) -> Result<()> {
+pub(super) fn distribute(
+    columns: ColumnValues,
+    places: &[usize],
+    sinks: &mut [PairSink],
+) -> Result<()> {
     if let [sink] = sinks {
         return sink.add(columns);
     }
@@ -118,12 +123,12 @@ pub(super) fn distribute(columns: Columns, places: &[usize], sinks: &mut [Sink])
 }
 
 /// A column, about its mean if no value is missing: then it is the same for all pairs.
-struct Column {
+struct CorrelatedColumn {
     values: Vec<f64>,
     centred: Option<Centred>,
 }
 
-impl Column {
+impl CorrelatedColumn {
     fn new(values: Vec<f64>) -> Self {
         let is_complete = !values.iter().any(|value| value.is_nan());
         let centred = is_complete.then(|| Centred::of(&values));
@@ -131,7 +136,7 @@ impl Column {
     }
 }
 
-fn summed(first: &Column, second: &Column) -> Moments {
+fn summed(first: &CorrelatedColumn, second: &CorrelatedColumn) -> Moments {
     if let (Some(first), Some(second)) = (&first.centred, &second.centred) {
         return Moments::of(first, second);
     }
@@ -145,8 +150,8 @@ fn complete(first: &[f64], second: &[f64]) -> (Vec<f64>, Vec<f64>) {
     rows.filter(|(first, second)| !first.is_nan() && !second.is_nan()).unzip()
 }
 
-fn pair_of(moments: &Moments, method: Method) -> Pair {
-    if method == Method::Covariance {
+fn pair_of(moments: &Moments, method: CorrelationMethod) -> Pair {
+    if method == CorrelationMethod::Covariance {
         return Pair { n: moments.n, value: moments.covariance(), p_value: None };
     }
     pair(moments.n, moments.correlation())
@@ -161,7 +166,7 @@ fn pair(n: u64, correlation: Option<Correlation>) -> Pair {
 }
 
 /// One pair after the other, so that an analysis can be stopped in between.
-async fn ranked(columns: Columns, method: Method) -> Result<Matrix> {
+async fn ranked(columns: ColumnValues, method: CorrelationMethod) -> Result<Matrix> {
     let size = columns.len();
     let mut prepared = Vec::with_capacity(size);
     for column in columns {
@@ -189,15 +194,16 @@ impl Ranked {
     }
 }
 
-fn compare(first: &Ranked, second: &Ranked, method: Method) -> Pair {
+fn compare(first: &Ranked, second: &Ranked, method: CorrelationMethod) -> Pair {
     if let (Some(x), Some(y)) = (&first.ranks, &second.ranks) {
         // Ranks are in the same order as the values, which is all that Kendall's is about.
-        let found = if method == Method::Kendall { kendall(x, y) } else { spearman(x, y) };
+        let found =
+            if method == CorrelationMethod::Kendall { kendall(x, y) } else { spearman(x, y) };
         return pair(x.len() as u64, found);
     }
     let (x, y) = complete(&first.values, &second.values);
     let found = match method {
-        Method::Kendall => kendall(&x, &y),
+        CorrelationMethod::Kendall => kendall(&x, &y),
         _ => spearman(&ranks(&x), &ranks(&y)),
     };
     pair(x.len() as u64, found)

@@ -9,7 +9,7 @@ use datafusion::arrow::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    Method,
+    method::CorrelationMethod,
     pairs::{Matrix, Pair},
 };
 use crate::{
@@ -25,7 +25,7 @@ pub(super) struct Report<'a> {
     pub(super) work: &'a Work,
     pub(super) names: &'a [String],
     pub(super) group_by: &'a [String],
-    pub(super) method: Method,
+    pub(super) method: CorrelationMethod,
     pub(super) groups: &'a Groups,
     /// By the number of the group.
     pub(super) matrices: &'a [Matrix],
@@ -34,7 +34,7 @@ pub(super) struct Report<'a> {
 impl Report<'_> {
     pub(super) fn outcome(&self) -> Result<Outcome> {
         let mut facts = Map::new();
-        if self.method != Method::Covariance {
+        if self.method != CorrelationMethod::Covariance {
             facts.insert("method".to_owned(), self.method.name().into());
         }
         self.note_missing();
@@ -49,14 +49,14 @@ impl Report<'_> {
             facts.extend(self.facts_of_two(matrix));
             return Ok(Outcome { facts, frame: None, later: None });
         }
-        if self.method != Method::Covariance {
+        if self.method != CorrelationMethod::Covariance {
             facts.insert("strongest".to_owned(), self.strongest(matrix).into());
         }
         Ok(Outcome { facts, frame: Some(self.frame()?), later: None })
     }
 
     fn value_name(&self) -> &'static str {
-        if self.method == Method::Covariance { "covariance" } else { "correlation" }
+        if self.method == CorrelationMethod::Covariance { "covariance" } else { "correlation" }
     }
 
     fn facts_of_two(&self, matrix: &Matrix) -> Map<String, Value> {
@@ -65,7 +65,7 @@ impl Report<'_> {
             self.work.note(self.why_none(matrix, pair));
         }
         let mut facts = self.pair_facts(pair);
-        if self.method == Method::Covariance {
+        if self.method == CorrelationMethod::Covariance {
             let variances = [matrix.get(0, 0).value, matrix.get(1, 1).value];
             facts.insert("variances".to_owned(), json!(variances));
         }
@@ -74,7 +74,7 @@ impl Report<'_> {
 
     fn pair_facts(&self, pair: Pair) -> Map<String, Value> {
         let mut facts = Map::from_iter([(self.value_name().to_owned(), json!(pair.value))]);
-        if self.method != Method::Covariance {
+        if self.method != CorrelationMethod::Covariance {
             facts.insert("p_value".to_owned(), json!(pair.p_value));
         }
         facts.insert("n".to_owned(), pair.n.into());
@@ -155,7 +155,7 @@ impl Report<'_> {
         let mut columns = self.group_columns(order)?;
         let name = |wanted: &str| free_name(wanted, self.group_by);
         columns.push((name(self.value_name()), floats(|pair| pair.value)));
-        if self.method != Method::Covariance {
+        if self.method != CorrelationMethod::Covariance {
             columns.push((name("p_value"), floats(|pair| pair.p_value)));
         }
         columns.push((name("n"), Arc::new(Int64Array::from_iter_values(n))));

@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::{
+    kind::Kind,
     ops::testing::{Given, analyse},
-    request::Kind,
 };
 
 async fn correlation(rows: Value, parameters: Value) -> Given {

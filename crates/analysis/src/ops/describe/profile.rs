@@ -36,7 +36,7 @@ pub(super) struct Profile {
     pub(super) count: i64,
     pub(super) nulls: i64,
     pub(super) distinct: Option<i64>,
-    pub(super) numbers: Numbers,
+    pub(super) numbers: NumberFigures,
     pub(super) min_text: Option<String>,
     pub(super) max_text: Option<String>,
     pub(super) shortest: Option<i64>,
@@ -48,7 +48,7 @@ pub(super) struct Profile {
 
 /// What only numbers have.
 #[derive(Debug, Default)]
-pub(super) struct Numbers {
+pub(super) struct NumberFigures {
     pub(super) min: Option<f64>,
     pub(super) max: Option<f64>,
     pub(super) mean: Option<f64>,
@@ -69,7 +69,7 @@ pub(super) struct Pass {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Nature {
+enum ColumnNature {
     Number,
     Text,
     /// What has an order and can be counted.
@@ -77,7 +77,7 @@ enum Nature {
     Nested,
 }
 
-impl Nature {
+impl ColumnNature {
     fn of(data_type: &DataType) -> Self {
         match plain_type(data_type) {
             text if is_text(text) => Self::Text,
@@ -96,7 +96,8 @@ impl Pass {
         frame: &DataFrame,
         names: &[String],
     ) -> Result<Vec<Profile>> {
-        let exact = Figures::of(work, frame, names, |column, name| self.add(column, frame, name));
+        let exact =
+            ProfileRow::of(work, frame, names, |column, name| self.add(column, frame, name));
         let exact = exact.await?;
         let profile = |(index, name): (usize, &String)| {
             self.profile(name, &columns::data_type(frame, name), &exact.of(index))
@@ -112,7 +113,7 @@ impl Pass {
             return Ok(profiles);
         }
         let estimates =
-            Figures::of(work, frame, &names, |column, name| add_estimates(column, frame, name));
+            ProfileRow::of(work, frame, &names, |column, name| add_estimates(column, frame, name));
         let estimates = estimates.await?;
         for (index, place) in places.into_iter().enumerate() {
             profiles[place].estimate(&estimates.of(index));
@@ -120,21 +121,21 @@ impl Pass {
         Ok(profiles)
     }
 
-    fn add(&self, column: &mut Column<'_>, frame: &DataFrame, name: &str) -> Result<()> {
+    fn add(&self, column: &mut ProfiledColumn<'_>, frame: &DataFrame, name: &str) -> Result<()> {
         let value = columns::value(frame, name);
-        let nature = Nature::of(&columns::data_type(frame, name));
+        let nature = ColumnNature::of(&columns::data_type(frame, name));
         column.add("count", count(value.clone()));
         let tallied = match nature {
-            Nature::Nested => return Ok(()),
-            Nature::Number => self.add_distribution(column, frame, &value)?,
-            Nature::Text | Nature::Plain => {
+            ColumnNature::Nested => return Ok(()),
+            ColumnNature::Number => self.add_distribution(column, frame, &value)?,
+            ColumnNature::Text | ColumnNature::Plain => {
                 column.aggregate("values", tally(value.clone(), self.most_bytes))
             }
         };
         column.value("distinct", Tallied::Distinct.of(tallied.clone()));
         column.value("top", cast(Tallied::Value.of(tallied.clone()), DataType::Utf8));
         column.value("top_count", Tallied::Count.of(tallied.clone()));
-        if nature == Nature::Number {
+        if nature == ColumnNature::Number {
             let number = cast(value.clone(), DataType::Float64);
             column.add("min", min(value.clone()));
             column.add("max", max(value));
@@ -146,7 +147,7 @@ impl Pass {
         let largest = column.aggregate("max", max(value.clone()));
         column.value("min_text", cast(smallest, DataType::Utf8));
         column.value("max_text", cast(largest, DataType::Utf8));
-        if nature == Nature::Text {
+        if nature == ColumnNature::Text {
             column.add("shortest", min(character_length(value.clone())));
             column.add("longest", max(character_length(value)));
         }
@@ -157,7 +158,7 @@ impl Pass {
     /// be put in order is counted as it is: it may be the same as what is next to it.
     fn add_distribution(
         &self,
-        column: &mut Column<'_>,
+        column: &mut ProfiledColumn<'_>,
         frame: &DataFrame,
         value: &Expr,
     ) -> Result<Expr> {
@@ -173,16 +174,16 @@ impl Pass {
         })
     }
 
-    fn profile(&self, name: &str, data_type: &DataType, figures: &Figures<'_>) -> Profile {
+    fn profile(&self, name: &str, data_type: &DataType, figures: &ProfileRow<'_>) -> Profile {
         let count = figures.whole("count").unwrap_or_default();
         Profile {
             name: name.to_owned(),
             kind: kind(data_type),
-            is_nested: Nature::of(data_type) == Nature::Nested,
+            is_nested: ColumnNature::of(data_type) == ColumnNature::Nested,
             count,
             nulls: self.rows as i64 - count,
             distinct: figures.whole("distinct"),
-            numbers: Numbers {
+            numbers: NumberFigures {
                 min: figures.number("min").filter(|_| figures.inexact("min").is_none()),
                 max: figures.number("max").filter(|_| figures.inexact("max").is_none()),
                 mean: figures.number("mean"),
@@ -207,7 +208,7 @@ impl Profile {
         !self.is_nested && (self.distinct.is_none() || lacks_quartiles)
     }
 
-    fn estimate(&mut self, figures: &Figures<'_>) {
+    fn estimate(&mut self, figures: &ProfileRow<'_>) {
         self.distinct = figures.whole("distinct");
         self.numbers.quartiles = figures.quartiles();
         self.top = None;
@@ -217,9 +218,9 @@ impl Profile {
 }
 
 /// What takes little memory however many values there are.
-fn add_estimates(column: &mut Column<'_>, frame: &DataFrame, name: &str) -> Result<()> {
+fn add_estimates(column: &mut ProfiledColumn<'_>, frame: &DataFrame, name: &str) -> Result<()> {
     let value = columns::value(frame, name);
-    if Nature::of(&columns::data_type(frame, name)) != Nature::Number {
+    if ColumnNature::of(&columns::data_type(frame, name)) != ColumnNature::Number {
         column.add("distinct", approx_distinct(value));
         return Ok(());
     }
@@ -264,7 +265,7 @@ fn kind(data_type: &DataType) -> String {
 }
 
 /// Where the aggregates of a column go, and the values that are made of them.
-struct Column<'p> {
+struct ProfiledColumn<'p> {
     index: usize,
     aggregates: &'p mut Vec<Expr>,
     values: &'p mut Vec<Expr>,
@@ -274,7 +275,7 @@ fn hidden(index: usize, figure: &str) -> String {
     format!("__{index}_{figure}")
 }
 
-impl Column<'_> {
+impl ProfiledColumn<'_> {
     fn aggregate(&mut self, figure: &str, aggregate: Expr) -> Expr {
         let name = hidden(self.index, figure);
         self.aggregates.push(aggregate.alias(&name));
@@ -292,7 +293,7 @@ impl Column<'_> {
 }
 
 /// The row with the figures of columns that came back, of which one is looked at.
-struct Figures<'r> {
+struct ProfileRow<'r> {
     row: Option<&'r RecordBatch>,
     index: usize,
 }
@@ -301,23 +302,24 @@ struct Figures<'r> {
 struct AllFigures(Vec<RecordBatch>);
 
 impl AllFigures {
-    fn of(&self, index: usize) -> Figures<'_> {
-        Figures { row: self.0.iter().find(|batch| batch.num_rows() > 0), index }
+    fn of(&self, index: usize) -> ProfileRow<'_> {
+        ProfileRow { row: self.0.iter().find(|batch| batch.num_rows() > 0), index }
     }
 }
 
-impl Figures<'_> {
+impl ProfileRow<'_> {
     /// Looks at columns in one pass; `add` says at what.
     async fn of(
         work: &Work,
         frame: &DataFrame,
         names: &[String],
-        add: impl Fn(&mut Column<'_>, &str) -> Result<()>,
+        add: impl Fn(&mut ProfiledColumn<'_>, &str) -> Result<()>,
     ) -> Result<AllFigures> {
         let mut aggregates = Vec::new();
         let mut values = Vec::new();
         for (index, name) in names.iter().enumerate() {
-            let mut column = Column { index, aggregates: &mut aggregates, values: &mut values };
+            let mut column =
+                ProfiledColumn { index, aggregates: &mut aggregates, values: &mut values };
             add(&mut column, name)?;
         }
         let figures = frame.clone().aggregate(Vec::new(), aggregates)?.select(values)?;

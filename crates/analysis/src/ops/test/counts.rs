@@ -14,7 +14,7 @@ use datafusion::{
 use futures::TryStreamExt;
 use serde_json::json;
 
-use super::{Asked, report};
+use super::{hypothesis::TestRequest, report};
 use crate::{
     error::{AnalysisError, Result, available},
     ops::names::{Names, counted, free_name},
@@ -29,7 +29,7 @@ const MOST_CELLS: usize = 100_000;
 /// Where fewer rows are expected, the distribution is not as the test takes it to be.
 const FEW: f64 = 5.0;
 
-pub(super) async fn run(work: &Work, asked: &Asked) -> Result<Outcome> {
+pub(super) async fn run(work: &Work, asked: &TestRequest) -> Result<Outcome> {
     let fields = fields(asked)?;
     match fields.as_slice() {
         [(path, field)] => fit(work, asked, path, field).await,
@@ -42,7 +42,7 @@ pub(super) async fn run(work: &Work, asked: &Asked) -> Result<Outcome> {
 }
 
 /// The columns with their paths in the parameters.
-fn fields(asked: &Asked) -> Result<Vec<(String, String)>> {
+fn fields(asked: &TestRequest) -> Result<Vec<(String, String)>> {
     let given = &asked.parameters;
     if given.groups.is_some() {
         let reason = "chi_square takes all groups; filter the rows first for fewer";
@@ -101,7 +101,7 @@ async fn count_rows(work: &Work, columns: &[(&str, &str)]) -> Result<BTreeMap<Ve
 /// Whether two columns have something to do with each other.
 async fn independent(
     work: &Work,
-    asked: &Asked,
+    asked: &TestRequest,
     first: &(String, String),
     second: &(String, String),
 ) -> Result<Outcome> {
@@ -165,7 +165,7 @@ fn values(
 }
 
 /// Whether the values of one column occur as often as expected.
-async fn fit(work: &Work, asked: &Asked, path: &str, field: &str) -> Result<Outcome> {
+async fn fit(work: &Work, asked: &TestRequest, path: &str, field: &str) -> Result<Outcome> {
     let counts = count_rows(work, &[(path, field)]).await?;
     let mut observed: BTreeMap<String, f64> =
         counts.into_iter().filter_map(|(key, n)| Some((key.into_iter().next()?, n))).collect();

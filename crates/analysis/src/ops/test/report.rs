@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Asked, Test, samples::Figures};
+use super::{
+    hypothesis::{Test, TestRequest},
+    samples::SampleFigures,
+};
 use crate::{
     ops::names::counted,
     stats::{Alternative, Effect, Interval, Tested},
@@ -15,7 +18,7 @@ const FEW: usize = 10;
 const UNEQUAL: f64 = 4.0;
 
 /// The facts that all tests have.
-pub(super) fn facts(asked: &Asked, tested: &Tested) -> Map<String, Value> {
+pub(super) fn facts(asked: &TestRequest, tested: &Tested) -> Map<String, Value> {
     let degrees = match tested.degrees_of_freedom.as_slice() {
         [] => None,
         [one] => Some(json!(one)),
@@ -48,9 +51,9 @@ fn effect(effect: Effect) -> Value {
 
 pub(super) fn samples(
     work: &Work,
-    asked: &Asked,
+    asked: &TestRequest,
     mut tested: Tested,
-    samples: &[Figures],
+    samples: &[SampleFigures],
 ) -> Outcome {
     if asked.parameters.hedges {
         tested.effect = hedges(tested.effect, &tested.degrees_of_freedom);
@@ -81,7 +84,7 @@ fn difference(interval: Interval, alpha: f64) -> Value {
     })
 }
 
-fn group(sample: &Figures) -> Value {
+fn group(sample: &SampleFigures) -> Value {
     let deviation = sample.summary.deviation();
     json!({
         "group": sample.name,
@@ -92,7 +95,7 @@ fn group(sample: &Figures) -> Value {
     })
 }
 
-fn note_doubts(work: &Work, asked: &Asked, samples: &[Figures]) {
+fn note_doubts(work: &Work, asked: &TestRequest, samples: &[SampleFigures]) {
     let is_about_means = matches!(asked.test, Test::T | Test::Welch | Test::PairedT | Test::Anova);
     let fewest = samples.iter().map(|sample| sample.n).min().unwrap_or_default();
     if is_about_means && fewest < FEW {
@@ -120,7 +123,7 @@ fn note_doubts(work: &Work, asked: &Asked, samples: &[Figures]) {
     }
 }
 
-fn note_about_ks(work: &Work, asked: &Asked, samples: &[Figures]) {
+fn note_about_ks(work: &Work, asked: &TestRequest, samples: &[SampleFigures]) {
     let is_estimated = asked.parameters.mean.is_none() || asked.parameters.std.is_none();
     if samples.len() == 1 && is_estimated {
         work.note(
@@ -136,7 +139,7 @@ fn note_about_ks(work: &Work, asked: &Asked, samples: &[Figures]) {
     }
 }
 
-fn ratio_of_variances(samples: &[Figures]) -> f64 {
+fn ratio_of_variances(samples: &[SampleFigures]) -> f64 {
     let variances = || {
         let several = samples.iter().filter(|sample| sample.n > 1);
         several.map(|sample| sample.summary.variance())

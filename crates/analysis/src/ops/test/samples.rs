@@ -7,7 +7,10 @@ use datafusion::{
 use futures::TryStreamExt;
 use serde_json::Value;
 
-use super::{Asked, Test, report};
+use super::{
+    hypothesis::{Test, TestRequest},
+    report,
+};
 use crate::{
     error::{AnalysisError, Result, available},
     ops::{
@@ -38,14 +41,14 @@ struct Sample {
 
 /// What is told of a sample.
 #[derive(Debug)]
-pub(super) struct Figures {
+pub(super) struct SampleFigures {
     pub(super) name: String,
     pub(super) n: usize,
     pub(super) summary: Summary,
     pub(super) median: Option<f64>,
 }
 
-impl Figures {
+impl SampleFigures {
     fn of(mut sample: Sample) -> Self {
         let summary = Summary::of(&sample.values);
         let n = sample.values.len();
@@ -53,7 +56,7 @@ impl Figures {
     }
 }
 
-pub(super) async fn run(work: &Work, asked: &Asked) -> Result<Outcome> {
+pub(super) async fn run(work: &Work, asked: &TestRequest) -> Result<Outcome> {
     let held = Held::new(work, "test");
     let samples = read(work, asked, &held).await?;
     check(asked, &samples)?;
@@ -73,7 +76,7 @@ pub(super) async fn run(work: &Work, asked: &Asked) -> Result<Outcome> {
                 one_way_anova(&groups)
             }
         };
-        let figures: Vec<Figures> = samples.into_iter().map(Figures::of).collect();
+        let figures: Vec<SampleFigures> = samples.into_iter().map(SampleFigures::of).collect();
         (figures, tested)
     })
     .await?;
@@ -99,11 +102,11 @@ fn normal(
 }
 
 /// What to blame for values that do not fit.
-fn parameter(asked: &Asked) -> &'static str {
+fn parameter(asked: &TestRequest) -> &'static str {
     if asked.parameters.fields.is_some() { "fields" } else { "field" }
 }
 
-async fn read(work: &Work, asked: &Asked, held: &Held) -> Result<Vec<Sample>> {
+async fn read(work: &Work, asked: &TestRequest, held: &Held) -> Result<Vec<Sample>> {
     let given = &asked.parameters;
     match (&given.field, &given.fields, &given.group_by) {
         (Some(field), None, Some(group_by)) => grouped(work, asked, field, group_by, held).await,
@@ -118,7 +121,12 @@ async fn read(work: &Work, asked: &Asked, held: &Held) -> Result<Vec<Sample>> {
 }
 
 /// A sample for each column.
-async fn columns(work: &Work, asked: &Asked, fields: &Names, held: &Held) -> Result<Vec<Sample>> {
+async fn columns(
+    work: &Work,
+    asked: &TestRequest,
+    fields: &Names,
+    held: &Held,
+) -> Result<Vec<Sample>> {
     fields.check_distinct("fields")?;
     let names = fields.as_slice();
     check_count(asked, names.len(), "fields", || names.iter().map(String::as_str).collect())?;
@@ -160,7 +168,7 @@ async fn columns(work: &Work, asked: &Asked, fields: &Names, held: &Held) -> Res
 /// A sample for each group.
 async fn grouped(
     work: &Work,
-    asked: &Asked,
+    asked: &TestRequest,
     field: &str,
     group_by: &str,
     held: &Held,
@@ -210,7 +218,7 @@ async fn grouped(
 }
 
 /// The groups that were asked for, in that order.
-fn choose(asked: &Asked, mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
+fn choose(asked: &TestRequest, mut samples: Vec<Sample>) -> Result<Vec<Sample>> {
     let Some(groups) = &asked.parameters.groups else {
         check_count(asked, samples.len(), "group_by", || names(&samples))?;
         return Ok(samples);
@@ -247,7 +255,7 @@ fn names(samples: &[Sample]) -> Vec<&str> {
 
 /// How many samples a test compares.
 fn check_count<'a>(
-    asked: &Asked,
+    asked: &TestRequest,
     count: usize,
     parameter: &str,
     names: impl FnOnce() -> Vec<&'a str>,
@@ -272,7 +280,7 @@ fn check_count<'a>(
 }
 
 /// How many values a sample needs.
-fn check(asked: &Asked, samples: &[Sample]) -> Result<()> {
+fn check(asked: &TestRequest, samples: &[Sample]) -> Result<()> {
     if asked.parameters.value.is_some() && samples.len() > 1 {
         let reason = "a mean to compare with is for one sample, and there are two";
         return Err(AnalysisError::parameter("value", reason));

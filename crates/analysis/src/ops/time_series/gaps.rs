@@ -8,14 +8,12 @@ use serde_json::{Map, Value};
 use super::{
     interval::{Interval, begin_of_month, is_weekday, month_of},
     series::Series,
-    table::Table,
+    table::SeriesTable,
 };
 use crate::{
     error::Result,
-    ops::{
-        held::Held,
-        times::{DAY, date_of},
-    },
+    ops::held::Held,
+    times::{DAY, date_of},
     work::Outcome,
 };
 
@@ -28,7 +26,7 @@ pub(super) struct Gap {
 }
 
 pub(super) fn outcome(
-    table: &Table<'_>,
+    table: &SeriesTable<'_>,
     series: &[Series],
     expected: Option<Interval>,
     held: Held,
@@ -70,7 +68,7 @@ pub(super) fn facts<'a>(
 
 /// Weekends are the usual reason for gaps between days.
 fn note_weekends<'a>(
-    table: &Table<'_>,
+    table: &SeriesTable<'_>,
     step: Option<Interval>,
     gaps: impl Iterator<Item = &'a Gap> + Clone,
 ) {

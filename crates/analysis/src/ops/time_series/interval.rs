@@ -6,7 +6,7 @@
 
 use crate::{
     error::{AnalysisError, Result},
-    ops::times::{DAY, HOUR, MINUTE, SECOND, date_of, days_of},
+    times::{DAY, HOUR, MINUTE, SECOND, date_of, days_of},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ pub(super) fn is_weekday(time: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::times::parse;
+    use crate::times::parse;
 
     fn time(text: &str) -> i64 {
         parse(text).unwrap().micros

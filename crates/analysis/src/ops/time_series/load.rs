@@ -14,9 +14,8 @@ use datafusion::{
 use futures::TryStreamExt;
 use narrows_model::nearest;
 
-use super::{interval::Interval, parameters::Asked, series::Series};
+use super::{interval::Interval, parameters::SeriesRequest, series::Series};
 use crate::{
-    aliases::TIME_NAMES,
     error::{AnalysisError, Result},
     ops::{
         columns,
@@ -25,8 +24,10 @@ use crate::{
         names::{Names, counted},
         numbers::{numeric, plain_type},
         rows::in_order,
-        times::{self, Numbers, Precision, figure, on_clock},
+        time_columns::{self, Numbers, figure},
     },
+    suggestion::TIME_NAMES,
+    times::{self, Precision, on_clock},
     work::Work,
 };
 
@@ -91,7 +92,7 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) async fn open(work: &'a Work, asked: &Asked, axis: Axis) -> Result<Self> {
+    pub(super) async fn open(work: &'a Work, asked: &SeriesRequest, axis: Axis) -> Result<Self> {
         let frame = work.main().await?;
         let time = match &asked.time {
             Some(time) => time.clone(),
@@ -123,7 +124,9 @@ impl<'a> Source<'a> {
         }
         let zone = match &asked.timezone {
             Some(name) => Some(zone(name)?),
-            None => times::zone(work, &frame, &time).await?.and_then(|name| zone(&name).ok()),
+            None => {
+                time_columns::zone(work, &frame, &time).await?.and_then(|name| zone(&name).ok())
+            }
         };
         let numbers = Numbers::of(work, &frame, &time).await?;
         Ok(Self {
@@ -181,7 +184,8 @@ impl<'a> Source<'a> {
             *value = f64::NAN;
         }
         let nulls = time[0].logical_nulls();
-        for (row, time_read) in times::read(&time[0], self.numbers)?.into_iter().enumerate() {
+        for (row, time_read) in time_columns::read(&time[0], self.numbers)?.into_iter().enumerate()
+        {
             let Some(moment) = time_read else {
                 let is_missing = nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
                 seen.missing += u64::from(is_missing);
@@ -274,7 +278,7 @@ fn zone(name: &str) -> Result<(String, Tz)> {
 fn time_column(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
     let column = work.column(frame, "time", name)?;
     let data_type = frame.schema().field_with_unqualified_name(name)?.data_type();
-    if !times::can_read(data_type) {
+    if !time_columns::can_read(data_type) {
         let reason = format!("{name:?} has values of type {data_type}, which are no times");
         return Err(AnalysisError::parameter("time", reason));
     }

@@ -15,9 +15,9 @@ use serde_json::{Map, Value};
 use self::{
     interval::Interval,
     load::{Axis, Source},
-    parameters::Asked,
+    parameters::SeriesRequest,
     series::Series,
-    table::Table,
+    table::SeriesTable,
 };
 use super::{
     columns,
@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let asked = Asked::read(parameters)?;
+    let asked = SeriesRequest::read(parameters)?;
     if let Some(keys) = rows::order(work, &asked, parameters).await? {
         return rows::run(work, &asked, keys).await;
     }
@@ -44,7 +44,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     };
     let read = source.finish()?;
     let (order, series) = sorted(&groups, series);
-    let table = Table { work, source: &source, read: &read, groups: &groups, order: &order };
+    let table = SeriesTable { work, source: &source, read: &read, groups: &groups, order: &order };
     if let Some(expected) = asked.gaps {
         return gaps::outcome(&table, &series, expected, held);
     }

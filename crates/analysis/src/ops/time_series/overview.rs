@@ -7,26 +7,21 @@ use serde_json::{Map, Value, json};
 
 use super::{
     gaps::{self, find, usual_step},
-    series::{Column, Series},
-    table::Table,
+    series::{Series, SeriesColumn},
+    table::SeriesTable,
 };
-use crate::{
-    error::Result,
-    ops::{held::Held, times::DAY},
-    stats::series::slope,
-    work::Outcome,
-};
+use crate::{error::Result, ops::held::Held, stats::series::slope, times::DAY, work::Outcome};
 
 /// The figures of a column.
 #[derive(Clone, Debug)]
-struct Figures {
+struct ColumnOverview {
     name: String,
     n: usize,
     numbers: [(&'static str, Option<f64>); 6],
 }
 
-impl Figures {
-    fn of(times: &[i64], column: &Column) -> Self {
+impl ColumnOverview {
+    fn of(times: &[i64], column: &SeriesColumn) -> Self {
         let known = || column.values.iter().copied().filter(|value| !value.is_nan());
         let n = known().count();
         let first_time = times.first().copied().unwrap_or_default();
@@ -54,7 +49,7 @@ impl Figures {
     }
 }
 
-pub(super) fn outcome(table: &Table<'_>, series: &[Series], held: Held) -> Result<Outcome> {
+pub(super) fn outcome(table: &SeriesTable<'_>, series: &[Series], held: Held) -> Result<Outcome> {
     let step = usual_step(series);
     let gaps: Vec<_> = series.iter().map(|series| find(&series.times, step)).collect();
     let mut facts = table.facts(
@@ -69,14 +64,14 @@ pub(super) fn outcome(table: &Table<'_>, series: &[Series], held: Held) -> Resul
     if repeated > 0 {
         facts.insert("repeated_times".to_owned(), repeated.into());
     }
-    let figures: Vec<Vec<Figures>> = series
+    let figures: Vec<Vec<ColumnOverview>> = series
         .iter()
         .map(|series| {
-            series.columns.iter().map(|column| Figures::of(&series.times, column)).collect()
+            series.columns.iter().map(|column| ColumnOverview::of(&series.times, column)).collect()
         })
         .collect();
     if table.source.group_by.is_empty() {
-        let values: Vec<Value> = figures.iter().flatten().map(Figures::fact).collect();
+        let values: Vec<Value> = figures.iter().flatten().map(ColumnOverview::fact).collect();
         facts.insert("values".to_owned(), values.into());
         return Ok(Outcome { facts, frame: None, later: None });
     }
@@ -86,10 +81,10 @@ pub(super) fn outcome(table: &Table<'_>, series: &[Series], held: Held) -> Resul
 
 /// A row for each column of each group.
 fn rows(
-    table: &Table<'_>,
+    table: &SeriesTable<'_>,
     series: &[Series],
     gaps: &[Vec<gaps::Gap>],
-    figures: &[Vec<Figures>],
+    figures: &[Vec<ColumnOverview>],
     held: Held,
 ) -> Result<datafusion::prelude::DataFrame> {
     let mut columns = table.group_columns(figures.iter().map(Vec::len))?;

@@ -6,11 +6,11 @@ use super::interval::Interval;
 use crate::{
     aliases::parameters::{CHANGE, GAPS, ROLLING, SHIFT},
     error::{AnalysisError, Result},
+    kind::Kind,
     ops::{
         names::{Names, word},
         reading::{Given, count, one_or_more, text, wrong},
     },
-    request::Kind,
     stats::{
         rolling::Rolling,
         series::{Change, Cumulative},
@@ -19,7 +19,7 @@ use crate::{
 
 /// What is made of the values of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Function {
+pub(super) enum PeriodFunction {
     Mean,
     Sum,
     Min,
@@ -31,19 +31,19 @@ pub(super) enum Function {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
-    One(Function),
+    One(PeriodFunction),
     /// Open, high, low and close.
     Ohlc,
 }
 
 const FUNCTIONS: [(&str, &[&str], Wanted); 8] = [
-    ("mean", &["avg", "average"], Wanted::One(Function::Mean)),
-    ("sum", &["total"], Wanted::One(Function::Sum)),
-    ("min", &["minimum", "low"], Wanted::One(Function::Min)),
-    ("max", &["maximum", "high"], Wanted::One(Function::Max)),
-    ("first", &["open"], Wanted::One(Function::First)),
-    ("last", &["close"], Wanted::One(Function::Last)),
-    ("count", &["n", "size"], Wanted::One(Function::Count)),
+    ("mean", &["avg", "average"], Wanted::One(PeriodFunction::Mean)),
+    ("sum", &["total"], Wanted::One(PeriodFunction::Sum)),
+    ("min", &["minimum", "low"], Wanted::One(PeriodFunction::Min)),
+    ("max", &["maximum", "high"], Wanted::One(PeriodFunction::Max)),
+    ("first", &["open"], Wanted::One(PeriodFunction::First)),
+    ("last", &["close"], Wanted::One(PeriodFunction::Last)),
+    ("count", &["n", "size"], Wanted::One(PeriodFunction::Count)),
     ("ohlc", &["candles"], Wanted::Ohlc),
 ];
 
@@ -108,14 +108,14 @@ pub(super) struct Windows {
 
 /// The parameters, with their words understood.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct SeriesRequest {
     pub(super) time: Option<String>,
     /// With the name of their parameter.
     pub(super) values: Option<(String, Names)>,
     pub(super) group_by: Names,
     pub(super) resample: Option<Interval>,
     /// What is made of each period, with the ending of its column if there are several.
-    pub(super) functions: Vec<(&'static str, Function)>,
+    pub(super) functions: Vec<(&'static str, PeriodFunction)>,
     /// The columns that come back, if each value has functions of its own.
     pub(super) wanted: Option<Vec<String>>,
     pub(super) fill: Fill,
@@ -134,7 +134,7 @@ pub(super) struct Asked {
     has_fill: bool,
 }
 
-impl Asked {
+impl SeriesRequest {
     pub(super) fn read(given: &Map<String, Value>) -> Result<Self> {
         let given = Given::parameters(Kind::TimeSeries, given)?;
         let resample = given.text("resample")?;
@@ -170,7 +170,7 @@ impl Asked {
             group_by: given.read("group_by", Names::read)?.unwrap_or_default(),
             resample,
             functions: if functions.is_empty() {
-                vec![("mean", Function::Mean)]
+                vec![("mean", PeriodFunction::Mean)]
             } else {
                 functions
             },
@@ -273,7 +273,7 @@ fn named<T: Copy + PartialEq>(
     Ok(all)
 }
 
-type Functions = Vec<(&'static str, Function)>;
+type Functions = Vec<(&'static str, PeriodFunction)>;
 
 /// What is made of periods, and whether that is what candles show and nothing else.
 fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
@@ -283,10 +283,10 @@ fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
         match wanted {
             Wanted::One(function) => functions.push((*name, *function)),
             Wanted::Ohlc => functions.extend([
-                ("open", Function::First),
-                ("high", Function::Max),
-                ("low", Function::Min),
-                ("close", Function::Last),
+                ("open", PeriodFunction::First),
+                ("high", PeriodFunction::Max),
+                ("low", PeriodFunction::Min),
+                ("close", PeriodFunction::Last),
             ]),
         }
     }

@@ -5,8 +5,8 @@ use std::collections::{HashMap, hash_map::Entry};
 use super::{
     interval::Interval,
     load::Source,
-    parameters::{Asked, Fill, Function},
-    series::{Column, Series},
+    parameters::{Fill, PeriodFunction, SeriesRequest},
+    series::{Series, SeriesColumn},
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -18,7 +18,7 @@ const MOST_PERIODS: i64 = 5_000_000;
 
 /// What is known of a column in a period.
 #[derive(Clone, Copy, Debug)]
-struct Figures {
+struct PeriodFigures {
     count: u64,
     sum: f64,
     /// What additions have lost, as Kahan keeps it.
@@ -29,7 +29,7 @@ struct Figures {
     last: (i64, f64),
 }
 
-impl Figures {
+impl PeriodFigures {
     const NONE: Self = Self {
         count: 0,
         sum: 0.0,
@@ -60,16 +60,16 @@ impl Figures {
         }
     }
 
-    fn get(&self, function: Function) -> f64 {
+    fn get(&self, function: PeriodFunction) -> f64 {
         match function {
-            Function::Count => self.count as f64,
+            PeriodFunction::Count => self.count as f64,
             _ if self.count == 0 => f64::NAN,
-            Function::Sum => self.sum,
-            Function::Mean => self.sum / self.count as f64,
-            Function::Min => self.min,
-            Function::Max => self.max,
-            Function::First => self.first.1,
-            Function::Last => self.last.1,
+            PeriodFunction::Sum => self.sum,
+            PeriodFunction::Mean => self.sum / self.count as f64,
+            PeriodFunction::Min => self.min,
+            PeriodFunction::Max => self.max,
+            PeriodFunction::First => self.first.1,
+            PeriodFunction::Last => self.last.1,
         }
     }
 }
@@ -78,18 +78,18 @@ impl Figures {
 #[derive(Default)]
 struct Periods {
     places: HashMap<i64, usize>,
-    figures: Vec<Figures>,
+    figures: Vec<PeriodFigures>,
 }
 
 impl Periods {
     /// The figures of a period, one for each column of values.
-    fn of(&mut self, period: i64, columns: usize, held: &Held) -> Result<&mut [Figures]> {
+    fn of(&mut self, period: i64, columns: usize, held: &Held) -> Result<&mut [PeriodFigures]> {
         let place = match self.places.entry(period) {
             Entry::Occupied(place) => *place.get(),
             Entry::Vacant(place) => {
-                held.add(columns * size_of::<Figures>() + 64)?;
+                held.add(columns * size_of::<PeriodFigures>() + 64)?;
                 let next = *place.insert(self.figures.len());
-                self.figures.extend(std::iter::repeat_n(Figures::NONE, columns));
+                self.figures.extend(std::iter::repeat_n(PeriodFigures::NONE, columns));
                 next
             }
         };
@@ -99,7 +99,7 @@ impl Periods {
 
 pub(super) async fn run(
     source: &mut Source<'_>,
-    asked: &Asked,
+    asked: &SeriesRequest,
     interval: Interval,
     held: &Held,
 ) -> Result<(Groups, Vec<Series>)> {
@@ -157,7 +157,7 @@ async fn origins(
 
 fn series(
     names: &[String],
-    asked: &Asked,
+    asked: &SeriesRequest,
     interval: Interval,
     origin: i64,
     periods: &Periods,
@@ -173,8 +173,8 @@ fn series(
     }
     check_count(numbers.len() as i64, most)?;
     let columns = names.len();
-    let none = vec![Figures::NONE; columns];
-    let figures: Vec<&[Figures]> = numbers
+    let none = vec![PeriodFigures::NONE; columns];
+    let figures: Vec<&[PeriodFigures]> = numbers
         .iter()
         .map(|number| periods.places.get(number))
         .map(|place| {
@@ -193,8 +193,8 @@ fn series(
                 (1, _) if asked.is_ohlc => (*ending).to_owned(),
                 _ => format!("{name}_{ending}"),
             };
-            let mut column = Column::new(name, values);
-            column.is_count = *function == Function::Count;
+            let mut column = SeriesColumn::new(name, values);
+            column.is_count = *function == PeriodFunction::Count;
             series.columns.push(column);
         }
     }

@@ -11,12 +11,13 @@ use serde_json::{Map, Value};
 
 use super::{
     load::{find_time, numeric_fields},
-    parameters::{Asked, Window},
+    parameters::{SeriesRequest, Window},
     series::{change_name, cumulative_name, rolling_name},
 };
 use crate::{
     error::{AnalysisError, Result},
     functions::Along,
+    kind::Kind,
     ops::{
         columns,
         names::free_name,
@@ -24,16 +25,15 @@ use crate::{
         order::Rows,
         reading::Given,
         sorting::{Sorted, sort_keys},
-        times::sort_value,
+        time_columns::sort_value,
     },
-    request::Kind,
     work::{Outcome, Work},
 };
 
 /// What the rows are ordered by, if it is not time that figures follow; nothing is their own order.
 pub(super) async fn order(
     work: &Work,
-    asked: &Asked,
+    asked: &SeriesRequest,
     parameters: &Map<String, Value>,
 ) -> Result<Option<Vec<SortExpr>>> {
     let given = Given::parameters(Kind::TimeSeries, parameters)?;
@@ -70,7 +70,11 @@ pub(super) async fn order(
     }
 }
 
-pub(super) async fn run(work: &Work, asked: &Asked, keys: Vec<SortExpr>) -> Result<Outcome> {
+pub(super) async fn run(
+    work: &Work,
+    asked: &SeriesRequest,
+    keys: Vec<SortExpr>,
+) -> Result<Outcome> {
     let frame = work.main().await?;
     let values = values(work, asked, &frame, &keys)?;
     asked.group_by.check_distinct("group_by")?;
@@ -106,7 +110,7 @@ pub(super) async fn run(work: &Work, asked: &Asked, keys: Vec<SortExpr>) -> Resu
 /// The columns that figures are of, each with its place in the parameters.
 fn values(
     work: &Work,
-    asked: &Asked,
+    asked: &SeriesRequest,
     frame: &DataFrame,
     keys: &[SortExpr],
 ) -> Result<Vec<(String, String)>> {
@@ -136,7 +140,7 @@ fn values(
 async fn functions(
     work: &Work,
     frame: &DataFrame,
-    asked: &Asked,
+    asked: &SeriesRequest,
     path: &str,
     name: &str,
 ) -> Result<Vec<(String, Expr)>> {

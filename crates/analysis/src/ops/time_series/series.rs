@@ -1,6 +1,6 @@
 //! The series of a group.
 
-use super::parameters::{Asked, Fill, Window};
+use super::parameters::{Fill, SeriesRequest, Window};
 use crate::{
     ops::names::free_name,
     stats::{
@@ -13,18 +13,18 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
     pub(super) times: Vec<i64>,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<SeriesColumn>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Column {
+pub(super) struct SeriesColumn {
     pub(super) name: String,
     pub(super) values: Vec<f64>,
     /// Counts are whole numbers, and none is zero.
     pub(super) is_count: bool,
 }
 
-impl Column {
+impl SeriesColumn {
     pub(super) fn new(name: impl Into<String>, values: Vec<f64>) -> Self {
         Self { name: name.into(), values, is_count: false }
     }
@@ -32,7 +32,7 @@ impl Column {
 
 impl Series {
     pub(super) fn new(names: &[String]) -> Self {
-        let columns = names.iter().map(|name| Column::new(name, Vec::new())).collect();
+        let columns = names.iter().map(|name| SeriesColumn::new(name, Vec::new())).collect();
         Self { times: Vec::new(), columns }
     }
 
@@ -55,26 +55,26 @@ impl Series {
     }
 
     /// Fills what is missing and adds what was asked for.
-    pub(super) fn finish(mut self, asked: &Asked) -> Self {
+    pub(super) fn finish(mut self, asked: &SeriesRequest) -> Self {
         for column in &mut self.columns {
             fill(column, asked.fill);
         }
-        let mut added: Vec<Column> = Vec::new();
+        let mut added: Vec<SeriesColumn> = Vec::new();
         let starts = asked.rolling.as_ref().map(|windows| self.starts(windows.window));
         for column in &self.columns {
             if let (Some(windows), Some(starts)) = (&asked.rolling, &starts) {
                 for (name, function) in &windows.functions {
                     let values = rolling(&column.values, starts, *function, windows.least);
-                    added.push(Column::new(rolling_name(&column.name, name), values));
+                    added.push(SeriesColumn::new(rolling_name(&column.name, name), values));
                 }
             }
             if let Some((periods, kind)) = asked.change {
                 let values = change(&column.values, periods, kind);
-                added.push(Column::new(change_name(&column.name, kind), values));
+                added.push(SeriesColumn::new(change_name(&column.name, kind), values));
             }
             for (name, kind) in &asked.cumulative {
                 let values = cumulative(&column.values, *kind);
-                added.push(Column::new(cumulative_name(&column.name, name), values));
+                added.push(SeriesColumn::new(cumulative_name(&column.name, name), values));
             }
         }
         for mut column in added {
@@ -128,7 +128,7 @@ fn suffix(kind: Change) -> &'static str {
     }
 }
 
-fn fill(column: &mut Column, fill: Fill) {
+fn fill(column: &mut SeriesColumn, fill: Fill) {
     match fill {
         _ if column.is_count => zero(&mut column.values),
         Fill::None | Fill::Null => {}

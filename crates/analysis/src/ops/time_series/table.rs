@@ -15,22 +15,17 @@ use serde_json::{Map, Value};
 
 use super::{
     load::{Read, Source},
-    series::{Column, Series},
+    series::{Series, SeriesColumn},
 };
 use crate::{
     error::{AnalysisError, Result},
-    ops::{
-        groups::Groups,
-        held::Held,
-        names::free_name,
-        rows::made,
-        times::{DAY, format, format_date, on_clock},
-    },
+    ops::{groups::Groups, held::Held, names::free_name, rows::made},
+    times::{DAY, format, format_date, on_clock},
     work::{Outcome, Work},
 };
 
 /// What tables are made with.
-pub(super) struct Table<'a> {
+pub(super) struct SeriesTable<'a> {
     pub(super) work: &'a Work,
     pub(super) source: &'a Source<'a>,
     pub(super) read: &'a Read,
@@ -40,9 +35,9 @@ pub(super) struct Table<'a> {
 }
 
 /// A column of a result with its name.
-pub(super) type Named = (String, ArrayRef);
+pub(super) type NamedArray = (String, ArrayRef);
 
-impl Table<'_> {
+impl SeriesTable<'_> {
     /// The series themselves, one after the other.
     pub(super) fn outcome(&self, series: &[Series], held: Held) -> Result<Outcome> {
         let rows: usize = series.iter().map(|series| series.times.len()).sum();
@@ -55,7 +50,8 @@ impl Table<'_> {
         columns.push((self.source.time.clone(), self.times(&times)));
         let width = series.first().map_or(0, |series| series.columns.len());
         for at in 0..width {
-            let parts: Vec<&Column> = series.iter().map(|series| &series.columns[at]).collect();
+            let parts: Vec<&SeriesColumn> =
+                series.iter().map(|series| &series.columns[at]).collect();
             columns.push((parts[0].name.clone(), numbers(&parts)));
         }
         let facts = self.facts(
@@ -92,7 +88,10 @@ impl Table<'_> {
     }
 
     /// The columns that were grouped by; each group has as many rows as given.
-    pub(super) fn group_columns(&self, counts: impl Iterator<Item = usize>) -> Result<Vec<Named>> {
+    pub(super) fn group_columns(
+        &self,
+        counts: impl Iterator<Item = usize>,
+    ) -> Result<Vec<NamedArray>> {
         let groups: Vec<usize> = self
             .order
             .iter()
@@ -117,7 +116,7 @@ impl Table<'_> {
     }
 
     /// A table; where two columns have the same name, the later one gets another.
-    pub(super) fn frame(&self, columns: Vec<Named>, held: Held) -> Result<DataFrame> {
+    pub(super) fn frame(&self, columns: Vec<NamedArray>, held: Held) -> Result<DataFrame> {
         let mut names: Vec<String> = Vec::new();
         let mut fields = Vec::new();
         for (name, column) in &columns {
@@ -136,7 +135,7 @@ impl Table<'_> {
 }
 
 /// The same column of several series.
-fn numbers(parts: &[&Column]) -> ArrayRef {
+fn numbers(parts: &[&SeriesColumn]) -> ArrayRef {
     let values = parts.iter().flat_map(|column| column.values.iter().copied());
     if parts.iter().all(|column| column.is_count) {
         return Arc::new(values.map(|value| Some(value as i64)).collect::<Int64Array>());

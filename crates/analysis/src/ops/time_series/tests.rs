@@ -4,8 +4,8 @@ use datafusion::arrow::array::{ArrayRef, Float64Array, RecordBatch, TimestampMic
 use serde_json::{Value, json};
 
 use crate::{
+    kind::Kind,
     ops::testing::{Given, analyse, analyse_tables, batch},
-    request::Kind,
     work::MAIN,
 };
 

@@ -20,8 +20,9 @@ use crate::{
         numbers::{is_text, plain_type, read_any_whole, read_number},
         order::Rows,
         reading::{self, Named, pairs},
-        times::{self, Numbers, Time},
+        time_columns::{self, Numbers},
     },
+    times::Time,
     work::Work,
 };
 
@@ -134,7 +135,7 @@ fn converted(value: Expr, data_type: &DataType, target: Target, numbers: Numbers
                         true => |time| Some(time.on_clock()),
                         false => |time| Some(time.micros),
                     };
-                    let time = cast(times::figure(value, given, numbers, of), moment);
+                    let time = cast(time_columns::figure(value, given, numbers, of), moment);
                     if is_date { cast(time, DataType::Date32) } else { time }
                 }
                 // In the zone of the column, if it has one.

@@ -13,12 +13,12 @@ use datafusion::{
 use serde_json::Value;
 
 use crate::{
-    engine::explain,
-    error::{AnalysisError, Result},
+    error::{AnalysisError, Result, explain},
     ops::{
         order::Rows,
         reading::{Named, pairs, text},
     },
+    sql,
     work::Work,
 };
 
@@ -33,7 +33,7 @@ pub(super) fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value) -> R
     let mut depth = 1;
     for (column, expression) in pairs(path, value)? {
         let expression = text(&column.path, expression)?;
-        let mut parsed = work.expression(&table, &column.path, expression);
+        let mut parsed = sql::expression(work, &table, &column.path, expression);
         let builds_on_waiting = match &parsed {
             Ok(parsed) => uses_any(parsed, &waiting),
             Err(_) => !waiting.is_empty(),
@@ -41,7 +41,7 @@ pub(super) fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value) -> R
         if builds_on_waiting {
             rows = rows.with(std::mem::take(&mut waiting))?;
             table = rows.table()?;
-            parsed = work.expression(&table, &column.path, expression);
+            parsed = sql::expression(work, &table, &column.path, expression);
             depth += 1;
         }
         if depth > DEEPEST {

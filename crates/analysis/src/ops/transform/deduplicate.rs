@@ -22,16 +22,16 @@ use crate::{
 pub(super) struct Duplicates {
     /// None means all.
     fields: Option<Vec<Named>>,
-    keep: Keep,
+    keep: KeptRow,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keep {
+enum KeptRow {
     First,
     Last,
 }
 
-const KEEP: &[(&str, Keep)] = &[("first", Keep::First), ("last", Keep::Last)];
+const KEEP: &[(&str, KeptRow)] = &[("first", KeptRow::First), ("last", KeptRow::Last)];
 
 impl Duplicates {
     /// `true`, fields, or `{"fields": […], "keep": "last"}`.
@@ -47,7 +47,7 @@ impl Duplicates {
             Some((path, value)) => (Some(list_of_names(&path, value)?), None),
         };
         let fields = fields.filter(|fields| !fields.is_empty());
-        Ok(Some(Self { fields, keep: own_keep.or(keep).unwrap_or(Keep::First) }))
+        Ok(Some(Self { fields, keep: own_keep.or(keep).unwrap_or(KeptRow::First) }))
     }
 
     pub(super) fn has_fields(&self) -> bool {
@@ -67,8 +67,8 @@ impl Duplicates {
         let frame = rows.into_frame();
         let kept = columns::unused(&frame, "kept");
         let keep = match self.keep {
-            Keep::First => min(ident(&row)),
-            Keep::Last => max(ident(&row)),
+            KeptRow::First => min(ident(&row)),
+            KeptRow::Last => max(ident(&row)),
         };
         let groups = frame.clone().aggregate(keys, vec![keep.alias(&kept)])?;
         if self.fields.is_none() {

@@ -55,7 +55,7 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
 
 /// What missing values become, as pandas' `fillna` and `interpolate` have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Method {
+enum FillMethod {
     Previous,
     Next,
     Linear,
@@ -63,27 +63,27 @@ enum Method {
     Median,
 }
 
-const METHODS: &[(&str, Method)] = &[
-    ("previous", Method::Previous),
-    ("next", Method::Next),
-    ("linear", Method::Linear),
-    ("mean", Method::Mean),
-    ("median", Method::Median),
-    ("ffill", Method::Previous),
-    ("pad", Method::Previous),
-    ("forward", Method::Previous),
-    ("bfill", Method::Next),
-    ("backfill", Method::Next),
-    ("backward", Method::Next),
-    ("interpolate", Method::Linear),
-    ("average", Method::Mean),
+const METHODS: &[(&str, FillMethod)] = &[
+    ("previous", FillMethod::Previous),
+    ("next", FillMethod::Next),
+    ("linear", FillMethod::Linear),
+    ("mean", FillMethod::Mean),
+    ("median", FillMethod::Median),
+    ("ffill", FillMethod::Previous),
+    ("pad", FillMethod::Previous),
+    ("forward", FillMethod::Previous),
+    ("bfill", FillMethod::Next),
+    ("backfill", FillMethod::Next),
+    ("backward", FillMethod::Next),
+    ("interpolate", FillMethod::Linear),
+    ("average", FillMethod::Mean),
 ];
 
 /// `{"method": "previous", "fields": ["amount"]}`; without fields all that it can be done for.
 async fn by_method(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
     let Some(method) = given.choice("method", METHODS)? else { return Ok(rows) };
     let frame = rows.table()?;
-    let needs_numbers = !matches!(method, Method::Previous | Method::Next);
+    let needs_numbers = !matches!(method, FillMethod::Previous | FillMethod::Next);
     let fields = match given.names("fields")? {
         Some(fields) => fields,
         None => {
@@ -101,15 +101,15 @@ async fn by_method(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
             false => columns::value(&frame, &field.name),
             true => cast(numeric(work, &frame, &field.path, &field.name).await?, DataType::Float64),
         };
-        let by_row = vec![ident(&row).sort(method != Method::Next, false)];
+        let by_row = vec![ident(&row).sort(method != FillMethod::Next, false)];
         let function = match method {
-            Method::Previous | Method::Next => {
+            FillMethod::Previous | FillMethod::Next => {
                 let last = last_value(value.clone()).order_by(by_row);
                 last.null_treatment(NullTreatment::IgnoreNulls)
             }
-            Method::Linear => Along::FillLinear.of(value.clone()).order_by(by_row),
-            Method::Mean => Along::Mean.of(value.clone()).order_by(by_row),
-            Method::Median => Along::Median.of(value.clone()).order_by(by_row),
+            FillMethod::Linear => Along::FillLinear.of(value.clone()).order_by(by_row),
+            FillMethod::Mean => Along::Mean.of(value.clone()).order_by(by_row),
+            FillMethod::Median => Along::Median.of(value.clone()).order_by(by_row),
         };
         let filled = coalesce(vec![value, function.build()?]);
         results.push((field.name, filled));

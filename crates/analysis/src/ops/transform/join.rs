@@ -116,10 +116,15 @@ fn as_text(value: Expr) -> Expr {
     cast(value, DataType::Utf8)
 }
 
-type Keys = Vec<(Named, Named)>;
+type JoinKeys = Vec<(Named, Named)>;
 
-fn read_keys(work: &Work, given: &Given<'_>, left: &DataFrame, right: &DataFrame) -> Result<Keys> {
-    let keys: Keys = match given.names("on")? {
+fn read_keys(
+    work: &Work,
+    given: &Given<'_>,
+    left: &DataFrame,
+    right: &DataFrame,
+) -> Result<JoinKeys> {
+    let keys: JoinKeys = match given.names("on")? {
         Some(on) => on.into_iter().map(|key| (key.clone(), key)).collect(),
         None if given.value("left_on").is_none() && given.value("right_on").is_none() => {
             let keys = common(left, right);
@@ -151,7 +156,7 @@ fn read_keys(work: &Work, given: &Given<'_>, left: &DataFrame, right: &DataFrame
 }
 
 /// The columns that both have, which pandas' `merge` takes if none are named.
-fn common(left: &DataFrame, right: &DataFrame) -> Keys {
+fn common(left: &DataFrame, right: &DataFrame) -> JoinKeys {
     let names = columns::names(left).into_iter().filter(|name| columns::has(right, name));
     let named = |name: String| Named { path: "on".to_owned(), name };
     names.map(named).map(|key| (key.clone(), key)).collect()
@@ -210,7 +215,7 @@ fn outputs(
     path: &str,
     names: &[String],
     others: Vec<(String, Expr)>,
-    keys: &Keys,
+    keys: &JoinKeys,
     either: &[Expr],
     how: How,
     suffix: &str,

@@ -15,7 +15,7 @@ use crate::{
     error::{AnalysisError, Result},
     ops::{
         aggregate::{
-            figures::{self, Figure, Function},
+            figures::{self, Figure, FigureFunction},
             grouped, with_rows,
         },
         columns,
@@ -93,7 +93,7 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
 fn read_figures(frame: &DataFrame, given: &Given<'_>) -> Result<Vec<Figure>> {
     let mut figures = wanted_figures(given)?;
     for (index, figure) in figures.iter_mut().enumerate() {
-        if matches!(figure.function, Function::Top(_)) {
+        if matches!(figure.function, FigureFunction::Top(_)) {
             let reason = "gives rows, not one value for each cell";
             return Err(AnalysisError::parameter(&figure.path, reason));
         }

@@ -18,7 +18,7 @@ use crate::{
         names::free_name,
         order::Rows,
         reading::{Given, Named, list_of_names, one_or_more},
-        times::sort_value,
+        time_columns::sort_value,
     },
     work::Work,
 };

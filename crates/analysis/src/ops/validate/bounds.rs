@@ -18,12 +18,13 @@ use crate::{
         conditions::literal::{Nature, literal},
         names::word,
         numbers::{compared, read_number},
-        times::{self, Time},
+        time_columns::comparable,
     },
+    times::{self, Time},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operator {
+pub(super) enum BoundOperator {
     Equal,
     Unequal,
     Below,
@@ -32,16 +33,16 @@ pub(super) enum Operator {
     AtLeast,
 }
 
-const OPERATORS: [(&str, &[&str], Operator); 6] = [
-    ("==", &["=", "eq", "equals", "equal"], Operator::Equal),
-    ("!=", &["<>", "ne", "not_equals", "not_equal"], Operator::Unequal),
-    ("<", &["lt", "less_than", "below"], Operator::Below),
-    ("<=", &["le", "lte", "at_most"], Operator::AtMost),
-    (">", &["gt", "greater_than", "above"], Operator::Above),
-    (">=", &["ge", "gte", "at_least"], Operator::AtLeast),
+const OPERATORS: [(&str, &[&str], BoundOperator); 6] = [
+    ("==", &["=", "eq", "equals", "equal"], BoundOperator::Equal),
+    ("!=", &["<>", "ne", "not_equals", "not_equal"], BoundOperator::Unequal),
+    ("<", &["lt", "less_than", "below"], BoundOperator::Below),
+    ("<=", &["le", "lte", "at_most"], BoundOperator::AtMost),
+    (">", &["gt", "greater_than", "above"], BoundOperator::Above),
+    (">=", &["ge", "gte", "at_least"], BoundOperator::AtLeast),
 ];
 
-impl Operator {
+impl BoundOperator {
     pub(super) fn read(path: &str, text: &str) -> Result<Self> {
         word(path, text, &OPERATORS)
     }
@@ -92,7 +93,7 @@ impl Bound {
 pub(super) fn bound(
     path: &str,
     subject: &Subject,
-    operator: Operator,
+    operator: BoundOperator,
     value: &Value,
     coerce: Coerce,
 ) -> Result<Bound> {
@@ -123,7 +124,7 @@ pub(super) fn bound(
         }
         _ => return Err(unfit(path, subject, value)),
     };
-    if operator == Operator::Unequal { bound.or_another() } else { Ok(bound) }
+    if operator == BoundOperator::Unequal { bound.or_another() } else { Ok(bound) }
 }
 
 fn unfit(path: &str, subject: &Subject, value: &Value) -> AnalysisError {
@@ -137,7 +138,7 @@ fn unfit(path: &str, subject: &Subject, value: &Value) -> AnalysisError {
 /// A number is compared with the numbers that are written in a column of text.
 fn number_in_text(
     subject: &Subject,
-    operator: Operator,
+    operator: BoundOperator,
     number: &Expr,
     coerce: Coerce,
 ) -> Result<Bound> {
@@ -153,7 +154,7 @@ fn number_in_text(
 /// A text is compared as the number or the time that is written in it, else as text.
 fn text_in_text(
     subject: &Subject,
-    operator: Operator,
+    operator: BoundOperator,
     given: &str,
     coerce: Coerce,
 ) -> Result<Bound> {
@@ -174,8 +175,8 @@ fn text_in_text(
     })
 }
 
-fn time_in_text(subject: &Subject, operator: Operator, time: Time) -> Bound {
-    let times = times::comparable(subject.column.clone(), time);
+fn time_in_text(subject: &Subject, operator: BoundOperator, time: Time) -> Bound {
+    let times = comparable(subject.column.clone(), time);
     let is_unread = times.clone().is_null();
     let holds = operator.holds(times, lit(time.micros));
     Bound { holds, unread: Some((is_unread, "a time")) }
@@ -244,7 +245,7 @@ fn is_literal_of(value: &Expr, data_type: &DataType) -> bool {
 pub(super) fn compare(
     path: &str,
     left: &Subject,
-    operator: Operator,
+    operator: BoundOperator,
     right: &Subject,
     coerce: Coerce,
 ) -> Result<Expr> {

@@ -7,7 +7,7 @@ use datafusion::logical_expr::{Expr, ScalarUDF, lit, when};
 use super::text;
 use crate::{
     error::Result,
-    ops::times::{self, Time},
+    times::{self, Time},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

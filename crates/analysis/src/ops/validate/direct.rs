@@ -4,16 +4,17 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    aliases::{Suggestion, parameters::RULE},
+    aliases::parameters::RULE,
     error::{AnalysisError, Result},
     ops::reading::{Given, list_of_names, one_or_more, pairs, wrong},
+    suggestion::Suggestion,
 };
 
 /// What stands before an example.
 const AS_IN: &str = "; as in ";
 
 /// An entry of `validations`, and where it stands in the parameters.
-pub(super) type Written = (String, Value);
+pub(super) type WrittenRule = (String, Value);
 
 /// Parameters that have a value for each field, and the facet of a rule that each is.
 const BY_FIELD: &[(&str, &str)] = &[
@@ -38,14 +39,17 @@ fn without_fields(path: &str, fields: Value) -> AnalysisError {
 
 /// All rules of a request, one for each field as far as they are written by facet: what is not of
 /// its type is not told as out of bounds too.
-pub(super) fn rules(given: &Given<'_>, parameters: &Map<String, Value>) -> Result<Vec<Written>> {
+pub(super) fn rules(
+    given: &Given<'_>,
+    parameters: &Map<String, Value>,
+) -> Result<Vec<WrittenRule>> {
     if given.value("field").is_some() {
         // One rule, without the list around it.
         let mut rule = parameters.clone();
         rule.retain(|key, _| key != "coerce");
         return Ok(vec![("parameters".to_owned(), Value::Object(rule))]);
     }
-    let mut rules = Rules::default();
+    let mut rules = FacetRules::default();
     if let Some((path, value)) = given.value("validations") {
         rules.validations(&path, value)?;
     }
@@ -70,13 +74,13 @@ pub(super) fn rules(given: &Given<'_>, parameters: &Map<String, Value>) -> Resul
 }
 
 #[derive(Default)]
-struct Rules {
-    whole: Vec<Written>,
+struct FacetRules {
+    whole: Vec<WrittenRule>,
     /// By their fields, in the order in which those were named.
     fields: Vec<(String, String, Map<String, Value>)>,
 }
 
-impl Rules {
+impl FacetRules {
     fn add(&mut self, path: &str, field: &str, facet: &str, value: Value) {
         let known = self.fields.iter().position(|(name, _, _)| name == field);
         let at = known.unwrap_or_else(|| {
@@ -196,7 +200,7 @@ impl Rules {
         Ok(())
     }
 
-    fn written(self) -> Vec<Written> {
+    fn written(self) -> Vec<WrittenRule> {
         let fields = self.fields.into_iter().map(|(_, path, rule)| (path, Value::Object(rule)));
         self.whole.into_iter().chain(fields).collect()
     }

@@ -37,7 +37,7 @@ pub(super) struct Entry {
     pub(super) equals: Option<Value>,
     pub(super) expression: Option<String>,
     pub(super) increasing: Option<Increasing>,
-    pub(super) row_count: Option<Range>,
+    pub(super) row_count: Option<CountRange>,
     pub(super) severity: Severity,
     pub(super) coerce: Option<bool>,
 }
@@ -72,7 +72,7 @@ impl Entry {
             equals: any("equals"),
             expression: text("expression")?,
             increasing: given.read("increasing", Increasing::read)?.flatten(),
-            row_count: given.read("row_count", Range::read)?,
+            row_count: given.read("row_count", CountRange::read)?,
             severity: given.choice("severity", SEVERITIES)?.unwrap_or_default(),
             coerce: given.flag("coerce")?,
         })
@@ -207,12 +207,12 @@ impl Increasing {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Range {
+pub(super) struct CountRange {
     pub(super) min: Option<u64>,
     pub(super) max: Option<u64>,
 }
 
-impl Range {
+impl CountRange {
     fn read(path: &str, value: &Value) -> Result<Self> {
         if !value.is_object() {
             return Err(wrong(path, "an object with `min`, `max` or both", value));

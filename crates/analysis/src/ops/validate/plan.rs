@@ -11,7 +11,7 @@ use datafusion::{
 
 use super::{
     contents::Content,
-    entry::{Range, Reference},
+    entry::{CountRange, Reference},
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -31,7 +31,7 @@ pub(super) enum Severity {
 
 /// One rule for one field.
 #[derive(Clone, Debug)]
-pub(super) struct Check {
+pub(super) struct RuleCheck {
     pub(super) field: Option<String>,
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
@@ -97,11 +97,11 @@ pub(super) fn values(subjects: &[Subject]) -> Option<Expr> {
 
 /// Columns have names of our own (`c0`, …), so that those of the table cannot be confused with
 /// what is added to it.
-pub(super) struct Plan<'a> {
+pub(super) struct ValidationPlan<'a> {
     pub(super) work: &'a Work,
     pub(super) frame: DataFrame,
-    pub(super) checks: Vec<Check>,
-    pub(super) row_counts: Vec<(Range, Severity)>,
+    pub(super) checks: Vec<RuleCheck>,
+    pub(super) row_counts: Vec<(CountRange, Severity)>,
     taken: Vec<(Expr, DataType)>,
     fields: Vec<(String, usize)>,
     repeated: Vec<Vec<Expr>>,
@@ -109,7 +109,7 @@ pub(super) struct Plan<'a> {
     before: Vec<Expr>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ValidationPlan<'a> {
     pub(super) fn new(work: &'a Work, frame: DataFrame) -> Self {
         Self {
             work,

@@ -10,8 +10,8 @@ use datafusion::{
 use serde_json::{Map, Value, json};
 
 use super::{
-    entry::Range,
-    plan::{Check, Plan, Severity},
+    entry::CountRange,
+    plan::{RuleCheck, Severity, ValidationPlan},
 };
 use crate::{
     error::Result,
@@ -26,10 +26,10 @@ struct Counts {
     violations: Vec<u64>,
 }
 
-pub(super) async fn outcome(work: &Work, plan: Plan<'_>) -> Result<Outcome> {
+pub(super) async fn outcome(work: &Work, plan: ValidationPlan<'_>) -> Result<Outcome> {
     let rows = plan.rows().await?;
     let counts = count_rows(work, &rows, &plan.checks).await?;
-    let broken: Vec<(Range, Severity, bool)> = plan
+    let broken: Vec<(CountRange, Severity, bool)> = plan
         .row_counts
         .iter()
         .map(|(range, severity)| (*range, *severity, !contains(*range, counts.rows)))
@@ -42,11 +42,11 @@ pub(super) async fn outcome(work: &Work, plan: Plan<'_>) -> Result<Outcome> {
     })
 }
 
-fn contains(range: Range, count: u64) -> bool {
+fn contains(range: CountRange, count: u64) -> bool {
     range.min.is_none_or(|min| count >= min) && range.max.is_none_or(|max| count <= max)
 }
 
-async fn count_rows(work: &Work, rows: &DataFrame, checks: &[Check]) -> Result<Counts> {
+async fn count_rows(work: &Work, rows: &DataFrame, checks: &[RuleCheck]) -> Result<Counts> {
     let number = |violated: Expr| -> Result<Expr> {
         Ok(sum(when(violated, lit(1_i64)).otherwise(lit(0_i64))?))
     };
@@ -73,14 +73,14 @@ fn whole(batch: &RecordBatch, column: usize) -> u64 {
 }
 
 /// Whether a row breaks one of these rules.
-fn any(checks: &[Check], which: impl Fn(&Check) -> bool) -> Expr {
+fn any(checks: &[RuleCheck], which: impl Fn(&RuleCheck) -> bool) -> Expr {
     let chosen = checks.iter().enumerate().filter(|(_, check)| which(check));
     chosen.map(|(at, _)| ident(format!("v{at}"))).reduce(Expr::or).unwrap_or_else(|| lit(false))
 }
 
 fn facts(
-    checks: &[Check],
-    row_counts: &[(Range, Severity, bool)],
+    checks: &[RuleCheck],
+    row_counts: &[(CountRange, Severity, bool)],
     counts: &Counts,
 ) -> Map<String, Value> {
     let of_rows = checks.iter().zip(&counts.violations);
@@ -123,8 +123,8 @@ fn facts(
 fn table(
     work: &Work,
     rows: DataFrame,
-    checks: &[Check],
-    row_counts: &[(Range, Severity, bool)],
+    checks: &[RuleCheck],
+    row_counts: &[(CountRange, Severity, bool)],
     count: u64,
 ) -> Result<DataFrame> {
     let has_warnings = checks
@@ -145,7 +145,7 @@ fn table(
     Ok(frame.sort(order)?.select(shown.into_iter().map(ident).collect::<Vec<_>>())?)
 }
 
-fn shown(range: Range) -> String {
+fn shown(range: CountRange) -> String {
     match (range.min, range.max) {
         (Some(min), Some(max)) if min == max => format!("{min}"),
         (Some(min), Some(max)) => format!("{min} to {max}"),
@@ -156,7 +156,7 @@ fn shown(range: Range) -> String {
 }
 
 /// The rows that break a rule are few: only those are multiplied by the rules that they break.
-fn of_rows(rows: DataFrame, checks: &[Check], has_warnings: bool) -> Result<DataFrame> {
+fn of_rows(rows: DataFrame, checks: &[RuleCheck], has_warnings: bool) -> Result<DataFrame> {
     let numbers = (0_i64..)
         .zip(checks)
         .enumerate()
@@ -189,7 +189,7 @@ fn of_rows(rows: DataFrame, checks: &[Check], has_warnings: bool) -> Result<Data
 }
 
 /// By the number of the rule.
-fn each(checks: &[Check], of: impl Fn(&Check) -> Expr) -> Result<Expr> {
+fn each(checks: &[RuleCheck], of: impl Fn(&RuleCheck) -> Expr) -> Result<Expr> {
     let mut cases = case(ident("check"));
     for (number, check) in (0_i64..).zip(checks) {
         cases = cases.when(lit(number), of(check));

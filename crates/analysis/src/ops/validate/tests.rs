@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::{
+    kind::Kind,
     ops::testing::{Given, analyse, analyse_tables, batch},
-    request::Kind,
     work::MAIN,
 };
 

@@ -13,15 +13,12 @@ use serde::de::IgnoredAny;
 use super::{bounds::on_clock, entry::Coerce, plan::Subject, text};
 use crate::{
     error::Result,
-    ops::{
-        names::word,
-        numbers::read_number,
-        times::{self, Precision},
-    },
+    ops::{names::word, numbers::read_number},
+    times::{self, Precision},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ValueType {
     Numeric,
     Integer,
     Text,
@@ -34,17 +31,17 @@ enum Kind {
     Json,
 }
 
-const KINDS: [(&str, &[&str], Kind); 10] = [
-    ("numeric", &["number", "float", "double", "decimal"], Kind::Numeric),
-    ("integer", &["int", "whole"], Kind::Integer),
-    ("string", &["text", "str"], Kind::Text),
-    ("boolean", &["bool"], Kind::Boolean),
-    ("date", &["day"], Kind::Date),
-    ("datetime", &["timestamp", "date_time", "time"], Kind::DateTime),
-    ("email", &["e_mail", "mail"], Kind::Email),
-    ("url", &["uri", "link"], Kind::Url),
-    ("uuid", &["guid"], Kind::Uuid),
-    ("json", &["object", "array"], Kind::Json),
+const KINDS: [(&str, &[&str], ValueType); 10] = [
+    ("numeric", &["number", "float", "double", "decimal"], ValueType::Numeric),
+    ("integer", &["int", "whole"], ValueType::Integer),
+    ("string", &["text", "str"], ValueType::Text),
+    ("boolean", &["bool"], ValueType::Boolean),
+    ("date", &["day"], ValueType::Date),
+    ("datetime", &["timestamp", "date_time", "time"], ValueType::DateTime),
+    ("email", &["e_mail", "mail"], ValueType::Email),
+    ("url", &["uri", "link"], ValueType::Url),
+    ("uuid", &["guid"], ValueType::Uuid),
+    ("json", &["object", "array"], ValueType::Json),
 ];
 
 /// One `@`, a name before it and a domain with a dot after it, without spaces.
@@ -62,12 +59,12 @@ pub(super) fn violated(
 ) -> Result<(Expr, String)> {
     let kind = word(path, kind, &KINDS)?;
     let name = KINDS.iter().find(|(_, _, known)| *known == kind).map_or("", |(name, _, _)| name);
-    let article = if matches!(kind, Kind::Integer | Kind::Email) { "an" } else { "a" };
+    let article = if matches!(kind, ValueType::Integer | ValueType::Email) { "an" } else { "a" };
     let message = match kind {
-        Kind::Numeric => "is not numeric".to_owned(),
-        Kind::Text => "is not text".to_owned(),
-        Kind::Json => "is not JSON".to_owned(),
-        Kind::Url | Kind::Uuid => format!("is not {article} {}", name.to_uppercase()),
+        ValueType::Numeric => "is not numeric".to_owned(),
+        ValueType::Text => "is not text".to_owned(),
+        ValueType::Json => "is not JSON".to_owned(),
+        ValueType::Url | ValueType::Uuid => format!("is not {article} {}", name.to_uppercase()),
         _ => format!("is not {article} {name}"),
     };
     Ok((not_of(kind, subject, coerce)?, message))
@@ -76,34 +73,36 @@ pub(super) fn violated(
 /// What text of a type reads as, if that is more than text.
 pub(super) fn written_as(path: &str, kind: &str) -> Result<Option<&'static str>> {
     Ok(match word(path, kind, &KINDS)? {
-        Kind::Numeric | Kind::Integer => Some("a number"),
-        Kind::Boolean => Some("true or false"),
+        ValueType::Numeric | ValueType::Integer => Some("a number"),
+        ValueType::Boolean => Some("true or false"),
         _ => None,
     })
 }
 
-fn not_of(kind: Kind, subject: &Subject, coerce: Coerce) -> Result<Expr> {
+fn not_of(kind: ValueType, subject: &Subject, coerce: Coerce) -> Result<Expr> {
     let column = subject.column.clone();
     let (never, always) = (lit(false), subject.is_there());
     let data_type = &subject.data_type;
     Ok(match kind {
         _ if *data_type == DataType::Null => never,
         _ if data_type.is_string() => not_written_as(kind, subject, coerce)?,
-        Kind::Numeric if data_type.is_numeric() => never,
-        Kind::Integer if data_type.is_integer() => never,
-        Kind::Integer if data_type.is_numeric() => not(is_whole(cast(column, DataType::Float64))),
-        Kind::Boolean if *data_type == DataType::Boolean => never,
-        Kind::Boolean if data_type.is_numeric() && coerce == Coerce::Anything => {
+        ValueType::Numeric if data_type.is_numeric() => never,
+        ValueType::Integer if data_type.is_integer() => never,
+        ValueType::Integer if data_type.is_numeric() => {
+            not(is_whole(cast(column, DataType::Float64)))
+        }
+        ValueType::Boolean if *data_type == DataType::Boolean => never,
+        ValueType::Boolean if data_type.is_numeric() && coerce == Coerce::Anything => {
             column.in_list(vec![lit(0), lit(1)], true)
         }
-        Kind::Date if matches!(data_type, DataType::Date32) => never,
-        Kind::Date if is_time(data_type) => {
+        ValueType::Date if matches!(data_type, DataType::Date32) => never,
+        ValueType::Date if is_time(data_type) => {
             let plain = DataType::Timestamp(TimeUnit::Microsecond, None);
             let time = cast(on_clock(subject), plain.clone());
             cast(cast(time.clone(), DataType::Date32), plain).not_eq(time)
         }
-        Kind::DateTime if is_time(data_type) || *data_type == DataType::Date32 => never,
-        Kind::Json if !is_time(data_type) && *data_type != DataType::Date32 => never,
+        ValueType::DateTime if is_time(data_type) || *data_type == DataType::Date32 => never,
+        ValueType::Json if !is_time(data_type) && *data_type != DataType::Date32 => never,
         _ => always,
     })
 }
@@ -117,41 +116,45 @@ fn is_whole(number: Expr) -> Expr {
     floor(number.clone()).eq(number.clone()).and(abs(number).lt(lit(f64::INFINITY)))
 }
 
-fn not_written_as(kind: Kind, subject: &Subject, coerce: Coerce) -> Result<Expr> {
+fn not_written_as(kind: ValueType, subject: &Subject, coerce: Coerce) -> Result<Expr> {
     let text = cast(subject.column.clone(), DataType::Utf8);
     let number = read_number(subject.column.clone());
     let is_not = |name: &str, test: fn(&str) -> bool| {
         not(text::predicate(name, test).call(vec![text.clone()]))
     };
     Ok(match kind {
-        Kind::Text => lit(false),
-        Kind::Numeric | Kind::Integer | Kind::Boolean if coerce == Coerce::Nothing => {
+        ValueType::Text => lit(false),
+        ValueType::Numeric | ValueType::Integer | ValueType::Boolean
+            if coerce == Coerce::Nothing =>
+        {
             subject.is_there()
         }
-        Kind::Numeric => number.is_null().and(subject.is_there()),
-        Kind::Integer => subject.unless(is_whole(number))?,
-        Kind::Boolean if coerce == Coerce::Anything => is_not("is_boolean_or_bit", |text| {
+        ValueType::Numeric => number.is_null().and(subject.is_there()),
+        ValueType::Integer => subject.unless(is_whole(number))?,
+        ValueType::Boolean if coerce == Coerce::Anything => is_not("is_boolean_or_bit", |text| {
             ["true", "false", "1", "0"].contains(&text.trim().to_lowercase().as_str())
         }),
-        Kind::Boolean => is_not("is_boolean", |text| {
+        ValueType::Boolean => is_not("is_boolean", |text| {
             ["true", "false"].contains(&text.trim().to_lowercase().as_str())
         }),
-        Kind::Date => is_not("is_date", |text| {
+        ValueType::Date => is_not("is_date", |text| {
             times::parse(text).is_some_and(|time| time.precision == Precision::Day)
         }),
-        Kind::DateTime => is_not("is_datetime", |text| {
+        ValueType::DateTime => is_not("is_datetime", |text| {
             times::parse(text).is_some_and(|time| time.precision >= Precision::Day)
         }),
-        Kind::Json => is_not("is_json", |text| serde_json::from_str::<IgnoredAny>(text).is_ok()),
-        Kind::Email => is_not("is_email", |text| {
+        ValueType::Json => {
+            is_not("is_json", |text| serde_json::from_str::<IgnoredAny>(text).is_ok())
+        }
+        ValueType::Email => is_not("is_email", |text| {
             static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(EMAIL).ok());
             PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(text)) && !text.contains("..")
         }),
-        Kind::Url => is_not("is_url", |text| {
+        ValueType::Url => is_not("is_url", |text| {
             static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(URL).ok());
             PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(text))
         }),
-        Kind::Uuid => is_not("is_uuid", |text| {
+        ValueType::Uuid => is_not("is_uuid", |text| {
             static PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(UUID).ok());
             PATTERN.as_ref().is_some_and(|pattern| pattern.is_match(text))
         }),

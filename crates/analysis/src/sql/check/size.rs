@@ -28,7 +28,7 @@ const MOST_QUERIES: usize = 12;
 const MOST_WITHIN: usize = 4;
 
 #[derive(Default)]
-pub(super) struct Size {
+pub(super) struct QuerySize {
     /// The queries that are being walked through, from the outermost to the innermost.
     open: Vec<Part>,
     /// What was found in all.
@@ -70,7 +70,7 @@ struct Part {
     depth: usize,
 }
 
-impl Size {
+impl QuerySize {
     pub(super) fn calls(&self) -> usize {
         self.total.calls
     }

@@ -20,7 +20,7 @@ use datafusion::{
 };
 
 use super::{Allowance, growth::Growth};
-use crate::engine::guard::weigh;
+use crate::guard::weigh;
 
 #[derive(Debug)]
 pub(super) struct Bounded {
@@ -49,7 +49,7 @@ impl Bounded {
     }
 
     /// Halves the rows until what may come of each part is small enough to be computed.
-    fn compute(&self, args: ScalarFunctionArgs, made: &mut Made) -> Result<()> {
+    fn compute(&self, args: ScalarFunctionArgs, made: &mut BoundedOutput) -> Result<()> {
         self.allowance.go_on()?;
         let rows = args.number_rows;
         if self.growth.bytes(&args.args, rows) <= made.most {
@@ -68,7 +68,7 @@ impl Bounded {
 }
 
 /// What was made of some rows, and the most that may be.
-struct Made {
+struct BoundedOutput {
     most: usize,
     bytes: usize,
     parts: Vec<ArrayRef>,
@@ -140,7 +140,7 @@ impl ScalarUDFImpl for Bounded {
         if args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
             return self.constant(args);
         }
-        let mut made = Made { most: self.allowance.step(), bytes: 0, parts: Vec::new() };
+        let mut made = BoundedOutput { most: self.allowance.step(), bytes: 0, parts: Vec::new() };
         self.compute(args, &mut made)?;
         if made.parts.len() == 1 {
             return Ok(ColumnarValue::Array(made.parts.swap_remove(0)));

@@ -24,8 +24,8 @@ use datafusion::{
     },
 };
 
-use super::named_apart;
-use crate::ops::float_keys::{key, number};
+use super::registry::named_apart;
+use crate::float_keys::{key, number};
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Extreme {

@@ -11,7 +11,7 @@ use datafusion::{
 };
 
 use super::pattern;
-use crate::engine::guard::weigh;
+use crate::guard::weigh;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Growth {

@@ -71,7 +71,7 @@ pub(super) fn is_global(args: &[ColumnarValue]) -> bool {
 /// How many groups a replacement has in it at most.
 pub(super) fn references(args: &[ColumnarValue]) -> usize {
     match args.get(2) {
-        Some(ColumnarValue::Array(array)) => crate::engine::guard::weigh(array),
+        Some(ColumnarValue::Array(array)) => crate::guard::weigh(array),
         _ => text(args, 2).map_or(0, |text| text.matches(['\\', '$']).count()),
     }
 }

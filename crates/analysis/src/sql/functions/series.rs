@@ -17,15 +17,15 @@ pub(super) fn table_functions() -> Vec<Arc<TableFunction>> {
     let plain = SessionStateDefaults::default_table_functions().into_iter();
     let bounded = plain.map(|function| {
         let name = function.name().to_owned();
-        Arc::new(TableFunction::new(name, Arc::new(Series(function))))
+        Arc::new(TableFunction::new(name, Arc::new(BoundedSeries(function))))
     });
     bounded.collect()
 }
 
 #[derive(Debug)]
-struct Series(Arc<TableFunction>);
+struct BoundedSeries(Arc<TableFunction>);
 
-impl TableFunctionImpl for Series {
+impl TableFunctionImpl for BoundedSeries {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         if rows(args.exprs()) > MOST_ROWS {
             return plan_err!("{} gives at most {MOST_ROWS} rows", self.0.name());

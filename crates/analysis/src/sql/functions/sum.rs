@@ -21,7 +21,7 @@ use datafusion::{
     },
 };
 
-use super::named_apart;
+use super::registry::named_apart;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Sum {
@@ -131,7 +131,10 @@ impl AggregateUDFImpl for Sum {
         let Some(room) = Room::of(args.return_type()) else {
             return self.inner.create_groups_accumulator(args);
         };
-        Ok(Box::new(Groups { inner: self.inner.create_groups_accumulator(room.args(args))?, room }))
+        Ok(Box::new(SumGroups {
+            inner: self.inner.create_groups_accumulator(room.args(args))?,
+            room,
+        }))
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {
@@ -180,12 +183,12 @@ impl Accumulator for One {
     }
 }
 
-struct Groups {
+struct SumGroups {
     inner: Box<dyn GroupsAccumulator>,
     room: Room,
 }
 
-impl GroupsAccumulator for Groups {
+impl GroupsAccumulator for SumGroups {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],

@@ -21,7 +21,7 @@ use datafusion::{
     },
 };
 
-use crate::ops::times::{last_of_clock, on_clock, parse, zone_named};
+use crate::times::{last_of_clock, on_clock, parse, zone_named};
 
 pub(in crate::sql) const TIMEZONE: &str = "timezone";
 

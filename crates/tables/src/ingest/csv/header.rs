@@ -1,7 +1,7 @@
 //! How a file is written: the delimiter, and the names of the columns.
 
 use super::records::Records;
-use crate::ingest::flaw::{Flaw, Result};
+use crate::flaw::{Flaw, Result};
 
 /// As many records are enough to find the delimiter.
 const ENOUGH: usize = 50;

@@ -1,6 +1,6 @@
 //! Takes text apart into records and cells.
 
-use crate::ingest::flaw::{Flaw, Result};
+use crate::flaw::{Flaw, Result};
 
 /// A cell may be in double quotes; then it may have anything in it, and two quotes stand for one.
 pub(super) struct Records<'a> {

@@ -3,9 +3,9 @@
 
 use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader};
 
-use crate::ingest::{
-    blocks::Source,
+use crate::{
     flaw::{Flaw, Result},
+    ingest::blocks::Source,
 };
 
 const MAGIC: &[u8] = b"PAR1";

@@ -27,12 +27,8 @@ use futures::FutureExt;
 use object_store::path::Path;
 
 use self::store::FileStore;
-use super::{
-    blocks::Source,
-    flaw::{Flaw, Result},
-    table::Held,
-    task::Task,
-};
+use super::{blocks::Source, table::Held, task::Task};
+use crate::flaw::{Flaw, Result};
 
 /// Each file has a place of its own, which is never used again: what the engine remembers of files
 /// it remembers by their path.

@@ -15,9 +15,9 @@ use object_store::{
     PutResult, Result, path::Path,
 };
 
-use crate::ingest::{
-    blocks::Source,
+use crate::{
     flaw::{self, Flaw},
+    ingest::blocks::Source,
 };
 
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use proptest::{prelude::*, strategy::ValueTree};
 use serde_json::json;
 
 use super::*;
-use crate::ingest::{flaw, json::JsonReader, reader::Reader};
+use crate::{flaw, ingest::json::JsonReader, reader::Reader};
 
 /// Runs Python.
 pub(crate) fn python(program: &str, input: &[u8]) -> Vec<u8> {
@@ -196,7 +196,7 @@ async fn parts_that_are_no_lists_are_refused() {
 
 /// Reads a value with all that is in it.
 fn whole<R: Reader>(reader: &mut R) -> flaw::Result<()> {
-    use crate::ingest::reader::Token;
+    use crate::reader::Token;
     match reader.value()? {
         Token::List => {
             while reader.element()? {

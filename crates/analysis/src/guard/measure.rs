@@ -10,7 +10,7 @@ use datafusion::{
 };
 
 use super::{
-    super::session::BATCH_ROWS,
+    BATCH_ROWS,
     weigh::{compact, is_wide, longest, owned, weigh, widest},
 };
 

@@ -20,7 +20,8 @@ use datafusion::{
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
-use super::{super::explain::finally, measure::Measure};
+use super::measure::Measure;
+use crate::error::finally;
 
 #[derive(Debug)]
 pub(super) struct Measured {

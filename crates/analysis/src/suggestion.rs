@@ -8,7 +8,7 @@ use std::fmt;
 use datafusion::{arrow::datatypes::DataType, common::DFSchema};
 use serde_json::{Map, Value};
 
-use super::scope::snake_case;
+use crate::spelling::snake_case;
 
 /// What stands for columns and tables in calls, and what they are called where there are none.
 const PLACEHOLDERS: [(&str, &str); 7] = [
@@ -69,7 +69,7 @@ impl Suggestion {
 
     /// The calls with columns and tables that there are, in the order in which they are tried.
     pub(crate) fn filled(&self, schema: &DFSchema, tables: &[String]) -> Vec<Call> {
-        let there = Columns::of(schema, tables);
+        let there = TableColumns::of(schema, tables);
         let mut filled: Vec<Call> = Vec::new();
         for call in &self.calls {
             for turn in 0..MOST_TURNS {
@@ -117,7 +117,7 @@ impl fmt::Display for Call {
 }
 
 /// The columns of a table by what they hold; keys of rows, which few ask about, come last.
-struct Columns<'s> {
+struct TableColumns<'s> {
     numbers: Vec<&'s str>,
     texts: Vec<&'s str>,
     times: Vec<&'s str>,
@@ -125,7 +125,7 @@ struct Columns<'s> {
     tables: &'s [String],
 }
 
-impl<'s> Columns<'s> {
+impl<'s> TableColumns<'s> {
     fn of(schema: &'s DFSchema, tables: &'s [String]) -> Self {
         let is_time = |name: &str, data_type: &DataType| {
             data_type.is_temporal()
@@ -205,7 +205,7 @@ fn replaced_text(text: &str, name_of: &dyn Fn(&str) -> Option<String>) -> Option
 }
 
 /// A name as SQL has it.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

@@ -18,7 +18,7 @@ use super::{logical::Counting, physical::CountingExec};
 
 /// The query engine's planner, which learns of our node.
 #[derive(Debug)]
-pub(in crate::engine) struct Planner;
+pub(crate) struct Planner;
 
 #[async_trait]
 impl QueryPlanner for Planner {

@@ -14,26 +14,27 @@ use datafusion::{
     prelude::{DataFrame, ident},
 };
 
-use super::{Numbers, Precision, Time, figure, parse};
+use super::{Numbers, figure};
 use crate::{
     error::Result,
     ops::{
         columns,
         numbers::{Order, order},
     },
+    times::{Precision, Time, parse},
     work::Work,
 };
 
 /// How a time is written. Texts of one form are in the order of their times.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Form {
+pub(crate) struct TimeForm {
     /// A text of it, with a zero for every digit before the zone.
     example: Box<[u8]>,
     /// Where the zone begins, which is the same in all texts.
     zone: usize,
 }
 
-impl Form {
+impl TimeForm {
     /// That of a text, if it is a time.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let zone = if parse(text)?.is_zoned() { zone_start(text) } else { text.len() };
@@ -97,7 +98,7 @@ impl Texts {
         work: &Work,
         frame: &DataFrame,
         name: &str,
-        form: Option<&Form>,
+        form: Option<&TimeForm>,
     ) -> Result<Self> {
         let column = ident(name);
         if let Some(form) = form {
@@ -196,7 +197,7 @@ impl ValueOrder {
             Order::Plain(text) => text,
         };
         let plain = Self::Plain(columns::value(frame, name));
-        let Some(form) = text.and_then(|text| Form::of(&text)) else { return Ok(plain) };
+        let Some(form) = text.and_then(|text| TimeForm::of(&text)) else { return Ok(plain) };
         let texts = Texts::of(work, frame, name, Some(&form)).await?;
         if texts != Texts::Times {
             return Ok(plain);
@@ -229,14 +230,14 @@ mod tests {
             (" 2024-01-02 05:00 -0500", " 2024-01-03 07:00 -0500", " 2024-01-02 05:00 -0600"),
             ("20240102T0500", "20231231T2359", "2024-01-02T05"),
         ] {
-            let form = Form::of(text).unwrap();
+            let form = TimeForm::of(text).unwrap();
             assert!(form.has(text) && form.has(alike), "{text} {alike}");
-            assert_eq!(Form::of(text).as_ref(), Some(&form));
+            assert_eq!(TimeForm::of(text).as_ref(), Some(&form));
             assert!(!form.has(other), "{text} {other}");
         }
-        assert_eq!(Form::of("2024-01-02T05:00Z"), Form::of("1999-12-31T23:59Z"));
-        assert_ne!(Form::of("2024-01-02T05:00Z"), Form::of("2024-01-02T05:00z"));
-        assert_eq!(Form::of("soon"), None);
+        assert_eq!(TimeForm::of("2024-01-02T05:00Z"), TimeForm::of("1999-12-31T23:59Z"));
+        assert_ne!(TimeForm::of("2024-01-02T05:00Z"), TimeForm::of("2024-01-02T05:00z"));
+        assert_eq!(TimeForm::of("soon"), None);
     }
 
     #[test]

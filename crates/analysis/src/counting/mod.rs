@@ -21,7 +21,7 @@ use datafusion::{
 };
 
 use logical::Counting;
-pub(super) use planner::Planner;
+pub(crate) use planner::Planner;
 
 /// How many rows have come by.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,7 @@ use datafusion::{
 };
 use narrows_model::nearest;
 
-use crate::error::{AnalysisError, available};
+use super::{AnalysisError, available};
 
 /// How the query engine begins when its disk limit is reached; it has no type of its own for it.
 const DISK_FULL: &str = "The used disk space during the spilling process has exceeded";
@@ -43,7 +43,7 @@ fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn 
 }
 
 /// The memory does not suffice, and there is no other way.
-pub(super) fn exhausted(reason: String) -> DataFusionError {
+pub(crate) fn exhausted(reason: String) -> DataFusionError {
     DataFusionError::External(Box::new(Exhausted(reason)))
 }
 
@@ -52,7 +52,7 @@ pub(super) fn exhausted(reason: String) -> DataFusionError {
 struct Exhausted(String);
 
 /// Makes sure that no operator above tries another way.
-pub(super) fn finally(error: DataFusionError) -> DataFusionError {
+pub(crate) fn finally(error: DataFusionError) -> DataFusionError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(reason) => exhausted(reason.clone()),
         _ => error,

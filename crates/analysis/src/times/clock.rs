@@ -77,7 +77,7 @@ mod tests {
     use std::str::FromStr;
 
     use super::*;
-    use crate::ops::times::{format, parse};
+    use crate::times::{format, parse};
 
     fn world(clock: &str, zone: &str) -> String {
         let zone = Tz::from_str(zone).unwrap();

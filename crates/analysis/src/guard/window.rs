@@ -33,11 +33,11 @@ const VALUE_BYTES: usize = 64;
 /// A window function whose memory is counted. It has the function's children, so that rules see
 /// through it; the rows that go into the function are charged when it runs.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct CountedWindow {
     window: Arc<dyn ExecutionPlan>,
 }
 
-impl Counted {
+impl CountedWindow {
     pub(super) fn new(window: Arc<dyn ExecutionPlan>) -> Self {
         Self { window }
     }
@@ -52,14 +52,14 @@ impl Counted {
     }
 }
 
-impl DisplayAs for Counted {
+impl DisplayAs for CountedWindow {
     fn fmt_as(&self, kind: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Counted: ")?;
         self.window.fmt_as(kind, f)
     }
 }
 
-impl ExecutionPlan for Counted {
+impl ExecutionPlan for CountedWindow {
     fn name(&self) -> &str {
         "Counted"
     }

@@ -1,14 +1,4 @@
-//! Keeps operators within the memory where the query engine does not count it, and makes them stop.
-//!
-//! The engine counts what its sorts, groupings and joins hold, but not what one step of an operator
-//! makes: a text of a megabyte beside each of two thousand rows is two gigabytes. The rule here puts
-//! nodes into the plan that measure rows before an operator sees them.
-
-mod measure;
-mod node;
-mod stop;
-mod weigh;
-mod window;
+//! The rules that put the guard's nodes into a plan.
 
 use std::sync::Arc;
 
@@ -41,9 +31,16 @@ use datafusion::{
 };
 use tokio_util::sync::CancellationToken;
 
-use measure::Measure;
-use node::Measured;
-pub(crate) use weigh::{compact, is_wide, weigh};
+use super::{
+    measure::Measure,
+    node::Measured,
+    stop,
+    weigh::{self, is_wide},
+    window,
+};
+
+/// Operators work in steps of this many rows; what a step takes is not counted exactly.
+pub(crate) const BATCH_ROWS: usize = 2048;
 
 /// What one step of an operator may make, as a share of the memory.
 pub(crate) const STEP_SHARE: usize = 8;
@@ -54,7 +51,7 @@ const SCALAR_BYTES: usize = 16 << 10;
 /// The engine's rules, and ours: one before expressions are moved into scans, where they could not
 /// be measured, one when projections are where they stay (the engine moves one that is above a
 /// cooperative node with another below it for ever).
-pub(super) fn rules(
+pub(crate) fn rules(
     memory_bytes: usize,
     stop: CancellationToken,
 ) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
@@ -68,8 +65,10 @@ pub(super) fn rules(
 }
 
 /// Whether it is a window function, guarded or not.
-pub(super) fn is_window(node: &Plan) -> bool {
-    node.is::<WindowAggExec>() || node.is::<BoundedWindowAggExec>() || node.is::<window::Counted>()
+pub(crate) fn is_window(node: &PlanNode) -> bool {
+    node.is::<WindowAggExec>()
+        || node.is::<BoundedWindowAggExec>()
+        || node.is::<window::CountedWindow>()
 }
 
 /// A join makes so many rows of few that it has to be told to make way for others.
@@ -81,14 +80,14 @@ impl PhysicalOptimizerRule for MakeWay {
         "MakeWay"
     }
 
-    fn optimize(&self, plan: Plan, _: &ConfigOptions) -> Result<Plan> {
+    fn optimize(&self, plan: PlanNode, _: &ConfigOptions) -> Result<PlanNode> {
         let made = plan.transform_up(|node| {
             let is_join = node.is::<NestedLoopJoinExec>()
                 || node.is::<HashJoinExec>()
                 || node.is::<CrossJoinExec>()
                 || node.is::<SortMergeJoinExec>();
             Ok(match is_join {
-                true => Transformed::yes(Arc::new(CooperativeExec::new(node)) as Plan),
+                true => Transformed::yes(Arc::new(CooperativeExec::new(node)) as PlanNode),
                 false => Transformed::no(node),
             })
         });
@@ -124,10 +123,10 @@ impl PhysicalOptimizerRule for Guard {
     }
 }
 
-type Plan = Arc<dyn ExecutionPlan>;
+type PlanNode = Arc<dyn ExecutionPlan>;
 
 impl Guard {
-    fn guard(&self, node: Plan) -> Result<Transformed<Plan>> {
+    fn guard(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
         if node.is::<ProjectionExec>() || node.is::<AggregateExec>() {
             return self.computing(node);
         }
@@ -139,7 +138,7 @@ impl Guard {
             return Ok(Transformed::yes(self.measured(node, Measure::Held, |_| true)?));
         }
         if is_window(&node) {
-            return Ok(Transformed::yes(Arc::new(window::Counted::new(node))));
+            return Ok(Transformed::yes(Arc::new(window::CountedWindow::new(node))));
         }
         if let Some(join) = node.downcast_ref::<NestedLoopJoinExec>() {
             return self.joining(stop::nested_loop(join, &self.stop)?);
@@ -164,18 +163,18 @@ impl Guard {
     }
 
     /// A node that computes several values of each row before the next row is let in.
-    fn computing(&self, node: Plan) -> Result<Transformed<Plan>> {
+    fn computing(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
         let Some(input) = node.children().first().map(|input| input.schema()) else {
             return Ok(Transformed::no(node));
         };
-        let mut made = Made { input, values: 0, constant_bytes: 0 };
+        let mut made = ComputedValues { input, values: 0, constant_bytes: 0 };
         node.apply_expressions(&mut |root: &Arc<dyn PhysicalExpr>| {
             root.apply(|expression| {
                 made.count(expression);
                 Ok(TreeNodeRecursion::Continue)
             })
         })?;
-        let Made { values, constant_bytes, .. } = made;
+        let ComputedValues { values, constant_bytes, .. } = made;
         if values == 0 && constant_bytes == 0 {
             return Ok(Transformed::no(node));
         }
@@ -184,21 +183,21 @@ impl Guard {
     }
 
     /// A join puts a row beside as many others as a step has; it must not be wide.
-    fn joining(&self, node: Plan) -> Result<Transformed<Plan>> {
-        let most_bytes = self.step_bytes / super::session::BATCH_ROWS;
+    fn joining(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
+        let most_bytes = self.step_bytes / BATCH_ROWS;
         Ok(Transformed::yes(self.measured(node, Measure::Rows { most_bytes }, |_| true)?))
     }
 
     /// The node with its chosen children measured.
     fn measured(
         &self,
-        node: Plan,
+        node: PlanNode,
         measure: Measure,
         chosen: impl Fn(usize) -> bool,
-    ) -> Result<Plan> {
+    ) -> Result<PlanNode> {
         let children = node.children().into_iter().cloned().enumerate();
         let children = children.map(|(index, child)| match chosen(index) {
-            true => Arc::new(Measured::new(child, measure.clone(), self.stop.clone())) as Plan,
+            true => Arc::new(Measured::new(child, measure.clone(), self.stop.clone())) as PlanNode,
             false => child,
         });
         let children = children.collect();
@@ -207,7 +206,7 @@ impl Guard {
 }
 
 /// What is made of each row.
-struct Made {
+struct ComputedValues {
     input: SchemaRef,
     /// Values of any size, beside those that are only passed on.
     values: usize,
@@ -215,7 +214,7 @@ struct Made {
     constant_bytes: usize,
 }
 
-impl Made {
+impl ComputedValues {
     fn count(&mut self, expression: &Arc<dyn PhysicalExpr>) {
         if let Some(literal) = expression.downcast_ref::<Literal>() {
             self.constant_bytes += weigh::constant(literal.value());

@@ -1,0 +1,194 @@
+//! Groups of rows, their figures, and which of them are wanted in which order.
+
+use datafusion::{
+    logical_expr::Expr,
+    prelude::{DataFrame, ident},
+};
+use serde_json::{Map, Value};
+
+use super::{
+    expressions::Aggregates,
+    figures::{self, Figure, FigureFunction},
+    top,
+};
+use crate::{
+    error::{AnalysisError, Result},
+    kind::Kind,
+    ops::{
+        columns,
+        conditions::{Logic, predicate},
+        order::Rows,
+        reading::{Given, Named},
+        sorting::{Sorted, by_keys, page, sort_keys},
+    },
+    work::{Outcome, Work},
+};
+
+pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
+    let given = Given::parameters(Kind::Aggregate, parameters)?;
+    let keys = given.names("group_by")?.unwrap_or_default();
+    let frame = work.main().await?;
+    columns::check(work, &frame, &keys)?;
+    let figures = asked_figures(work, &frame, &keys, &given)?;
+    if figures.is_empty() && keys.is_empty() {
+        let reason = "there is none, and nothing to group by; one is {\"amount\": \"sum\"}";
+        return Err(AnalysisError::parameter("aggregations", reason));
+    }
+    let rows = match figures.iter().find(|figure| matches!(figure.function, FigureFunction::Top(_)))
+    {
+        Some(top) if figures.len() == 1 => top::rows(work, frame.clone(), &keys, top).await?,
+        Some(top) => {
+            let reason = "gives rows, not one value for each group: ask for it alone";
+            return Err(AnalysisError::parameter(&top.path, reason));
+        }
+        None => {
+            let needs_rows = figures.iter().any(|figure| figure.function.is_ordered());
+            let (frame, row) = match needs_rows {
+                true => with_rows(Rows::of(frame.clone()))?,
+                false => (frame.clone(), None),
+            };
+            let groups = grouped(work, frame, row.as_deref(), &keys, &figures).await?;
+            let sort = by_keys(&groups, &keys);
+            Rows::sorted(groups, sort)?
+        }
+    };
+    finish(work, rows, (&frame, &keys), &given).await.map(Outcome::from)
+}
+
+/// The figures that are asked for: of the columns that they name, of those that are named beside
+/// them, or, as in pandas, of all numbers.
+fn asked_figures(
+    work: &Work,
+    frame: &DataFrame,
+    keys: &[Named],
+    given: &Given<'_>,
+) -> Result<Vec<Figure>> {
+    let fields = given.names("fields")?;
+    columns::check(work, frame, fields.as_deref().unwrap_or_default())?;
+    let Some((path, value)) = given.value("aggregations") else {
+        return Ok(default_figures(work, frame, keys, fields));
+    };
+    let counts_rows = value.as_str().is_some_and(|name| matches!(name, "count" | "size"));
+    if counts_rows && fields.is_none() {
+        return figures::read(&path, value);
+    }
+    let columns = fields.clone().unwrap_or_else(|| numbers_of(frame, keys));
+    match figures::read_bare(&path, value, &columns) {
+        Some(_) if columns.is_empty() => {
+            let reason = "there is no column with numbers; `fields` names others";
+            Err(AnalysisError::parameter(path, reason))
+        }
+        Some(figures) => figures,
+        None if fields.is_some() => {
+            let reason = "has columns of its own, so that those of `fields` have no figure; write \
+                          functions only, such as [\"sum\", \"mean\"]";
+            Err(AnalysisError::parameter(path, reason))
+        }
+        None => figures::read(&path, value),
+    }
+}
+
+/// The columns of numbers that are not grouped by.
+fn numbers_of(frame: &DataFrame, keys: &[Named]) -> Vec<Named> {
+    let is_key = |name: &str| keys.iter().any(|key| key.name == name);
+    let fields = frame.schema().fields().iter();
+    fields
+        .filter(|field| field.data_type().is_numeric() && !is_key(field.name()))
+        .map(|field| Named { path: "aggregations".to_owned(), name: field.name().clone() })
+        .collect()
+}
+
+/// A frame with the number of the row in a column.
+pub(crate) fn with_rows(rows: Rows) -> Result<(DataFrame, Option<String>)> {
+    let (rows, row) = rows.numbered()?;
+    Ok((rows.into_frame(), Some(row)))
+}
+
+/// The figures of each group, in columns after those of the keys. Where order matters to them,
+/// `row` is the column with the number of the row.
+pub(crate) async fn grouped(
+    work: &Work,
+    frame: DataFrame,
+    row: Option<&str>,
+    keys: &[Named],
+    figures: &[Figure],
+) -> Result<DataFrame> {
+    let key_names = keys.iter().map(|key| key.name.as_str());
+    let names = key_names.chain(figures.iter().map(|figure| figure.name.as_str()));
+    columns::check_unique("aggregations", names)?;
+    let mut aggregates = Aggregates::new(work, &frame, row);
+    let mut values: Vec<Expr> = keys.iter().map(|key| ident(&key.name)).collect();
+    for figure in figures {
+        values.push(aggregates.value(figure).await?.alias(&figure.name));
+    }
+    let groups = keys.iter().map(|key| columns::value(&frame, &key.name).alias(&key.name));
+    let groups: Vec<Expr> = groups.collect();
+    let aggregates = aggregates.into_expressions();
+    Ok(frame.aggregate(groups, aggregates)?.select(values)?)
+}
+
+/// The groups that are wanted, in the order that is. `of` is what they are groups of, and by what.
+async fn finish(
+    work: &Work,
+    mut rows: Rows,
+    of: (&DataFrame, &[Named]),
+    given: &Given<'_>,
+) -> Result<DataFrame> {
+    let having = given.value("having");
+    // Where groups are left out, what is left may be numbers though not all of the text is.
+    let groups = having.is_none().then_some(of);
+    if let Some((path, value)) = having {
+        let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
+        rows = rows.filter(holds)?;
+    }
+    let sorted = Sorted { frame: &rows.table()?, groups };
+    if let Some(keys) = sort_keys(work, &sorted, given).await? {
+        rows = rows.sort(keys)?;
+    }
+    if let Some((offset, limit)) = page(given)? {
+        rows = rows.page(offset, limit)?;
+    }
+    rows.finish()
+}
+
+/// How many columns have figures before a note says that nobody asked for them.
+const FEW_COLUMNS: usize = 5;
+
+/// What there is if nothing is asked for: how many rows, and the figures of these columns or of all
+/// numbers.
+fn default_figures(
+    work: &Work,
+    frame: &DataFrame,
+    keys: &[Named],
+    fields: Option<Vec<Named>>,
+) -> Vec<Figure> {
+    let is_key = |name: &str| keys.iter().any(|key| key.name == name);
+    let are_asked = fields.is_some();
+    let numbers = fields.unwrap_or_else(|| numbers_of(frame, keys));
+    if numbers.len() > FEW_COLUMNS && !are_asked {
+        work.note(format!(
+            "no aggregations were given: these are sum, mean, min and max of all {} columns with \
+             numbers",
+            numbers.len()
+        ));
+    }
+    let figure = |field: Option<&Named>, name: String, function| Figure {
+        path: "aggregations".to_owned(),
+        field: field.cloned(),
+        function,
+        name,
+    };
+    let count = if is_key("count") { "row_count" } else { "count" };
+    let mut figures = vec![figure(None, count.to_owned(), FigureFunction::Count)];
+    for number in &numbers {
+        for (suffix, function) in [
+            ("sum", FigureFunction::Sum),
+            ("mean", FigureFunction::Mean),
+            ("min", FigureFunction::Min),
+            ("max", FigureFunction::Max),
+        ] {
+            figures.push(figure(Some(number), format!("{}_{suffix}", number.name), function));
+        }
+    }
+    figures
+}

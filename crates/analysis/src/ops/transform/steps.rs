@@ -1,0 +1,158 @@
+//! What is asked for at once or in steps, done in its order.
+
+use datafusion::prelude::ident;
+use serde_json::{Map, Value};
+
+use super::{
+    cast, computed, deduplicate::Duplicates, fill, flatten, join, missing, pivot, rank, sample,
+    unpivot,
+};
+use crate::{
+    aliases::parameters::STEP,
+    error::{AnalysisError, Result},
+    kind::Kind,
+    ops::{
+        columns,
+        conditions::{Logic, predicate},
+        order::Rows,
+        reading::{Given, one_or_more, pairs, text},
+        sorting::{Sorted, page, sort_keys},
+    },
+    work::{Outcome, Work},
+};
+
+const STEPS: &str = "steps";
+
+/// Each step makes the plan deeper, and planning takes ever longer.
+const MOST_STEPS: usize = 50;
+const MOST_JOINS: usize = 20;
+
+pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
+    let mut rows = Rows::of(work.main().await?);
+    let given = Given::parameters(Kind::Transform, parameters)?;
+    let Some((path, steps)) = given.value(STEPS) else {
+        let rows = step(work, rows, &given).await?;
+        return Ok(rows.finish()?.into());
+    };
+    if let Some(other) = parameters.keys().find(|name| **name != path) {
+        return Err(AnalysisError::parameter(other, "goes into one of the steps"));
+    }
+    let steps = one_or_more(&path, steps);
+    if steps.len() > MOST_STEPS {
+        let reason = format!("there are more than {MOST_STEPS}");
+        return Err(AnalysisError::parameter(path, reason));
+    }
+    for (path, value) in steps {
+        rows = step(work, rows, &Given::object(&path, value, &STEP)?).await?;
+    }
+    Ok(rows.finish()?.into())
+}
+
+async fn step(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
+    let rows = prepared(work, rows, given).await?;
+    let rows = shaped(work, rows, given).await?;
+    chosen(work, rows, given)
+}
+
+/// Values as they shall be.
+async fn prepared(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
+    if let Some((path, value)) = given.value("join") {
+        let joins = one_or_more(&path, value);
+        if joins.len() > MOST_JOINS {
+            let reason = format!("there are more than {MOST_JOINS}");
+            return Err(AnalysisError::parameter(path, reason));
+        }
+        for (path, value) in joins {
+            rows = join::apply(work, rows, &path, value).await?;
+        }
+    }
+    if let Some((path, value)) = given.value("flatten") {
+        let drop_empty = given.flag("drop_empty")?.unwrap_or(false);
+        for (path, value) in one_or_more(&path, value) {
+            rows = flatten::apply(work, rows, &path, value, drop_empty).await?;
+        }
+    }
+    if let Some((path, value)) = given.value("cast") {
+        let strict = given.flag("strict")?.unwrap_or(false);
+        rows = cast::apply(work, rows, &path, value, strict).await?;
+    }
+    if let Some((path, value)) = given.value("fill_null") {
+        rows = fill::apply(work, rows, &path, value).await?;
+    }
+    if let Some((path, value)) = given.value("drop_null") {
+        rows = missing::apply(work, rows, &path, value)?;
+    }
+    if let Some((path, value)) = given.value("computed") {
+        rows = computed::apply(work, rows, &path, value)?;
+    }
+    Ok(rows)
+}
+
+/// Rows as they shall be.
+async fn shaped(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
+    if let Some((path, value)) = given.value("filter") {
+        let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
+        rows = rows.filter(holds)?;
+    }
+    if let Some((path, value)) = given.value("rank") {
+        rows = rank::apply(work, rows, &path, value).await?;
+    }
+    if let Some((path, value)) = given.value("pivot") {
+        rows = pivot::apply(work, rows, &path, value).await?;
+    }
+    if let Some((path, value)) = given.value("unpivot") {
+        rows = unpivot::apply(work, rows, &path, value)?;
+    }
+    let sorted = Sorted { frame: &rows.table()?, groups: None };
+    if let Some(keys) = sort_keys(work, &sorted, given).await? {
+        rows = rows.sort(keys)?;
+    }
+    Ok(rows)
+}
+
+/// The columns and rows that are wanted.
+fn chosen(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
+    let duplicates = Duplicates::read(given)?;
+    if let Some(duplicates) = duplicates.as_ref().filter(|duplicates| duplicates.has_fields()) {
+        rows = duplicates.remove(work, rows)?;
+    }
+    if let Some(names) = given.names("select")? {
+        columns::check(work, &rows.table()?, &names)?;
+        rows = rows.only(&names.into_iter().map(|column| column.name).collect::<Vec<_>>())?;
+    }
+    if let Some(names) = given.names("drop")? {
+        columns::check(work, &rows.table()?, &names)?;
+        let is_dropped = |name: &String| names.iter().any(|column| column.name == *name);
+        let rest: Vec<String> = rows.names().into_iter().filter(|name| !is_dropped(name)).collect();
+        rows = rows.only(&rest)?;
+    }
+    if let Some(duplicates) = duplicates.filter(|duplicates| !duplicates.has_fields()) {
+        rows = duplicates.remove(work, rows)?;
+    }
+    if let Some((path, value)) = given.value("sample") {
+        rows = sample::apply(rows, &path, value, given)?;
+    }
+    if let Some((offset, limit)) = page(given)? {
+        rows = rows.page(offset, limit)?;
+    }
+    if let Some(count) = given.count("tail")? {
+        rows = rows.last(count)?;
+    }
+    if let Some((path, value)) = given.value("rename") {
+        rows = renamed(work, rows, &path, value)?;
+    }
+    Ok(rows)
+}
+
+fn renamed(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+    let mut names: Vec<(String, String)> =
+        rows.names().into_iter().map(|name| (name.clone(), name)).collect();
+    for (column, name) in pairs(path, value)? {
+        work.column(&rows.table()?, &column.path, &column.name)?;
+        let new = text(&column.path, name)?;
+        let renamed = names.iter_mut().filter(|(old, _)| *old == column.name);
+        renamed.for_each(|(_, name)| new.clone_into(name));
+    }
+    columns::check_unique(path, names.iter().map(|(_, name)| name.as_str()))?;
+    rows.select(names.into_iter().map(|(old, name)| ident(old).alias(name)).collect())
+}
