@@ -8,7 +8,7 @@ use strsim::damerau_levenshtein;
 use super::Tool;
 
 const READS: &str = "get list read search find fetch query show view describe count check lookup \
-    retrieve load browse inspect summarize compare ping download preview validate resolve info \
+    retrieve load browse inspect summarize compare ping download preview validate info \
     select scan diff explain analyze calculate compute convert";
 const WRITES: &str = "create add write set update edit modify change put post send upload insert \
     append patch save store make rename move copy import start stop run execute invoke trigger \
@@ -29,21 +29,22 @@ pub(crate) enum Effect {
     Destroys,
 }
 
+/// What a name says by its verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Verb {
+    effect: Effect,
+    /// Which of its words says it.
+    place: usize,
+}
+
 impl Effect {
-    /// Returns what a name says by its verb, which may be misspelt if it comes first.
+    /// Returns what a name that was asked for says by its verb, which may be misspelt if it comes first.
     pub(crate) fn of_name(name: &str) -> Self {
-        let words = words(name);
-        let said = words.iter().find_map(|word| of_verb(|verb| verb == word));
-        let misspelt = || {
-            let first = words.first().filter(|word| word.chars().count() >= MIN_MISSPELT_CHARS)?;
-            of_verb(|verb| {
-                verb.len() >= MIN_MISSPELT_CHARS && damerau_levenshtein(verb, first) == 1
-            })
-        };
-        said.or_else(misspelt).unwrap_or(Self::Unknown)
+        Verb::of(name).or_else(|| Verb::misspelt(name)).map_or(Self::Unknown, |verb| verb.effect)
     }
 
-    /// Returns what a tool does, by its annotations and its name.
+    /// Returns what a tool does, by its annotations and its name. A tool reads if its name begins so:
+    /// `mark_notifications_read` does not.
     pub(crate) fn of_tool(tool: &Tool) -> Self {
         let hint = |name: &str| {
             let annotations = tool.raw.get("annotations");
@@ -54,21 +55,48 @@ impl Effect {
             return Self::Reads;
         }
         let says_writes = read_only == Some(false) || destructive == Some(true);
-        match Self::of_name(&tool.id.tool) {
+        let by_name = match Verb::of(&tool.id.tool) {
+            Some(Verb { effect: Self::Reads, place }) if place > 0 => Self::Unknown,
+            verb => verb.map_or(Self::Unknown, |verb| verb.effect),
+        };
+        match by_name {
             Self::Unknown if destructive == Some(true) => Self::Destroys,
             Self::Unknown | Self::Reads if says_writes => Self::Writes,
             said => said,
         }
     }
 
-    /// Whether a tool that does this may be offered to who asked for `wanted`: none that writes for
-    /// a name that reads, and none that destroys for any name that does not.
+    /// Whether a tool that does this may be offered to who asked for `wanted`: only one that surely
+    /// reads for a name that reads, and none that destroys for any name that does not.
     pub(crate) fn is_offered_for(self, wanted: Self) -> bool {
         match wanted {
-            Self::Reads => matches!(self, Self::Reads | Self::Unknown),
+            Self::Reads => self == Self::Reads,
             Self::Unknown | Self::Writes => self != Self::Destroys,
             Self::Destroys => true,
         }
+    }
+}
+
+/// Whether two names have a verb of the same effect at the same place, as a name and its misspelling
+/// have. The verb of the first may be misspelt too.
+pub(super) fn has_same_verb(wanted: &str, name: &str) -> bool {
+    Verb::of(wanted).or_else(|| Verb::misspelt(wanted)) == Verb::of(name)
+}
+
+impl Verb {
+    fn of(name: &str) -> Option<Self> {
+        let effects = words(name).into_iter().map(|word| of_verb(|verb| verb == word));
+        let mut effects = effects.enumerate();
+        effects.find_map(|(place, effect)| Some(Self { effect: effect?, place }))
+    }
+
+    fn misspelt(name: &str) -> Option<Self> {
+        let words = words(name);
+        let first = words.first().filter(|word| word.chars().count() >= MIN_MISSPELT_CHARS)?;
+        let effect = of_verb(|verb| {
+            verb.len() >= MIN_MISSPELT_CHARS && damerau_levenshtein(verb, first) == 1
+        })?;
+        Some(Self { effect, place: 0 })
     }
 }
 

@@ -6,11 +6,17 @@ use std::sync::Arc;
 use narrows_model::{MAX_NAME_BYTES, Nearest, similar, there_are};
 use narrows_search::{Index, Selection, words};
 
-use super::{ServerTools, Tool, effect::Effect};
+use super::{
+    ServerTools, Tool,
+    effect::{Effect, has_same_verb},
+};
+use crate::codegen::Deprecation;
 
 /// Names that are as alike as this are one name, misspelt: nothing else was meant.
 const MISSPELT: f64 = 0.8;
 const MAX_SUGGESTED: usize = 3;
+/// How many that are spelt alike are looked at: some of them may be deprecated.
+const MAX_BY_SPELLING: usize = 20;
 /// How many that mean the same are looked at: some of them may do too much.
 const MAX_BY_MEANING: usize = 20;
 
@@ -19,7 +25,8 @@ impl ServerTools {
     /// have been meant, or which there are.
     pub(crate) fn suggest(self: &Arc<Self>, name: &str) -> String {
         let found = suggested(name, std::slice::from_ref(self));
-        let names: Vec<String> = found.iter().map(|tool| tool.name.python.clone()).collect();
+        let names: Vec<String> =
+            found.iter().map(|tool| marked(tool, tool.name.python.clone())).collect();
         match names.is_empty() {
             true => there_are(self.tools.iter().map(|tool| tool.name.python.as_str())),
             false => Nearest(names).to_string(),
@@ -32,8 +39,8 @@ pub(super) fn suggest_of_any(name: &str, servers: &[Arc<ServerTools>]) -> String
     // What stands before it may be a server, misspelt.
     let tool = name.rsplit(['.', '/', ':']).next().unwrap_or(name);
     let found = suggested(tool, servers);
-    let names: Vec<String> =
-        found.iter().map(|tool| format!("{}.{}", tool.module, tool.name.python)).collect();
+    let full_name = |tool: &Tool| format!("{}.{}", tool.module, tool.name.python);
+    let names: Vec<String> = found.iter().map(|tool| marked(tool, full_name(tool))).collect();
     if !names.is_empty() {
         return Nearest(names).to_string();
     }
@@ -43,7 +50,17 @@ pub(super) fn suggest_of_any(name: &str, servers: &[Arc<ServerTools>]) -> String
     }
 }
 
-/// The tools that may be meant by a name, best first. A name that is too long to be one means none.
+/// Says that a tool is deprecated beside its name.
+fn marked(tool: &Tool, name: String) -> String {
+    if is_deprecated(tool) { format!("{name} (deprecated)") } else { name }
+}
+
+fn is_deprecated(tool: &Tool) -> bool {
+    Deprecation::of(&tool.raw).is_some()
+}
+
+/// Finds the tools that may be meant by a name, best first, those that are deprecated last. A name
+/// that is too long to be one means none.
 fn suggested<'s>(name: &str, servers: &'s [Arc<ServerTools>]) -> Vec<&'s Arc<Tool>> {
     if name.len() > MAX_NAME_BYTES {
         return Vec::new();
@@ -52,7 +69,7 @@ fn suggested<'s>(name: &str, servers: &'s [Arc<ServerTools>]) -> Vec<&'s Arc<Too
     let is_offered = |tool: &Tool| Effect::of_tool(tool).is_offered_for(wanted);
     // Who misspells a name means that tool, whatever its annotations say of it.
     let is_meant =
-        |score: f64, tool: &Tool| score >= MISSPELT && Effect::of_name(&tool.name.python) == wanted;
+        |score: f64, tool: &Tool| score >= MISSPELT && has_same_verb(name, &tool.name.python);
     let places = servers.iter().enumerate().flat_map(|(at, server)| {
         let tools = server.tools.iter().enumerate();
         tools.map(move |(number, tool)| (tool.name.python.as_str(), (at, number)))
@@ -62,27 +79,28 @@ fn suggested<'s>(name: &str, servers: &'s [Arc<ServerTools>]) -> Vec<&'s Arc<Too
         .into_iter()
         .filter_map(|(score, place)| Some((score, tool(place)?)))
         .filter(|(score, tool)| is_offered(tool) || is_meant(*score, tool))
-        .take(MAX_SUGGESTED)
+        .take(MAX_BY_SPELLING)
         .collect();
     let mut found: Vec<&Arc<Tool>> = Vec::new();
     let mut add = |tool: &'s Arc<Tool>| {
-        let is_new = !found.iter().any(|known| Arc::ptr_eq(known, tool));
-        if is_new && found.len() < MAX_SUGGESTED {
+        if !found.iter().any(|known| Arc::ptr_eq(known, tool)) {
             found.push(tool);
         }
     };
     let is_misspelt = spelt.first().is_some_and(|(score, _)| *score >= MISSPELT);
     if is_misspelt {
         spelt.iter().filter(|(score, _)| *score >= MISSPELT).for_each(|(_, tool)| add(tool));
-        return found;
-    }
-    let index = Index::new(servers.iter().map(|server| Arc::clone(server.segment())).collect());
-    let selection = Selection { limit: MAX_BY_MEANING, ..Selection::default() };
-    for hit in index.search(&words(name).join(" "), &selection) {
-        if let Some(tool) = tool((hit.segment, hit.document)).filter(|tool| is_offered(tool)) {
-            add(tool);
+    } else {
+        let index = Index::new(servers.iter().map(|server| Arc::clone(server.segment())).collect());
+        let selection = Selection { limit: MAX_BY_MEANING, ..Selection::default() };
+        for hit in index.search(&words(name).join(" "), &selection) {
+            if let Some(tool) = tool((hit.segment, hit.document)).filter(|tool| is_offered(tool)) {
+                add(tool);
+            }
         }
+        spelt.iter().for_each(|(_, tool)| add(tool));
     }
-    spelt.iter().for_each(|(_, tool)| add(tool));
+    found.sort_by_key(|tool| is_deprecated(tool));
+    found.truncate(MAX_SUGGESTED);
     found
 }

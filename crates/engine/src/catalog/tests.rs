@@ -145,10 +145,11 @@ fn described(tools: &[(&str, &str, Value)]) -> Catalog {
 
 #[test]
 fn a_tool_that_means_the_same_is_suggested_whatever_its_name() {
+    let read = json!({"readOnlyHint": true});
     let catalog = described(&[
-        ("issues_query", "Find issues and tickets that match a search.", json!({})),
+        ("issues_query", "Find issues and tickets that match a search.", read.clone()),
         ("send_message", "Send a message to a channel.", json!({})),
-        ("weather_forecast", "Forecast for a city.", json!({})),
+        ("weather_forecast", "Forecast for a city.", read),
     ]);
     let told = |name: &str| catalog.resolve(name, Some("tracker")).unwrap_err().to_string();
     assert!(
@@ -190,6 +191,59 @@ fn a_name_that_reads_is_never_answered_with_a_tool_that_writes() {
     );
     // The control: by spelling alone they are near.
     assert_eq!(narrows_model::nearest("get_issue", ["set_issue", "delete_issue"]).0.len(), 2);
+}
+
+#[test]
+fn a_name_that_reads_is_answered_only_with_tools_that_surely_read() {
+    for (asked, there) in [
+        ("get_thread", "resolve_thread"),
+        ("get_notifications", "mark_notifications_read"),
+        ("get_notifications_read", "mark_notifications_read"),
+        ("get_repository", "fork_repository"),
+        ("find_charge", "refund_charge"),
+        ("list_tickets", "close_ticket"),
+        ("find_account", "fund_account"),
+        ("repository_get", "repository_fork"),
+    ] {
+        let told = |annotations: Value| {
+            let catalog = described(&[(there, "", annotations)]);
+            catalog.resolve(asked, Some("tracker")).unwrap_err().to_string()
+        };
+        let hint = told(json!({}));
+        assert!(hint.ends_with(&format!("; there are {there}")), "{hint}");
+        // The control: annotations win over names.
+        let hint = told(json!({"readOnlyHint": true}));
+        assert!(hint.ends_with(&format!("; did you mean {there}?")), "{hint}");
+    }
+    // Nor are tools kept back that begin with what they read, or that were only misspelt.
+    let catalog = described(&[
+        ("get_issue", "", json!({})),
+        ("page_list", "", json!({})),
+        ("mark_notifications_read", "", json!({})),
+    ]);
+    for (asked, meant) in [
+        ("read_issue", "get_issue"),
+        ("get_isue", "get_issue"),
+        ("pages_list", "page_list"),
+        ("mark_notification_read", "mark_notifications_read"),
+    ] {
+        let told = catalog.resolve(asked, Some("tracker")).unwrap_err().to_string();
+        assert!(told.contains(&format!("; did you mean {meant}")), "{told}");
+    }
+}
+
+#[test]
+fn a_deprecated_tool_is_suggested_last_and_says_so() {
+    let catalog = described(&[
+        ("list_old_rows", "DEPRECATED: use list_rows. Lists rows.", json!({})),
+        ("list_rows", "Lists rows.", json!({})),
+    ]);
+    for server in [None, Some("tracker")] {
+        let told = catalog.resolve("get_old_rows", server).unwrap_err().to_string();
+        let (first, second) = told.split_once("list_rows").unwrap();
+        assert!(first.contains("did you mean") && !first.contains("old_rows?"), "{told}");
+        assert!(second.contains("list_old_rows (deprecated)"), "{told}");
+    }
 }
 
 #[test]

@@ -124,6 +124,13 @@ impl<'a> Classes<'a> {
         equal.unwrap_or(id)
     }
 
+    /// Leaves out the values that the types of fields list.
+    pub(super) fn drop_values(&mut self) {
+        for field in self.list.iter_mut().flat_map(|class| &mut class.fields) {
+            field.ty = field.ty.without_values();
+        }
+    }
+
     pub(super) fn get(&self, id: ClassId) -> &Class<'a> {
         &self.list[id.0]
     }

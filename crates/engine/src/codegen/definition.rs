@@ -98,6 +98,19 @@ impl<'a> Definition<'a> {
         }
     }
 
+    /// Leaves out the values that the server wrote: choices and defaults. Types and names stay, without
+    /// which nothing can be called.
+    pub(super) fn drop_values(&mut self) {
+        for parameter in &mut self.parameters {
+            parameter.ty = parameter.ty.without_values();
+            if matches!(parameter.presence, Presence::Default(_)) {
+                parameter.presence = Presence::Optional;
+            }
+        }
+        self.returns = self.returns.without_values();
+        self.classes.drop_values();
+    }
+
     /// What stands between the brackets of the function.
     pub(super) fn parameter_list(&self, write: impl Fn(&Parameter<'a>) -> String) -> String {
         let mut list: Vec<String> = self.parameters.iter().map(write).collect();

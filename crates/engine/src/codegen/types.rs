@@ -101,6 +101,17 @@ impl Type {
         }
     }
 
+    /// The type without the values that it lists: `Literal["a", 1]` is `str | int`.
+    pub(super) fn without_values(&self) -> Self {
+        match self {
+            Self::Literal(values) => Self::union(values.iter().map(base)),
+            Self::List(item) => Self::list(item.without_values()),
+            Self::Dict(value) => Self::dict(value.without_values()),
+            Self::Union(members) => Self::union(members.iter().map(Self::without_values)),
+            other => other.clone(),
+        }
+    }
+
     /// Calls `visit` with every class that this mentions.
     pub(super) fn visit_classes(&self, visit: &mut impl FnMut(ClassId)) {
         match self {

@@ -35,15 +35,17 @@ impl ToolCode {
         Self::with_docstring(full_name, name, &definition, &docstring(&definition))
     }
 
-    /// As [`Self::new`], without what the server says of the tool: a flow rule counts that as read,
-    /// and a program that only names a tool has not read it.
+    /// As [`Self::new`], without what the server says of the tool, which is its description and the
+    /// values in its signature (choices, defaults): a flow rule counts that as read, and a program
+    /// that only names a tool has not read it.
     pub(crate) fn without_description(
         full_name: &str,
         name: &ToolName,
         raw: &Value,
         observation: Option<Observation<'_>>,
     ) -> Self {
-        let definition = Definition::new(raw, &name.class_prefix, observation);
+        let mut definition = Definition::new(raw, &name.class_prefix, observation);
+        definition.drop_values();
         let docstring = literal::docstring("get_tool_definition tells what it does.");
         Self::with_docstring(full_name, name, &definition, &docstring)
     }
@@ -168,5 +170,45 @@ async def create_issue(*, title: str, from_: str | None = None, labels: list[str
     """
 "#
         );
+    }
+
+    #[test]
+    fn without_its_description_a_tool_has_types_and_no_values() {
+        let choice = json!({"enum": ["SECRET", 5, null], "default": "SECRET"});
+        let raw = json!({
+            "name": "help",
+            "description": "SECRET",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "kind": choice,
+                    "kinds": {"type": "array", "items": choice},
+                    "only": {"const": "SECRET"},
+                    "by": {"type": "object", "properties": {"field": choice}},
+                    "name": {"type": "string", "default": "SECRET", "title": "SECRET"},
+                    "count": {"type": "integer", "default": 7},
+                },
+                "required": ["kinds", "only"],
+            },
+            "outputSchema": {
+                "type": "object", "properties": {"state": choice}, "required": ["state"],
+            },
+        });
+        let names = ToolNames::new(["help"]);
+        let name = names.get("help").unwrap();
+        let source = ToolCode::without_description("mcp__mail__help", name, &raw, None).source;
+        assert_eq!(
+            source,
+            r#"class HelpBy(TypedDict):
+    field: NotRequired[str | int | None]
+class HelpResult(TypedDict):
+    state: str | int | None
+@_tool("mcp__mail__help")
+async def help(*, kinds: list[str | int | None], only: str, kind: str | int | None = None, by: HelpBy | None = None, name: str | None = None, count: int | None = None) -> HelpResult:
+    """get_tool_definition tells what it does."""
+"#
+        );
+        // The control: else they are there.
+        assert!(ToolCode::new("x", name, &raw, None).source.matches("SECRET").count() > 5);
     }
 }

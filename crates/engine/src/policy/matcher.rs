@@ -145,7 +145,7 @@ impl Matcher {
     }
 
     /// Tells whether a value fits; None if it is nothing that this can be compared with, such as
-    /// `"5,000"` with a number: nobody knows what a server takes it for.
+    /// `"5,000"` with a number, or an object with a text: nobody knows what a server takes it for.
     fn judge(&self, value: &Value, action: Action) -> Option<bool> {
         // A list is its elements, unless a list is what is wanted.
         if let Value::Array(elements) = value
@@ -164,18 +164,28 @@ impl Matcher {
         match self {
             Self::Above(than) => Some(number(value)? > *than),
             Self::Below(than) => Some(number(value)? < *than),
-            Self::Not(inner) => inner.judge(value, action).map(|fits| !fits),
+            // What is enough for one is not enough for its opposite.
+            Self::Not(inner) => inner.judge(value, opposite(action)).map(|fits| !fits),
             Self::Any(choices) => any(choices.iter().map(|choice| choice.judge(value, action))),
             Self::All(parts) => all(parts.iter().map(|part| part.judge(value, action))),
             _ if value.is_null() => Some(self.fits_absent()),
             Self::Equals(wanted) => equal(wanted, value),
-            Self::Like(pattern) => Some(match value {
-                Value::String(text) => pattern.fits(text),
-                Value::Number(_) | Value::Bool(_) => pattern.fits(&value.to_string()),
-                _ => false,
-            }),
+            Self::Like(pattern) => match value {
+                Value::String(text) => Some(pattern.fits(text)),
+                Value::Number(_) | Value::Bool(_) => Some(pattern.fits(&value.to_string())),
+                // Which of its members a server takes for the text, nobody knows.
+                _ => None,
+            },
             Self::Present(wanted) => Some(*wanted),
         }
+    }
+}
+
+/// Whoever allows needs all elements of a list to fit, so that one is enough for its opposite.
+fn opposite(action: Action) -> Action {
+    match action {
+        Action::Allow => Action::Deny,
+        Action::Deny | Action::Confirm => Action::Allow,
     }
 }
 
@@ -248,7 +258,7 @@ fn is_plain_text(value: &Value) -> bool {
 
 /// Tells whether two values are equal; 5 and 5.0 are. None if one is a number or a truth value and
 /// the other only written like one, or not to be compared with it: servers take `"5"` for 5 and
-/// `"yes"` for true.
+/// `"yes"` for true, a member of an object for the text that they want, and a text for an object.
 fn equal(wanted: &Value, value: &Value) -> Option<bool> {
     match (wanted, value) {
         (Value::Number(a), Value::Number(b)) => Some(a == b || a.as_f64() == b.as_f64()),
@@ -258,6 +268,13 @@ fn equal(wanted: &Value, value: &Value) -> Option<bool> {
         },
         (Value::Bool(wanted), Value::Bool(value)) => Some(wanted == value),
         (Value::Bool(_), _) => None,
+        (Value::String(_), Value::Object(_)) | (Value::Object(_), Value::String(_)) => None,
+        (Value::String(wanted), Value::Number(_) | Value::Bool(_)) => {
+            let is_same = number(&Value::from(wanted.as_str()))
+                .is_some_and(|n| number(value) == Some(n))
+                || wanted.eq_ignore_ascii_case(&value.to_string());
+            (!is_same).then_some(false)
+        }
         _ => Some(wanted == value),
     }
 }
@@ -338,6 +355,61 @@ mod tests {
         {
             assert!(!fits(wanted.clone(), other.clone(), Action::Deny), "{wanted} {other}");
             assert!(fits(json!({"not": wanted}), other, Action::Allow));
+        }
+    }
+
+    #[test]
+    fn a_text_or_a_pattern_is_not_passed_by_an_object_in_its_place() {
+        let mail = json!({"email": "x@evil.com"});
+        for odd in [mail.clone(), json!([mail]), json!([[mail]]), json!(["a@home", mail])] {
+            for matcher in [
+                json!("*@evil.com"),
+                json!({"regex": "evil"}),
+                json!("x@evil.com"),
+                json!({"not": "*@home"}),
+                json!(["*@evil.com", "x@evil.com"]),
+                json!(["*@evil.com", {"equals": ["x"]}]),
+            ] {
+                for action in [Action::Deny, Action::Confirm] {
+                    assert!(fits(matcher.clone(), odd.clone(), action), "{matcher} {odd}");
+                }
+                assert!(
+                    !fits(json!({"not": matcher}), odd.clone(), Action::Allow),
+                    "{matcher} {odd}"
+                );
+            }
+            assert!(!fits(json!("*"), odd, Action::Allow));
+        }
+        // The positive control: texts are compared, also one by one.
+        for home in [json!("a@home"), json!(["a@home", "b@home"])] {
+            for matcher in [json!("*@evil.com"), json!("x@evil.com"), json!({"not": "*@home"})] {
+                assert!(!fits(matcher.clone(), home.clone(), Action::Deny), "{matcher} {home}");
+                assert!(fits(json!({"not": matcher}), home.clone(), Action::Allow), "{home}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_element_is_enough_to_deny_whatever_stands_around_the_pattern() {
+        let mixed = json!(["x@evil.com", "a@home"]);
+        // With a matcher beside it that wants a list, the pattern gets the list as it is.
+        let matcher = json!(["*@evil.com", {"equals": ["x"]}]);
+        assert!(fits(matcher.clone(), mixed.clone(), Action::Deny));
+        assert!(!fits(json!({"not": matcher.clone()}), mixed.clone(), Action::Allow));
+        assert!(fits(json!({"not": {"not": matcher.clone()}}), mixed, Action::Deny));
+        assert!(fits(json!({"not": matcher}), json!(["a@home"]), Action::Allow));
+    }
+
+    #[test]
+    fn a_text_is_not_passed_by_a_number_that_is_written_like_it() {
+        for (wanted, odd) in [("5", json!(5)), ("5", json!(5.0)), ("True", json!(true))] {
+            assert!(fits(json!(wanted), odd.clone(), Action::Deny), "{wanted} {odd}");
+            assert!(!fits(json!(wanted), odd.clone(), Action::Allow), "{wanted} {odd}");
+            assert!(!fits(json!({"not": wanted}), odd, Action::Allow), "{wanted}");
+        }
+        for (wanted, other) in [("5", json!(6)), ("main", json!(true)), ("main", json!(5))] {
+            assert!(!fits(json!(wanted), other.clone(), Action::Deny), "{wanted} {other}");
+            assert!(fits(json!({"not": wanted}), other, Action::Allow), "{wanted}");
         }
     }
 
