@@ -66,7 +66,7 @@ pub(crate) struct Session {
     number: u64,
     /// The same among the clients of all gateways; none if there is no randomness.
     name: Option<String>,
-    /// Cancelled when the client can no longer ask, nor be told.
+    /// Cancelled when the client can no longer ask; over stdio, it is soon no longer told either.
     left: CancellationToken,
     state: Arc<Mutex<State>>,
 }
@@ -137,7 +137,8 @@ impl Session {
     where
         F: Future<Output = Result<ServerResult, ErrorData>> + Send + 'static,
     {
-        Work::start(&self.gateway.under_way, context, self.client(context), agent, work)
+        let left = http::session_end(context).unwrap_or_else(|| self.left.clone());
+        Work::start(&self.gateway.under_way, context, self.client(context), agent, &left, work)
     }
 
     /// Starts the work that a call asks for.
