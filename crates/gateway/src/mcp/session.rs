@@ -48,6 +48,7 @@ use super::{
     parked::{self, Asked, ClientWork, Pending},
     passing,
     passthrough::Item,
+    token_notice::AnswerOf,
 };
 
 /// Returns a short name for what a client says of itself. Thousands of such names are remembered, and a
@@ -150,10 +151,10 @@ impl Session {
         let Some(own) = OwnTool::called(&params.name) else {
             return self.begin_passed(params, context).await;
         };
-        let session = self.clone();
         if answers_without_state(&params) {
             return Err(parked::missing_state());
         }
+        let session = self.clone();
         let key = self.ledger_key(context);
         let agent = self.gateway.agent(http::principal(context));
         let arguments = params.arguments.unwrap_or_default();
@@ -174,13 +175,13 @@ impl Session {
     ) -> Result<ClientWork, ErrorData> {
         let agent = self.gateway.agent(http::principal(context));
         let tool = self.passed_tool(&params.name, &agent).await?;
-        params.meta = None;
         let asks_itself = is_modern(context);
         // A server that asks by itself may do without a state, and knows what is answered.
         let era = self.gateway.broker.fleet().era(&tool.id.server);
         if answers_without_state(&params) && !(asks_itself && era == Era::Discover) {
             return Err(parked::missing_state());
         }
+        params.meta = None;
         params.name = tool.id.tool.clone().into();
         let level = agent.level(None).map_err(|error| passing::invalid(&error))?;
         let watch = agent.watch(level);
@@ -266,7 +267,6 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         match work.go_on(context, self.level(context)).await? {
-            Turn::Done(result) => result,
             // A server asks by itself.
             Turn::Done(Ok(ServerResult::InputRequiredResult(mut asks))) => {
                 if let Some(state) = asks.request_state.take() {
@@ -275,6 +275,7 @@ impl Session {
                 }
                 Ok(ServerResult::InputRequiredResult(asks))
             }
+            Turn::Done(result) => result,
             Turn::Asks(questions) => {
                 let pending = Pending::Work(Box::new(work));
                 let secret = self.gateway.parked.park(pending, asked)?;
@@ -289,8 +290,8 @@ impl Session {
     fn resume(
         &self,
         asked: &Asked,
-        answers: &mut Option<InputResponses>,
         state: &mut Option<String>,
+        answers: &mut Option<InputResponses>,
     ) -> Result<Option<ClientWork>, ErrorData> {
         let Some(secret) = state.take() else { return Ok(None) };
         match self.gateway.parked.resume(&secret, asked)? {
@@ -348,13 +349,13 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
-impl ServerHandler for Session {
 /// Returns whether a call answers a question and does not say which: each of ours comes with a state.
 fn answers_without_state(params: &CallToolRequestParams) -> bool {
     let answers = params.input_responses.as_ref();
     params.request_state.is_none() && answers.is_some_and(|answers| !answers.is_empty())
 }
 
+impl ServerHandler for Session {
     fn get_info(&self) -> ServerConfig {
         let mut capabilities: ServerCapabilities = self.gateway.passthrough.capabilities();
         let mut tools = ToolsCapability::default();
@@ -421,7 +422,8 @@ fn answers_without_state(params: &CallToolRequestParams) -> bool {
                 if !is_about_tokens {
                     let mode = self.gateway.agent(http::principal(&context)).safety().mode();
                     let client = self.ledger_key(&context);
-                    self.gateway.token_notice.add(client, mode, &mut result);
+                    let of = own.map_or(AnswerOf::Server, |_| AnswerOf::OwnTool);
+                    self.gateway.token_notice.add(client, mode, of, &mut result);
                 }
                 Ok(result.into())
             }
