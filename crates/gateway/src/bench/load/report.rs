@@ -5,12 +5,14 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use serde::Serialize;
 
 use super::{
-    process::Usage,
     requests::RequestKind,
     tally::{Failures, Period},
     trend::Trend,
 };
-use crate::{bench::statistics::Summary, cli::LoadBenchArgs};
+use crate::{
+    bench::{process::Usage, statistics::Summary},
+    cli::LoadBenchArgs,
+};
 
 /// A shorter run says nothing of what stays: the gateway is still warming up.
 const MIN_MINUTES: f64 = 2.0;
