@@ -9,8 +9,8 @@
 //! | what has no place for a token, such as a number where the protocol wants one | withheld |
 //!
 //! Addresses, names of prompts and the like stay usable: their tokens are turned back when a client
-//! sends them. What is not looked at is what a client has to send back as it is and models do not
-//! read: the `requestState` of a server. Definitions of tools are public, and do not come this way.
+//! sends them. What is not looked at is what goes back to its server as it is and models do not read:
+//! the `requestState` of a server. Definitions of tools are public, and do not come this way.
 
 use std::borrow::Cow;
 

@@ -18,7 +18,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use self::libraries::{Compared, Library};
-use super::{arguments::AnalysisBenchArgs, statistics::Summary};
+use super::{
+    arguments::AnalysisBenchArgs,
+    budget::{Budget, Budgeted},
+    statistics::Summary,
+};
 use crate::printer::Printer;
 
 /// How many rows come with the request, and how often.
@@ -58,14 +62,6 @@ struct Measured {
 struct Seconds {
     best: f64,
     median: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct Budget {
-    what: String,
-    measured: f64,
-    budget: f64,
-    holds: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -204,42 +200,21 @@ fn budgets(operations: &[Measured], inline: &Summary, crossing: &Summary) -> Vec
     for Measured { source, operation, ours, pandas, polars } in operations {
         let budget = match (source, pandas, polars) {
             (Source::Jsonl, Some(pandas), _) => {
-                let measured = pandas.median / ours.median;
-                Budget {
-                    what: format!("{operation} from {source}, pandas / ours, at least"),
-                    measured,
-                    budget: PANDAS_AT_LEAST,
-                    holds: measured >= PANDAS_AT_LEAST,
-                }
+                let what = format!("{operation} from {source}, pandas / ours");
+                Budget::at_least(what, pandas.median / ours.median, PANDAS_AT_LEAST)
             }
             (Source::Parquet, _, Some(polars)) => {
-                let measured = ours.median / polars.median;
-                Budget {
-                    what: format!("{operation} from {source}, ours / Polars, at most"),
-                    measured,
-                    budget: POLARS_AT_MOST,
-                    holds: measured <= POLARS_AT_MOST,
-                }
+                let what = format!("{operation} from {source}, ours / Polars");
+                Budget::at_most(what, ours.median / polars.median, POLARS_AT_MOST)
             }
             _ => continue,
         };
         budgets.push(budget);
     }
-    budgets.push(Budget {
-        what: format!("group of {INLINE_ROWS} inline rows, ms at p50, at most"),
-        measured: inline.p50_ms,
-        budget: INLINE_MS,
-        holds: inline.p50_ms < INLINE_MS,
-    });
-    budgets.push(Budget {
-        what: format!(
-            "{} rows of a program and a query over them, ms at p50, at most",
-            crossing::ROWS
-        ),
-        measured: crossing.p50_ms,
-        budget: CROSSING_MS,
-        holds: crossing.p50_ms < CROSSING_MS,
-    });
+    let what = format!("group of {INLINE_ROWS} inline rows, ms at p50");
+    budgets.push(Budget::at_most(what, inline.p50_ms, INLINE_MS));
+    let what = format!("{} rows of a program and a query over them, ms at p50", crossing::ROWS);
+    budgets.push(Budget::at_most(what, crossing.p50_ms, CROSSING_MS));
     budgets
 }
 
@@ -384,11 +359,16 @@ impl fmt::Display for Report {
         }
         writeln!(f, "{INLINE_ROWS} inline rows: {}", self.inline)?;
         write!(f, "{} rows of a program: {}", crossing::ROWS, self.crossing)?;
-        for Budget { what, measured, budget, holds } in &self.budgets {
-            let verdict = if *holds { "" } else { "  MISSED" };
-            write!(f, "\n{what:50} {measured:7.2}  (budget {budget}){verdict}")?;
+        for budget in &self.budgets {
+            write!(f, "\n{budget}")?;
         }
         Ok(())
+    }
+}
+
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        self.budgets.clone()
     }
 }
 

@@ -10,6 +10,9 @@ use super::load::RequestKind;
 pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) what: Benchmark,
+    /// Exit with 1 if a budget was missed, and name it
+    #[arg(long, global = true)]
+    pub(crate) check: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -14,10 +14,15 @@ use narrows_sandbox::{
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::statistics::Summary;
+use super::{
+    budget::{Budget, Budgeted},
+    statistics::Summary,
+};
 
 const AT_ONCE: u32 = 1_000;
 const IN_A_ROW: u32 = 200;
+/// The budget for each of many calls at once, in microseconds.
+const BUDGET: f64 = 50.0;
 
 /// The program measures itself, so that what is around the calls does not count.
 fn program(calls: &str, count: u32) -> String {
@@ -95,11 +100,18 @@ impl ToolHost for Echo {
     }
 }
 
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        let what = format!("one of {AT_ONCE} calls at once, µs at p50");
+        vec![Budget::at_most(what, self.at_once_us_per_call, BUDGET)]
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{AT_ONCE} calls at once    {:.1} µs each at p50, {:.1} µs at p95",
+            "{AT_ONCE} calls at once    {:.1} µs each at p50, {:.1} µs at p95 (budget {BUDGET} µs at p50)",
             self.at_once_us_per_call,
             self.at_once.p95_ms * 1e3
         )?;

@@ -7,6 +7,7 @@ use narrows_engine::{check, codegen};
 use serde::Serialize;
 
 use super::{
+    budget::{Budget, Budgeted},
     catalog::{self, Loaded},
     statistics::Summary,
 };
@@ -51,6 +52,13 @@ fn program(guide: &narrows_engine::Guide) -> String {
         );
     }
     program
+}
+
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        let what = format!("looking at {} lines, ms at p95", self.lines);
+        vec![Budget::at_most(what, self.time.p95_ms, BUDGET)]
+    }
 }
 
 impl fmt::Display for Report {

@@ -21,13 +21,20 @@ use tokio::{
     process::{Child, Command},
 };
 
-use super::{python, round_trip, statistics::Summary};
+use super::{
+    budget::{Budget, Budgeted},
+    idle, python, round_trip,
+    statistics::Summary,
+};
 
 /// Servers for the start, and how many of them never answer.
 const SERVERS: usize = 20;
 const SILENT: usize = 5;
 /// Calls that one program makes.
 const IN_A_ROW: u32 = 200;
+/// The budgets, in milliseconds.
+const MAX_ADDED_MS: f64 = 1.0;
+const MAX_INITIALIZE_MS: f64 = 50.0;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -43,6 +50,7 @@ pub(super) struct Report {
     initialize: Summary,
     python_start: Option<Summary>,
     ratio_to_python: Option<f64>,
+    idle: Option<idle::Report>,
 }
 
 pub(super) async fn measure(
@@ -62,6 +70,7 @@ pub(super) async fn measure(
         }
     }
     let initialize = Summary::of(initialize);
+    let idle = idle::measure(&bench).await?;
     let python_start = (!pythons.is_empty()).then(|| Summary::of(pythons));
     Ok(Report {
         round_trip,
@@ -72,6 +81,7 @@ pub(super) async fn measure(
         ratio_to_python: python_start.map(|python| initialize.p50_ms / python.p50_ms),
         initialize,
         python_start,
+        idle,
     })
 }
 
@@ -234,20 +244,39 @@ pub(super) async fn timed(
     Ok(time)
 }
 
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        let mut budgets = self.round_trip.budgets();
+        budgets.push(Budget::at_most("added to a call, ms at p50", self.added_ms, MAX_ADDED_MS));
+        let initialize = self.initialize.p95_ms;
+        let what = "start to initialize, ms at p95";
+        budgets.push(Budget::at_most(what, initialize, MAX_INITIALIZE_MS));
+        budgets.extend(self.idle.iter().flat_map(Budgeted::budgets));
+        budgets
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.round_trip)?;
         writeln!(f, "a call, directly          {}", self.direct)?;
         writeln!(f, "the same, through         {}", self.through)?;
-        writeln!(f, "added by the gateway      {:.3} ms at p50 (budget 1 ms)", self.added_ms)?;
+        writeln!(
+            f,
+            "added by the gateway      {:.3} ms at p50 (budget {MAX_ADDED_MS} ms)",
+            self.added_ms
+        )?;
         writeln!(f, "a call from code          {:.3} ms", self.from_code_ms)?;
         write!(
             f,
-            "start to initialize       {}, {SERVERS} servers of which {SILENT} are silent (budget 50 ms)",
+            "start to initialize       {}, {SERVERS} servers of which {SILENT} are silent (budget {MAX_INITIALIZE_MS} ms)",
             self.initialize
         )?;
         if let (Some(python), Some(ratio)) = (&self.python_start, self.ratio_to_python) {
             write!(f, "\npython3 started beside    {python}; initialize takes {ratio:.2} of it")?;
+        }
+        if let Some(idle) = &self.idle {
+            write!(f, "\n{idle}")?;
         }
         Ok(())
     }

@@ -5,11 +5,10 @@
 //! |---|---|
 //! | `users` | those who ask, and those who watch |
 //! | `requests` | what they ask for |
-//! | `tally`, `process` | what happened, and what the process takes |
+//! | `tally` | what happened |
 //! | `trend` | whether a figure stays as it is |
 //! | `report` | what is printed |
 
-mod process;
 mod report;
 mod requests;
 mod tally;
@@ -25,12 +24,13 @@ use anyhow::{Context, bail, ensure};
 use rmcp::service::ClientLifecycleMode;
 use tokio::task::JoinSet;
 
-use super::{arguments::LoadBenchArgs, gateway::Bench, http_gateway::HttpGateway};
+use super::{
+    arguments::LoadBenchArgs, gateway::Bench, http_gateway::HttpGateway, process::Usage,
+};
 use crate::{
     app::{self, Exit},
     printer::Printer,
 };
-use process::Usage;
 use report::{Line, Report, Sample};
 use requests::Mix;
 use tally::Tally;

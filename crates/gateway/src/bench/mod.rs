@@ -3,13 +3,16 @@
 
 mod analysis;
 mod arguments;
+mod budget;
 mod calls;
 mod catalog;
 mod check;
 mod gateway;
 mod http_gateway;
+mod idle;
 mod load;
 mod pii;
+mod process;
 mod python;
 mod round_trip;
 mod sandbox;
@@ -18,10 +21,11 @@ mod statistics;
 mod store;
 mod tokens;
 
-use std::path::Path;
+use std::{fmt::Display, path::Path};
 
 use anyhow::Context;
-use serde::de::DeserializeOwned;
+use budget::{Budget, Budgeted};
+use serde::{Serialize, de::DeserializeOwned};
 
 pub(crate) use arguments::BenchArgs;
 use arguments::{Benchmark, GatewayBenchArgs};
@@ -39,48 +43,51 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
 }
 
 pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exit> {
-    match args.what {
+    let budgets = match args.what {
         Benchmark::Sandbox(options) => {
-            let report = sandbox::measure(options.samples).await?;
-            if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
+            shown(&sandbox::measure(options.samples).await?, options.json, printer)
         }
         Benchmark::Calls(options) => {
-            let report = calls::measure(options.samples).await?;
-            if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
+            shown(&calls::measure(options.samples).await?, options.json, printer)
         }
         Benchmark::Gateway(options) => {
             let GatewayBenchArgs { options, python } = options;
             let python = python.or_else(python::of_test_tools);
             let report = gateway::measure(options.samples, python.as_deref()).await?;
-            if options.json { printer.json(&report) } else { printer.line(report.to_string()) }
+            shown(&report, options.json, printer)
         }
+        // Fails by itself.
         Benchmark::Load(args) => return load::run(args, printer).await,
         Benchmark::Search(args) => {
-            let report = search::measure(&args.tools, args.queries.as_deref())?;
-            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
+            shown(&search::measure(&args.tools, args.queries.as_deref())?, args.json, printer)
         }
         Benchmark::Store(args) => {
             let json = args.json;
-            let report = store::measure(args, printer).await?;
-            if json { printer.json(&report) } else { printer.line(report.to_string()) }
+            shown(&store::measure(args, printer).await?, json, printer)
         }
-        Benchmark::Check(args) => {
-            let report = check::measure(&args.catalog)?;
-            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
-        }
+        Benchmark::Check(args) => shown(&check::measure(&args.catalog)?, args.json, printer),
         Benchmark::Pii(args) => {
-            let report = pii::measure(&args.data, args.clean.as_deref())?;
-            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
+            shown(&pii::measure(&args.data, args.clean.as_deref())?, args.json, printer)
         }
         Benchmark::Analysis(args) => {
             let json = args.json;
-            let report = analysis::measure(args, printer).await?;
-            if json { printer.json(&report) } else { printer.line(report.to_string()) }
+            shown(&analysis::measure(args, printer).await?, json, printer)
         }
-        Benchmark::Tokens(args) => {
-            let report = tokens::measure(&args.catalog)?;
-            if args.json { printer.json(&report) } else { printer.line(report.to_string()) }
-        }
+        Benchmark::Tokens(args) => shown(&tokens::measure(&args.catalog)?, args.json, printer),
+    };
+    Ok(if args.check { budget::check(&budgets, printer) } else { Exit::Success })
+}
+
+/// Prints a report, and returns what it is held against.
+fn shown<R: Budgeted + Display + Serialize>(
+    report: &R,
+    as_json: bool,
+    printer: Printer,
+) -> Vec<Budget> {
+    if as_json {
+        printer.json(report)
+    } else {
+        printer.line(report.to_string())
     }
-    Ok(Exit::Success)
+    report.budgets()
 }

@@ -15,7 +15,10 @@ use narrows_pii::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::read_json;
+use super::{
+    budget::{Budget, Budgeted},
+    read_json,
+};
 
 /// For how long each speed is measured.
 const MEASURED: Duration = Duration::from_secs(1);
@@ -157,6 +160,12 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     Ok(files)
+}
+
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        vec![Budget::at_least("speed, MB/s", self.mb_per_s, self.budget_mb_per_s)]
+    }
 }
 
 impl fmt::Display for Report {

@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{
+    budget::{Budget, Budgeted},
     gateway::{Bench, Client, connect, timed},
     http_gateway::HttpGateway,
     python,
@@ -121,7 +122,7 @@ async fn warm_up(client: &Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn run_once(client: &Peer<RoleClient>) -> anyhow::Result<Duration> {
+pub(super) async fn run_once(client: &Peer<RoleClient>) -> anyhow::Result<Duration> {
     timed(client, "execute_code", json!({ "code": PROGRAM })).await
 }
 
@@ -187,6 +188,19 @@ impl Drop for FastMcp {
     fn drop(&mut self) {
         self.stdin = None;
         let _ = self.child.wait();
+    }
+}
+
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        let ratios = [
+            ("python3 / execute_code", self.python_to_execute, MIN_TO_PYTHON),
+            ("FastMCP / execute_code", self.fastmcp_to_execute, MIN_TO_FASTMCP),
+        ];
+        let measured = ratios
+            .into_iter()
+            .filter_map(|(what, ratio, least)| Some(Budget::at_least(what, ratio?, least)));
+        measured.collect()
     }
 }
 

@@ -14,7 +14,11 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{python, statistics::Summary};
+use super::{
+    budget::{Budget, Budgeted},
+    python,
+    statistics::Summary,
+};
 
 const PROGRAM: &str = "result = 1 + 1";
 /// How many of one kind are measured before the next kind.
@@ -23,6 +27,13 @@ const ROUND: u32 = 10;
 const MOST_CANCELS: u32 = 50;
 /// How many isolates are made to see what one adds.
 const IDLE_ISOLATES: usize = 32;
+
+/// The budgets: python3 takes so many times as long, milliseconds out of the warm pool, runs a second
+/// on two cores, what an isolate adds.
+const MIN_TO_PYTHON: f64 = 20.0;
+const MAX_WARM_MS: f64 = 0.4;
+const MIN_RUNS_PER_SECOND: f64 = 1_000.0;
+const MAX_ISOLATE_MB: f64 = 10.0;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -182,25 +193,50 @@ fn resident_bytes() -> anyhow::Result<u64> {
     Ok(kilobytes * 1024)
 }
 
+impl Report {
+    fn isolate_mb(&self) -> f64 {
+        self.idle_isolate_bytes as f64 / 1_048_576.0
+    }
+}
+
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        let ratios = [("warm", self.warm_to_python), ("cold", self.cold_to_python)];
+        let to_python = ratios.into_iter().filter_map(|(isolate, ratio)| {
+            let what = format!("python3 / {isolate} isolate");
+            Some(Budget::at_least(what, 1.0 / ratio?, MIN_TO_PYTHON))
+        });
+        let on_two_cores = self.runs_per_second * 2.0 / self.concurrent_runs as f64;
+        let others = [
+            Budget::at_most("warm isolate, ms at p50", self.warm.p50_ms, MAX_WARM_MS),
+            Budget::at_least("runs a second on two cores", on_two_cores, MIN_RUNS_PER_SECOND),
+            Budget::at_most("idle isolate, MB", self.isolate_mb(), MAX_ISOLATE_MB),
+        ];
+        to_python.chain(others).collect()
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "warm isolate     {}", self.warm)?;
+        writeln!(f, "warm isolate     {} (budget {MAX_WARM_MS} ms at p50)", self.warm)?;
         writeln!(f, "cold isolate     {}", self.cold)?;
         match (&self.python, self.warm_to_python, self.cold_to_python) {
             (Some(python), Some(warm), Some(cold)) => {
                 writeln!(f, "python3          {python}")?;
-                writeln!(f, "warm / python3   1/{:.0}", 1.0 / warm)?;
-                writeln!(f, "cold / python3   1/{:.0}", 1.0 / cold)?;
+                let budget = format!("(budget 1/{MIN_TO_PYTHON})");
+                writeln!(f, "warm / python3   1/{:.0} {budget}", 1.0 / warm)?;
+                writeln!(f, "cold / python3   1/{:.0} {budget}", 1.0 / cold)?;
             }
             _ => writeln!(f, "python3          not found, so there is nothing to compare with")?,
         }
         writeln!(f, "cancelling       {}", self.cancel)?;
         writeln!(
             f,
-            "throughput       {:.0} runs per second, {} at once",
+            "throughput       {:.0} runs per second, {} at once (budget {MIN_RUNS_PER_SECOND} for two)",
             self.runs_per_second, self.concurrent_runs
         )?;
-        writeln!(f, "idle isolate     {:.1} MB", self.idle_isolate_bytes as f64 / 1048576.0)?;
+        let megabytes = self.isolate_mb();
+        writeln!(f, "idle isolate     {megabytes:.1} MB (budget {MAX_ISOLATE_MB} MB)")?;
         write!(f, "loading          {:.0} ms", self.load_ms)
     }
 }

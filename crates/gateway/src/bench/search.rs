@@ -12,7 +12,11 @@ use anyhow::ensure;
 use narrows_search::{Document, Index, Method, Segment, Selection};
 use serde::{Deserialize, Serialize};
 
-use super::{read_json, statistics::Summary};
+use super::{
+    budget::{Budget, Budgeted},
+    read_json,
+    statistics::Summary,
+};
 
 /// How far down the results are looked at.
 const DEPTH: usize = 10;
@@ -46,6 +50,9 @@ struct LabelledQuery {
     /// Groups of tools; any tool of a group meets it.
     rel: Vec<Vec<u64>>,
 }
+
+/// The budget at p95, in milliseconds.
+const BUDGET: f64 = 2.0;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -177,6 +184,12 @@ impl fmt::Display for Quality {
     }
 }
 
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        vec![Budget::at_most("a search, ms at p95", self.full.latency.p95_ms, BUDGET)]
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -192,7 +205,7 @@ impl fmt::Display for Report {
         }
         writeln!(f, "{:22} {}  {}", "mean over sets", self.full.mean, self.bm25.mean)?;
         writeln!(f, "{:22} {}", "gain", self.gain)?;
-        writeln!(f, "full engine: {}", self.full.latency)?;
+        writeln!(f, "full engine: {} (budget {BUDGET} ms at p95)", self.full.latency)?;
         write!(f, "BM25 alone:  {}", self.bm25.latency)
     }
 }

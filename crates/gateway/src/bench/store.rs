@@ -13,7 +13,11 @@ use narrows_store::{NewEntry, NewSkill};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{arguments::StoreBenchArgs, statistics::Summary};
+use super::{
+    arguments::StoreBenchArgs,
+    budget::{Budget, Budgeted},
+    statistics::Summary,
+};
 use crate::{
     app,
     config::{Config, Places},
@@ -235,6 +239,16 @@ fn entry(number: usize) -> NewEntry {
         target: format!("server-{}.tool", number % 100),
         outcome: "success".into(),
         details: json!({ "milliseconds": number % 1000 }),
+    }
+}
+
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        let operations = self.operations.iter();
+        let budget = |Operation { what, time, .. }: &Operation| {
+            Budget::at_most(format!("{what}, ms at p95"), time.p95_ms, self.budget_ms)
+        };
+        operations.map(budget).collect()
     }
 }
 

@@ -9,7 +9,10 @@ use narrows_engine::{
 };
 use serde::Serialize;
 
-use super::catalog::{self, Loaded};
+use super::{
+    budget::{Budget, Budgeted},
+    catalog::{self, Loaded},
+};
 use crate::mcp::{Surface, instructions, surface_text};
 
 /// So many tools are shown at each level.
@@ -21,22 +24,8 @@ pub(super) struct Report {
     tools: usize,
     /// Of all definitions, as a client that loads them shows them to its model.
     direct: u64,
+    /// Of the worst that was seen, or of the mean where it says so.
     budgets: Vec<Budget>,
-}
-
-#[derive(Debug, Serialize)]
-struct Budget {
-    what: &'static str,
-    /// The worst that was seen, or the mean where the budget is one.
-    measured: f64,
-    budget: f64,
-    holds: bool,
-}
-
-impl Budget {
-    fn new(what: &'static str, measured: f64, budget: f64) -> Self {
-        Self { what, measured, budget, holds: measured <= budget }
-    }
 }
 
 pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
@@ -65,7 +54,7 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
             // A search that found fewer is brought to a hundred.
             worst = worst.max(tokens(&answer.text()) * SHOWN as u64 / shown as u64);
         }
-        budgets.push(Budget::new(what, worst as f64, budget));
+        budgets.push(Budget::at_most(what, worst as f64, budget));
     }
     let (mut share, mut full, mut json) = (0.0, 0, 0);
     for tool in &tools {
@@ -76,16 +65,16 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
         (full, json) = (full + shown, json + raw);
     }
     let mean = share / tools.len().max(1) as f64 * 100.0;
-    budgets.push(Budget::new("a tool in full, percent of its JSON, mean", mean, 40.0));
+    budgets.push(Budget::at_most("a tool in full, percent of its JSON, mean", mean, 40.0));
     let all = full as f64 / json as f64 * 100.0;
-    budgets.push(Budget::new("all tools in full, percent of their JSON", all, 40.0));
+    budgets.push(Budget::at_most("all tools in full, percent of their JSON", all, 40.0));
     let core = tokens(&surface_text(Surface::Core)) as f64;
     let full = tokens(&surface_text(Surface::Full)) as f64;
-    budgets.push(Budget::new("the core surface (tools/list)", core, 500.0));
-    budgets.push(Budget::new("the full surface (tools/list)", full, 1_500.0));
+    budgets.push(Budget::at_most("the core surface (tools/list)", core, 500.0));
+    budgets.push(Budget::at_most("the full surface (tools/list)", full, 1_500.0));
     let modules = guide.broker().catalog().modules();
     let said = tokens(&instructions(modules.values().map(String::as_str))) as f64;
-    budgets.push(Budget::new("the instructions (initialize)", said, 250.0));
+    budgets.push(Budget::at_most("the instructions (initialize)", said, 250.0));
     Ok(Report { servers: snapshot.servers().count(), tools: tools.len(), direct, budgets })
 }
 
@@ -108,10 +97,15 @@ impl fmt::Display for Report {
             "{} tools of {} servers; their definitions directly: {} tokens (o200k)",
             self.tools, self.servers, self.direct
         )?;
-        for Budget { what, measured, budget, holds } in &self.budgets {
-            let verdict = if *holds { "" } else { "  OVER" };
-            write!(f, "\n{what:45} {measured:8.1}  (budget {budget:.0}){verdict}")?;
+        for budget in &self.budgets {
+            write!(f, "\n{budget}")?;
         }
         Ok(())
+    }
+}
+
+impl Budgeted for Report {
+    fn budgets(&self) -> Vec<Budget> {
+        self.budgets.clone()
     }
 }

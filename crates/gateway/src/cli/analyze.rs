@@ -13,13 +13,12 @@ use narrows_analysis::{FileFormat, Format, Input, Keep, Kind, Sink};
 use narrows_engine::{
     AnalyzeOptions, Audience, Background, RunWorkspace,
     analysis::{AnalysisRequest, Origin},
-    upstream::Nobody,
 };
 use serde_json::{Map, Value, json};
 
-use super::waiting::Waiting;
+use super::{ending, run::Person, waiting::Waiting};
 use crate::{
-    app::{self, Exit, FLUSH_TIME, Setting},
+    app::{self, Exit, Setting},
     output_file::OutputFile,
     printer::Printer,
 };
@@ -105,11 +104,11 @@ pub(crate) async fn run(
         cancel: interrupted.clone(),
         ..AnalyzeOptions::default()
     };
-    let analyzing = engine.analyze(&agent, request, options, Arc::new(Nobody));
+    let person = Arc::new(Person::new(printer, false, interrupted.clone()));
+    let analyzing = engine.analyze(&agent, request, options, person);
     let answered = Waiting::for_servers(&broker, printer).during(analyzing).await;
-    broker.fleet().shut_down().await;
-    engine.guide().flush(FLUSH_TIME);
-    agent.close().await;
+    let lost_audit = ending::finish(&engine, &agent, printer).await;
+    lost_audit.iter().for_each(|why| printer.note(why));
     if interrupted.is_cancelled() {
         return Ok(Exit::Interrupted);
     }

@@ -7,6 +7,7 @@ pub(crate) mod boards;
 pub(crate) mod completions;
 pub(crate) mod connect;
 pub(crate) mod doctor;
+mod ending;
 pub(crate) mod import;
 pub(crate) mod login;
 pub(crate) mod man;

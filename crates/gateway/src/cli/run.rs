@@ -27,9 +27,9 @@ use rmcp::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::waiting::Waiting;
+use super::{ending, waiting::Waiting};
 use crate::{
-    app::{self, Exit, FLUSH_TIME, Setting},
+    app::{self, Exit, Setting},
     printer::Printer,
 };
 
@@ -124,14 +124,8 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let agent = engine.agent(Arc::new(principal));
     let running = engine.execute(&agent, request, Arc::clone(&person) as _);
     let finished = Waiting::for_servers(&broker, printer).during(running).await;
-    let lost_audit = agent.unwritten().await;
-    if broker.writes_in_flight() > 0 {
-        printer.note("a call that may change something is let end (interrupt again to leave now)");
-        app::unless_interrupted(broker.finish_writes()).await;
-    }
-    broker.fleet().shut_down().await;
-    engine.guide().flush(FLUSH_TIME);
-    let ended = match finished {
+    let lost_audit = ending::finish(&engine, &agent, printer).await;
+    match finished {
         Ok(finished) => {
             let (mut outcome, _) = finished.into_parts();
             outcome.notes.splice(0..0, Excerpt::note(&outcome.excerpts));
@@ -151,9 +145,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
             Ok(Exit::WrongUse)
         }
         Err(refusal) => Err(refusal.into()),
-    };
-    agent.close().await;
-    ended
+    }
 }
 
 fn request(

@@ -6,9 +6,9 @@ use clap::Args;
 use narrows_engine::{Audience, Background, Engine, broker::Broker, state::Agent};
 use serde_json::{Value, json};
 
-use super::{run::Person, tool_arguments, tools, waiting::Waiting};
+use super::{ending, run::Person, tool_arguments, tools, waiting::Waiting};
 use crate::{
-    app::{self, Exit, FLUSH_TIME, Setting},
+    app::{self, Exit, Setting},
     printer::Printer,
 };
 
@@ -65,10 +65,8 @@ pub(super) async fn run(
     let engine = setting.engine(broker.clone(), &Background::default())?;
     let agent = engine.agent(Arc::new(principal));
     let called = call(&args, &engine, &agent, &broker, printer).await;
-    engine.guide().flush(FLUSH_TIME);
-    broker.fleet().shut_down().await;
-    agent.unwritten().await.iter().for_each(|why| printer.note(why));
-    agent.close().await;
+    let lost_audit = ending::finish(&engine, &agent, printer).await;
+    lost_audit.iter().for_each(|why| printer.note(why));
     Ok(show(called, args.json, printer))
 }
 

@@ -18,7 +18,10 @@ use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Answer, Client, ClientId, Event};
+use super::{
+    client::{Answer, Client, ClientId, Event},
+    http,
+};
 
 /// Output is told in pieces of at most this size, and so much of it in all; the result has
 /// the rest.
@@ -60,18 +63,20 @@ pub(super) enum Turn<T> {
 }
 
 impl<T: Send + 'static> Work<T> {
-    /// Starts work for the client of a request. It is counted among what is under way.
+    /// Starts work for the client of a request, until `left` says that it has left: then no new calls
+    /// are made for it, and what is under way may end. It is counted among what is under way.
     pub(super) fn start<F>(
         under_way: &UnderWay,
         context: &RequestContext<RoleServer>,
         id: ClientId,
         agent: Agent,
+        left: &CancellationToken,
         work: impl FnOnce(Arc<Client>) -> F,
     ) -> Self
     where
         F: Future<Output = T> + Send + 'static,
     {
-        let gone = CancellationToken::new();
+        let gone = left.child_token();
         let (client, events) = Client::new(id, context.client_capabilities(), agent, gone.clone());
         let (counted, work) = (under_way.begin(), work(Arc::new(client)));
         Self {
@@ -107,7 +112,8 @@ impl<T: Send + 'static> Work<T> {
         }
     }
 
-    /// Tells the client what happens until the work is done or the client has to answer.
+    /// Tells the client what happens until the work is done or the client has to answer. Fails when the
+    /// request is cancelled or its session ends.
     pub(super) async fn go_on(
         &mut self,
         context: &RequestContext<RoleServer>,
@@ -116,6 +122,7 @@ impl<T: Send + 'static> Work<T> {
         let asks_directly =
             context.protocol_version().is_none_or(|version| version.has_initialize());
         let mut exchanges: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
+        let session_end = http::session_end(context).unwrap_or_default();
         let teller = Teller { context, token: context.meta.get_progress_token(), level };
         loop {
             let waits = !self.asked.is_empty();
@@ -123,6 +130,9 @@ impl<T: Send + 'static> Work<T> {
                 biased;
                 () = context.ct.cancelled() => {
                     return Err(ErrorData::internal_error("the call was cancelled", None));
+                }
+                () = session_end.cancelled() => {
+                    return Err(ErrorData::internal_error("the client ended its session", None));
                 }
                 Some(event) = next_event(&mut self.next, &mut self.events) => match event {
                     Event::Progress(progress) if self.counts_progress => {

@@ -1,9 +1,11 @@
-//! Work whose client was asked something, and has to come back with the answer.
+//! Requests whose client was asked something, and has to come back with the answer.
 //!
-//! Clients of the newer protocol answer in a second request, which repeats the first one and names the
-//! work by a secret that cannot be guessed. Only whoever was asked can answer, and only for the request
-//! that the question belongs to; nothing is begun a second time for a secret that is not known. Nobody's
-//! questions make room for another's: whoever has too many gets no more.
+//! Clients of the newer protocol answer in a second request, which repeats the first one and names what
+//! was asked by a secret that cannot be guessed. Only whoever was asked can answer, and only for the
+//! request that the question belongs to; nothing is begun a second time for a secret that is not known.
+//! That holds as well where a server asks by itself: its own `requestState` waits here, if it gave one,
+//! and the client has a secret of ours in its place. Nobody's questions make room for another's: whoever has too many
+//! gets no more.
 
 use std::{
     collections::HashMap,
@@ -23,7 +25,9 @@ use super::{
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Work of one client that waits. It holds memory, and whoever asks without end must not hold all of it.
 const MAX_PER_CLIENT: usize = 64;
-/// What our secrets begin with. Those of servers that ask by themselves go back to them.
+/// Filling our memory with what a server wants to be told again; others write a few hundred bytes.
+const MAX_STATE_BYTES: usize = 256 << 10;
+/// What our secrets begin with.
 const PREFIX: &str = "narrows:";
 
 /// Whatever a client asked for.
@@ -40,13 +44,22 @@ pub(super) struct Asked {
     pub(super) _large_body: Option<Arc<LargeBody>>,
 }
 
+/// What goes on when the client has answered.
+#[derive(Debug, PartialEq)]
+pub(super) enum Pending<W = ClientWork> {
+    /// Work of ours.
+    Work(Box<W>),
+    /// A server that asked by itself: it is asked once more, with the state that it gave.
+    Server(String),
+}
+
 struct Waiting<W> {
     since: Instant,
     asked: Asked,
-    work: W,
+    pending: Pending<W>,
 }
 
-/// All work that waits.
+/// All that waits.
 pub(super) struct Parked<W = ClientWork>(Mutex<HashMap<String, Waiting<W>>>);
 
 impl<W> Default for Parked<W> {
@@ -56,8 +69,13 @@ impl<W> Default for Parked<W> {
 }
 
 impl<W> Parked<W> {
-    /// Keeps work, and gives the secret to come back with.
-    pub(super) fn park(&self, work: W, asked: Asked) -> Result<String, ErrorData> {
+    /// Keeps what waits, and gives the secret to come back with.
+    pub(super) fn park(&self, pending: Pending<W>, asked: Asked) -> Result<String, ErrorData> {
+        if let Pending::Server(state) = &pending
+            && state.len() > MAX_STATE_BYTES
+        {
+            return Err(too_large(state.len()));
+        }
         let secret = crate::secret::random_hex()
             .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
         let secret = format!("{PREFIX}{secret}");
@@ -67,7 +85,7 @@ impl<W> Parked<W> {
         if own.count() >= MAX_PER_CLIENT {
             return Err(too_many());
         }
-        parked.insert(secret.clone(), Waiting { since: Instant::now(), asked, work });
+        parked.insert(secret.clone(), Waiting { since: Instant::now(), asked, pending });
         Ok(secret)
     }
 
@@ -86,11 +104,8 @@ impl<W> Parked<W> {
         parked.retain(|_, waiting| waiting.since.elapsed() < age);
     }
 
-    /// The work that waits for this secret, once. None if the secret is not of ours.
-    pub(super) fn resume(&self, secret: &str, asked: &Asked) -> Result<Option<W>, ErrorData> {
-        if !secret.starts_with(PREFIX) {
-            return Ok(None);
-        }
+    /// What waits for this secret, once.
+    pub(super) fn resume(&self, secret: &str, asked: &Asked) -> Result<Pending<W>, ErrorData> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Others' secrets are as unknown as any other, and stay where they are.
         let is_theirs = parked.get(secret).is_some_and(|waiting| {
@@ -103,7 +118,7 @@ impl<W> Parked<W> {
             let message = "this requestState belongs to another request; repeat that one as it was";
             return Err(ErrorData::invalid_params(message, None));
         }
-        Ok(parked.remove(secret).map(|waiting| waiting.work))
+        parked.remove(secret).map(|waiting| waiting.pending).ok_or_else(unknown_state)
     }
 }
 
@@ -117,8 +132,23 @@ fn too_many() -> ErrorData {
     ErrorData::invalid_request(message, None)
 }
 
+fn too_large(bytes: usize) -> ErrorData {
+    let message = format!(
+        "the server's requestState has {bytes} bytes, and {MAX_STATE_BYTES} is the most, so that its \
+         question cannot be answered; the server has to keep it by itself"
+    );
+    ErrorData::internal_error(message, None)
+}
+
+/// A client answers, and does not say what.
+pub(super) fn missing_state() -> ErrorData {
+    let message = "these inputResponses come without the requestState of the question; nothing was run \
+                   again. Send it beside them, or neither of them to begin anew";
+    ErrorData::invalid_params(message, None)
+}
+
 /// Nothing waits for what a client came back with.
-pub(super) fn unknown_state() -> ErrorData {
+fn unknown_state() -> ErrorData {
     let message = "nothing waits for this requestState: it was answered, or more than ten minutes \
                    have passed; nothing was run again. Send the request without it to begin anew";
     ErrorData::invalid_params(message, None)
@@ -138,10 +168,14 @@ mod tests {
         Asked { caller: Some(CallerId(caller)), request, _large_body: None }
     }
 
+    fn work<W>(work: W) -> Pending<W> {
+        Pending::Work(Box::new(work))
+    }
+
     #[test]
     fn only_who_was_asked_can_answer_and_only_once_for_the_same_request() {
         let parked = Parked::<u8>::default();
-        let secret = parked.park(7, asked(ADA, 1)).unwrap();
+        let secret = parked.park(work(7), asked(ADA, 1)).unwrap();
         let refused = |secret: &str, asked: &Asked, why: &str| {
             let error = parked.resume(secret, asked).unwrap_err();
             assert!(error.message.contains(why), "{}", error.message);
@@ -150,37 +184,63 @@ mod tests {
         refused(&secret, &asked(EVE, 1), "nothing waits for this requestState");
         refused(&secret, &asked(ADA, 2), "belongs to another request");
         // None of that has used it up.
-        assert_eq!(parked.resume(&secret, &asked(ADA, 1)).unwrap(), Some(7));
+        assert_eq!(parked.resume(&secret, &asked(ADA, 1)).unwrap(), work(7));
         refused(&secret, &asked(ADA, 1), "nothing waits for this requestState");
-        // A server's own state is not ours to judge.
-        assert_eq!(parked.resume("of the server", &asked(ADA, 1)).unwrap(), None);
+        // Nor does anything wait for what we did not give.
+        refused("of the server", &asked(ADA, 1), "nothing waits for this requestState");
+    }
+
+    #[test]
+    fn a_servers_own_state_is_for_whoever_was_asked_and_never_shown() {
+        let parked = Parked::<u8>::default();
+        let state = || Pending::Server("of the server".to_owned());
+        let secret = parked.park(state(), asked(ADA, 1)).unwrap();
+        assert!(secret.starts_with(PREFIX), "{secret}");
+        for (secret, asked) in [
+            ("of the server", asked(ADA, 1)),
+            (secret.as_str(), asked(EVE, 1)),
+            (secret.as_str(), asked(ADA, 2)),
+        ] {
+            parked.resume(secret, &asked).unwrap_err();
+        }
+        assert_eq!(parked.resume(&secret, &asked(ADA, 1)).unwrap(), state());
+        parked.resume(&secret, &asked(ADA, 1)).unwrap_err();
+    }
+
+    #[test]
+    fn a_state_of_megabytes_is_not_kept() {
+        let parked = Parked::<u8>::default();
+        let state = |bytes: usize| Pending::Server("x".repeat(bytes));
+        let error = parked.park(state(MAX_STATE_BYTES + 1), asked(ADA, 1)).unwrap_err();
+        assert!(error.message.contains("262144 is the most"), "{}", error.message);
+        parked.park(state(MAX_STATE_BYTES), asked(ADA, 1)).unwrap();
     }
 
     #[test]
     fn work_whose_client_does_not_come_back_is_given_up_though_nobody_asks_again() {
         let parked = Parked::default();
-        let work = Arc::new(());
-        let secret = parked.park(Arc::clone(&work), asked(ADA, 1)).unwrap();
+        let held = Arc::new(());
+        let secret = parked.park(work(Arc::clone(&held)), asked(ADA, 1)).unwrap();
         // The control: it has its time.
         parked.remove_expired();
-        assert_eq!(Arc::strong_count(&work), 2);
+        assert_eq!(Arc::strong_count(&held), 2);
         parked.remove_all();
-        assert_eq!(Arc::strong_count(&work), 1);
+        assert_eq!(Arc::strong_count(&held), 1);
         assert!(parked.resume(&secret, &asked(ADA, 1)).is_err());
     }
 
     #[test]
     fn nobodys_questions_make_room_for_anothers() {
         let parked = Parked::<usize>::default();
-        let of_ada = parked.park(7, asked(ADA, 1)).unwrap();
-        let of_eve: Vec<String> =
-            (0..MAX_PER_CLIENT).map(|number| parked.park(number, asked(EVE, 1)).unwrap()).collect();
-        let error = parked.park(MAX_PER_CLIENT, asked(EVE, 1)).unwrap_err();
+        let of_ada = parked.park(work(7), asked(ADA, 1)).unwrap();
+        let of_eve = |number| parked.park(work(number), asked(EVE, 1));
+        let all: Vec<String> = (0..MAX_PER_CLIENT).map(|number| of_eve(number).unwrap()).collect();
+        let error = of_eve(MAX_PER_CLIENT).unwrap_err();
         assert!(error.message.contains("64 questions wait"), "{}", error.message);
         // Others have room, and nothing was given up.
-        parked.park(8, asked(ADA, 2)).unwrap();
-        assert_eq!(parked.resume(&of_ada, &asked(ADA, 1)).unwrap(), Some(7));
-        assert_eq!(parked.resume(&of_eve[0], &asked(EVE, 1)).unwrap(), Some(0));
-        parked.park(MAX_PER_CLIENT, asked(EVE, 1)).unwrap();
+        parked.park(work(8), asked(ADA, 2)).unwrap();
+        assert_eq!(parked.resume(&of_ada, &asked(ADA, 1)).unwrap(), work(7));
+        assert_eq!(parked.resume(&all[0], &asked(EVE, 1)).unwrap(), work(0));
+        of_eve(MAX_PER_CLIENT).unwrap();
     }
 }

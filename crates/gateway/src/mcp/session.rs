@@ -14,7 +14,7 @@ use narrows_engine::{
     compute::{ALWAYS_APART, json_bytes},
     ledger::definition_text,
     state::Agent,
-    upstream::Change,
+    upstream::{Change, Era},
 };
 use narrows_model::{clipped_name, nearest};
 use rmcp::{
@@ -43,9 +43,10 @@ use super::{
     gateway::Gateway,
     http,
     instructions::instructions,
-    parked::{self, Asked, ClientWork},
+    parked::{self, Asked, ClientWork, Pending},
     passing,
     passthrough::Item,
+    token_notice::AnswerOf,
     tools::{OwnTool, own_tools},
 };
 
@@ -65,7 +66,7 @@ pub(crate) struct Session {
     number: u64,
     /// The same among the clients of all gateways; none if there is no randomness.
     name: Option<String>,
-    /// Cancelled when the client can no longer ask, nor be told.
+    /// Cancelled when the client can no longer ask; over stdio, it is soon no longer told either.
     left: CancellationToken,
     state: Arc<Mutex<State>>,
 }
@@ -136,7 +137,8 @@ impl Session {
     where
         F: Future<Output = Result<ServerResult, ErrorData>> + Send + 'static,
     {
-        Work::start(&self.gateway.under_way, context, self.client(context), agent, work)
+        let left = http::session_end(context).unwrap_or_else(|| self.left.clone());
+        Work::start(&self.gateway.under_way, context, self.client(context), agent, &left, work)
     }
 
     /// Starts the work that a call asks for.
@@ -148,6 +150,9 @@ impl Session {
         let Some(own) = OwnTool::named(&params.name) else {
             return self.begin_passed(params, context).await;
         };
+        if answers_without_state(&params) {
+            return Err(parked::missing_state());
+        }
         let session = self.clone();
         let key = self.ledger_key(context);
         let agent = self.gateway.agent(http::principal(context));
@@ -170,12 +175,17 @@ impl Session {
     ) -> Result<ClientWork, ErrorData> {
         let agent = self.gateway.agent(http::principal(context));
         let tool = self.passed_tool(&params.name, &agent).await?;
+        let asks_itself = is_modern(context);
+        // A server that asks by itself may do without a state, and knows what is answered.
+        let era = self.gateway.broker.fleet().era(&tool.id.server);
+        if answers_without_state(&params) && !(asks_itself && era == Era::Discover) {
+            return Err(parked::missing_state());
+        }
         params.meta = None;
         params.name = tool.id.tool.clone().into();
         let level = agent.level(None).map_err(|error| passing::invalid(&error))?;
         let watch = agent.watch(level);
         let gateway = Arc::clone(&self.gateway);
-        let asks_itself = is_modern(context);
         Ok(self.start(context, agent, move |client| async move {
             passing::tool(&gateway, &watch, tool, params, asks_itself, client).await
         }))
@@ -257,26 +267,43 @@ impl Session {
         context: &RequestContext<RoleServer>,
     ) -> Result<ServerResult, ErrorData> {
         match work.go_on(context, self.level(context)).await? {
+            // A server asks by itself.
+            Turn::Done(Ok(ServerResult::InputRequiredResult(mut asks))) => {
+                if let Some(state) = asks.request_state.take() {
+                    let secret = self.gateway.parked.park(Pending::Server(state), asked)?;
+                    asks.request_state = Some(secret);
+                }
+                Ok(ServerResult::InputRequiredResult(asks))
+            }
             Turn::Done(result) => result,
             Turn::Asks(questions) => {
-                let secret = self.gateway.parked.park(work, asked)?;
+                let pending = Pending::Work(Box::new(work));
+                let secret = self.gateway.parked.park(pending, asked)?;
                 let asks = InputRequiredResult::new(Some(questions), Some(secret));
                 Ok(ServerResult::InputRequiredResult(asks))
             }
         }
     }
 
-    /// Work that waits for what a client came back with.
+    /// The work that a client came back to with its answers. None if it is to be begun: by a request
+    /// that answers nothing, or by one whose answers go on to the server that asked, with its state.
     fn resume(
         &self,
-        state: Option<&str>,
         asked: &Asked,
+        state: &mut Option<String>,
         answers: &mut Option<InputResponses>,
     ) -> Result<Option<ClientWork>, ErrorData> {
-        let Some(state) = state else { return Ok(None) };
-        let Some(mut work) = self.gateway.parked.resume(state, asked)? else { return Ok(None) };
-        work.answer(answers.take().unwrap_or_default());
-        Ok(Some(work))
+        let Some(secret) = state.take() else { return Ok(None) };
+        match self.gateway.parked.resume(&secret, asked)? {
+            Pending::Work(mut work) => {
+                work.answer(answers.take().unwrap_or_default());
+                Ok(Some(*work))
+            }
+            Pending::Server(given) => {
+                *state = Some(given);
+                Ok(None)
+            }
+        }
     }
 
     /// What is asked for, and by whom.
@@ -320,6 +347,12 @@ impl Session {
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+/// Returns whether a call answers a question and does not say which: each of ours comes with a state.
+fn answers_without_state(params: &CallToolRequestParams) -> bool {
+    let answers = params.input_responses.as_ref();
+    params.request_state.is_none() && answers.is_some_and(|answers| !answers.is_empty())
 }
 
 impl ServerHandler for Session {
@@ -369,7 +402,6 @@ impl ServerHandler for Session {
         mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let state = request.request_state.clone();
         let own = OwnTool::named(&request.name);
         let is_about_tokens = own.as_ref().is_some_and(OwnTool::is_about_tokens);
         let agent = self.gateway.agent(http::principal(&context));
@@ -377,12 +409,9 @@ impl ServerHandler for Session {
         let noting = || json!({"tools/call": request.name, "arguments": request.arguments});
         let asked = agent.compute(bytes, noting).await;
         let asked = self.asked(&context, asked);
-        let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
+        let (state, answers) = (&mut request.request_state, &mut request.input_responses);
+        let work = match self.resume(&asked, state, answers)? {
             Some(work) => work,
-            // No other server can have asked for one of our own tools.
-            None if state.is_some() && own.is_some() => {
-                return Err(parked::unknown_state());
-            }
             None => self.begin(request, &context).await?,
         };
         match self.converse(work, asked, &context).await? {
@@ -392,7 +421,8 @@ impl ServerHandler for Session {
                 if !is_about_tokens {
                     let mode = self.gateway.agent(http::principal(&context)).safety().mode();
                     let client = self.ledger_key(&context);
-                    self.gateway.token_notice.add(client, mode, &mut result);
+                    let of = own.map_or(AnswerOf::Server, |_| AnswerOf::OwnTool);
+                    self.gateway.token_notice.add(client, mode, of, &mut result);
                 }
                 Ok(result.into())
             }
@@ -417,10 +447,10 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         request.meta = None;
-        let state = request.request_state.clone();
         let asked = json!({"prompts/get": request.name, "arguments": request.arguments});
         let asked = self.asked(&context, asked);
-        let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
+        let (state, answers) = (&mut request.request_state, &mut request.input_responses);
+        let work = match self.resume(&asked, state, answers)? {
             Some(work) => work,
             None => {
                 let item = Item::Prompt(request.name.clone());
@@ -467,9 +497,9 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         request.meta = None;
-        let state = request.request_state.clone();
         let asked = self.asked(&context, json!({"resources/read": request.uri}));
-        let work = match self.resume(state.as_deref(), &asked, &mut request.input_responses)? {
+        let (state, answers) = (&mut request.request_state, &mut request.input_responses);
+        let work = match self.resume(&asked, state, answers)? {
             Some(work) => work,
             None => {
                 let item = Item::Resource(request.uri.clone());
@@ -573,12 +603,12 @@ fn unexpected() -> ErrorData {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{path::Path, time::Duration};
 
     use narrows_engine::{Background, Engine, Guide, GuideSettings, ledger::Ledger};
     use narrows_model::Principal;
     use narrows_sandbox::SandboxConfig;
-    use rmcp::ServiceExt;
+    use rmcp::{ServiceExt, service::ServiceError};
 
     use super::*;
     use crate::{
@@ -595,21 +625,55 @@ mod tests {
         assert_eq!(name("one"), name("one"));
     }
 
-    /// Nothing has to change for it to end.
-    #[tokio::test]
-    async fn no_task_outlives_a_client_that_left() {
-        let home = tempfile::tempdir().unwrap();
-        let places = Places::below(home.path());
+    /// A gateway at home in a directory, without servers.
+    fn gateway(home: &Path) -> Arc<Gateway> {
+        let places = Places::below(home);
         let broker = app::broker(&places, Vec::new()).unwrap();
         let background = Background::default();
         let guide = Arc::new(Guide::new(broker, GuideSettings::default(), background.clone()));
         let state = app::state(&places, &Config::default()).unwrap();
-        let gateway = Gateway::new(
+        Gateway::new(
             Engine::new(guide, state, SandboxConfig::default()),
             Ledger::new(None, background),
             Principal::local(),
             Surface::Core,
-        );
+        )
+    }
+
+    /// Neither is asked again, be it us or a server.
+    #[tokio::test]
+    async fn what_answers_no_question_of_ours_begins_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let (near, far) = tokio::io::duplex(1 << 16);
+        let session = Session::new(gateway(home.path()));
+        let (client, served) = tokio::join!(().serve(near), session.serve(far));
+        let (client, _served) = (client.unwrap(), served.unwrap());
+        let refused = |error: ServiceError, why: &str| {
+            assert!(error.to_string().contains(why), "{error} without {why}");
+        };
+        let (state, unknown) = (Some("anything".to_owned()), "nothing waits for this requestState");
+        for name in ["execute_code", "pay"] {
+            let mut call = CallToolRequestParams::new(name);
+            call.request_state.clone_from(&state);
+            refused(client.call_tool_once(call).await.unwrap_err(), unknown);
+        }
+        let mut call = CallToolRequestParams::new("execute_code");
+        call.input_responses = Some([("question-1".to_owned(), json!({}))].into());
+        let missing = "without the requestState of the question";
+        refused(client.call_tool_once(call).await.unwrap_err(), missing);
+        let mut get = GetPromptRequestParams::new("a");
+        get.request_state.clone_from(&state);
+        refused(client.get_prompt_once(get).await.unwrap_err(), unknown);
+        let mut read = ReadResourceRequestParams::new("a://b");
+        read.request_state = state;
+        refused(client.read_resource_once(read).await.unwrap_err(), unknown);
+    }
+
+    /// Nothing has to change for it to end.
+    #[tokio::test]
+    async fn no_task_outlives_a_client_that_left() {
+        let home = tempfile::tempdir().unwrap();
+        let gateway = gateway(home.path());
         let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
         let before = tasks();
         let (near, far) = tokio::io::duplex(1 << 16);

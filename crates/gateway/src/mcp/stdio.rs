@@ -33,8 +33,9 @@ use super::{
     request_ids::id_in_use,
 };
 
-/// A client that closes our standard input leaves. What it asked for last is answered if that
-/// takes no longer than this: clients kill those who stay for more than two seconds.
+/// A client that closes our standard input leaves, and no calls are begun for it any more. What it
+/// asked for last is answered if that takes no longer than this: clients kill those who stay for more
+/// than two seconds.
 const LEAVING_TIME: Duration = Duration::from_millis(1_500);
 const _: () = assert!(LEAVING_TIME.as_millis() < 2_000);
 

@@ -2,7 +2,7 @@
 //! token for the first time does not know what it is, nor that it can be turned off.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Mutex, PoisonError},
 };
 
@@ -13,32 +13,62 @@ use serde_json::{Map, Value};
 /// When there are more clients, they are told again.
 const MAX_CLIENTS: usize = 4_096;
 
+/// Whose answer it is, which decides whether its structure takes a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerOf {
+    OwnTool,
+    /// A server's structure has the form that its definition says.
+    Server,
+}
+
+/// What a client was told: some hand their model the text of an answer, others the structure in its
+/// place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    in_text: bool,
+    in_structure: bool,
+}
+
 /// The clients that were told.
 #[derive(Debug, Default)]
 pub(super) struct TokenNotice {
-    clients: Mutex<HashSet<String>>,
+    clients: Mutex<HashMap<String, Told>>,
 }
 
 impl TokenNotice {
-    /// Adds a line to the first answer of a client that has a token in it.
-    pub(super) fn add(&self, client: String, mode: Mode, result: &mut CallToolResult) {
+    /// Adds a line to the first answer of a client that has a token in it: to the text, and to the
+    /// structure or, where that takes no note, to the first one that does.
+    pub(super) fn add(
+        &self,
+        client: String,
+        mode: Mode,
+        of: AnswerOf,
+        result: &mut CallToolResult,
+    ) {
         if mode == Mode::Off {
             return;
         }
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if clients.contains(&client) {
+        let before = clients.get(&client).copied().unwrap_or_default();
+        if before.in_text && before.in_structure {
             return;
         }
         let Some(kind) = first_kind(result) else { return };
+        let line = line(&kind);
+        let in_structure = match &mut result.structured_content {
+            _ if before.in_structure => true,
+            // Whoever takes the structure takes the text where there is none.
+            None => !before.in_text,
+            Some(Value::Object(structured)) if of == AnswerOf::OwnTool => note(structured, &line),
+            Some(_) => false,
+        };
+        if !before.in_text {
+            result.content.push(ContentBlock::text(format!("note: {line}")));
+        }
         if clients.len() >= MAX_CLIENTS {
             clients.clear();
         }
-        clients.insert(client);
-        let line = line(&kind);
-        if let Some(Value::Object(structured)) = &mut result.structured_content {
-            note(structured, &line);
-        }
-        result.content.push(ContentBlock::text(format!("note: {line}")));
+        clients.insert(client, Told { in_text: true, in_structure });
     }
 }
 
@@ -57,18 +87,18 @@ fn line(kind: &str) -> String {
     )
 }
 
-/// Adds a note to the structure of a run: some clients hand only that to their model. Answers of
-/// others have their own forms.
-fn note(structured: &mut Map<String, Value>, line: &str) {
-    if !structured.contains_key("success") {
-        return;
+/// Adds a note to a structure, and returns whether it has it then.
+fn note(structured: &mut Map<String, Value>, line: &str) -> bool {
+    match structured.get_mut("notes") {
+        Some(Value::Array(notes)) => notes.push(line.into()),
+        Some(_) => return false,
+        None => {
+            // Where notes of a run stand: long answers are cut at their end.
+            let place = usize::from(structured.contains_key("success"));
+            structured.shift_insert(place, "notes".to_owned(), vec![line].into());
+        }
     }
-    if let Some(Value::Array(notes)) = structured.get_mut("notes") {
-        notes.push(line.into());
-        return;
-    }
-    // Where notes stand: long answers are cut at their end.
-    structured.shift_insert(1, "notes".to_owned(), vec![line].into());
+    true
 }
 
 #[cfg(test)]
@@ -85,7 +115,7 @@ mod tests {
 
     fn told(notice: &TokenNotice, client: &str, text: &str) -> Option<String> {
         let mut result = answer(text);
-        notice.add(client.to_owned(), Mode::Boundary, &mut result);
+        notice.add(client.to_owned(), Mode::Boundary, AnswerOf::OwnTool, &mut result);
         let structured = result.structured_content.unwrap();
         assert_eq!(structured["notes"].is_array(), result.content.len() == 2);
         result.content.get(1).map(|block| block.as_text().unwrap().text.clone())
@@ -105,15 +135,48 @@ mod tests {
     #[test]
     fn notes_come_before_the_result() {
         let mut result = answer("[EMAIL_abcdefghijkl]");
-        TokenNotice::default().add("a".to_owned(), Mode::Strict, &mut result);
+        let notice = TokenNotice::default();
+        notice.add("a".to_owned(), Mode::Strict, AnswerOf::OwnTool, &mut result);
         let Some(Value::Object(structured)) = result.structured_content else { panic!() };
         assert_eq!(structured.keys().collect::<Vec<_>>(), ["success", "notes", "result"]);
     }
 
     #[test]
+    fn a_client_that_takes_the_structure_is_told_whatever_tool_answers() {
+        let mut result = answer("[EMAIL_abcdefghijkl]");
+        result.structured_content = Some(json!({"skills": ["[EMAIL_abcdefghijkl]"]}));
+        let notice = TokenNotice::default();
+        notice.add("a".to_owned(), Mode::Boundary, AnswerOf::OwnTool, &mut result);
+        let structured = result.structured_content.unwrap();
+        assert!(structured["notes"][0].as_str().unwrap().starts_with("pii: "), "{structured}");
+        assert_eq!(told(&notice, "a", "[EMAIL_abcdefghijkl]"), None);
+    }
+
+    #[test]
+    fn where_a_servers_structure_takes_no_note_the_next_of_ours_has_it() {
+        let (notice, form) = (TokenNotice::default(), json!({"email": "[EMAIL_abcdefghijkl]"}));
+        let mut texts = 0;
+        for _ in 0..2 {
+            let mut result = answer("[EMAIL_abcdefghijkl]");
+            result.structured_content = Some(form.clone());
+            notice.add("a".to_owned(), Mode::Boundary, AnswerOf::Server, &mut result);
+            assert_eq!(result.structured_content, Some(form.clone()));
+            texts += result.content.len() - 1;
+        }
+        // The text says it once.
+        assert_eq!(texts, 1);
+        let mut result = answer("[EMAIL_abcdefghijkl]");
+        notice.add("a".to_owned(), Mode::Boundary, AnswerOf::OwnTool, &mut result);
+        assert_eq!(result.content.len(), 1);
+        assert!(result.structured_content.unwrap()["notes"].is_array());
+        assert_eq!(told(&notice, "a", "[EMAIL_abcdefghijkl]"), None);
+    }
+
+    #[test]
     fn where_nothing_is_replaced_nothing_is_said() {
         let mut result = answer("[EMAIL_abcdefghijkl]");
-        TokenNotice::default().add("a".to_owned(), Mode::Off, &mut result);
+        let notice = TokenNotice::default();
+        notice.add("a".to_owned(), Mode::Off, AnswerOf::OwnTool, &mut result);
         assert_eq!(result.content.len(), 1);
     }
 }

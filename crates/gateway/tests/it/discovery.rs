@@ -381,7 +381,8 @@ fn a_program_is_in_the_figures_as_soon_as_it_is_answered() {
 fn answers_and_definitions_keep_to_their_token_budgets() {
     let Some(site) = Site::new() else { return };
     let catalog = narrows_testkit::catalog_directory();
-    let report = site.json(&["bench", "tokens", "--json", "--catalog", catalog.to_str().unwrap()]);
+    let catalog = catalog.to_str().unwrap();
+    let report = site.json(&["bench", "tokens", "--check", "--json", "--catalog", catalog]);
     let budgets = report["budgets"].as_array().unwrap();
     assert!(budgets.len() >= 5 && report["tools"].as_u64().unwrap() >= 400, "{report:#}");
     for budget in budgets {

@@ -90,6 +90,8 @@ fn each_level_of_detail_has_what_it_says() {
     let names = r#"
 from tool_discovery import search_tools
 tools = search_tools(query="github", detail_level="name_only")
+assert all('name' in t for t in tools)
+assert all('description' not in t for t in tools)
 assert len(tools) == 5
 result = tools
 "#;
@@ -104,6 +106,18 @@ result = tools[0]
     let tool = client.run(described);
     assert_eq!(tool["import"], "from servers.github import create_issue");
     assert_eq!(tool.get("input_schema"), None);
+    // Level by level, as one client asks for them.
+    let levels = r#"
+from tool_discovery import search_tools
+tools = search_tools(query="github", detail_level="with_description")
+assert all('description' in t for t in tools)
+assert all('input_schema' not in t for t in tools)
+described = len(tools)
+tools = search_tools(query="github", detail_level="full")
+assert all('input_schema' in t for t in tools)
+result = [described, len(tools)]
+"#;
+    assert_eq!(client.run(levels), json!([5, 5]));
     let full = r#"
 from tool_discovery import search_tools
 tool = search_tools(query="create_issue", detail_level="full")[0]

@@ -1,6 +1,9 @@
 //! Programs as models write them that have not read anything: each works, or its answer says what
-//! makes the second try work.
+//! makes the second try work. With `NARROWS_PRINT=1` they are printed, each with the answer to its first
+//! try and to its second, for people to read.
 #![cfg(unix)]
+
+use std::io::Write;
 
 use serde_json::{Value, json};
 
@@ -274,12 +277,30 @@ fn client(site: &Site) -> Client {
     client
 }
 
+/// Prints a program and what a client was answered, if somebody wants to read it.
+fn print(which: &str, code: &str, answer: &Value) {
+    if std::env::var_os("NARROWS_PRINT").is_none() {
+        return;
+    }
+    let indented =
+        |text: &str| text.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    let blocks = answer["content"].as_array().into_iter().flatten();
+    let said = blocks.map(|block| match block["text"].as_str() {
+        Some(text) => indented(text),
+        None => indented(&format!("({})", block["type"].as_str().unwrap_or_default())),
+    });
+    let told = format!("{which}:\n{}answer:\n{}\n", indented(code), said.collect::<String>());
+    // In one piece, because tests run beside each other, and not with `println!`, which is captured.
+    let _ = std::io::stderr().write_all(told.as_bytes());
+}
+
 #[track_caller]
 fn all_lead_to_a_result(tries: &[(&str, Answer)]) {
     let Some(site) = site() else { return };
     let client = client(&site);
     for (code, expected) in tries {
         let answer = client.answer("execute_code", program(code));
+        print("first try", code, &answer);
         // An answer that is an image alone has neither text nor structure.
         let said = answer["content"][0]["text"].as_str().unwrap_or_default();
         match expected {
@@ -292,7 +313,11 @@ fn all_lead_to_a_result(tries: &[(&str, Answer)]) {
             }
             Says(hint, second, result) => {
                 assert!(said.contains(hint), "{code}\n{said}\nwithout {hint}");
-                assert_eq!(client.run(second), *result, "{code}\n{second}");
+                let answer = client.answer("execute_code", program(second));
+                print("second try", second, &answer);
+                let told = &answer["structuredContent"];
+                assert_eq!(told["success"], true, "{code}\n{second}\n{answer:#}");
+                assert_eq!(told["result"], *result, "{code}\n{second}");
             }
         }
     }

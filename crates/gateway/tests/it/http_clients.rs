@@ -129,32 +129,102 @@ fn for_another_agent_of_its_namespace_a_result_of_an_analysis_is_not_there() {
     assert_eq!(again["structuredContent"]["result"]["row_count"], 1, "{again}");
 }
 
-// Clients that leave.
+#[test]
+fn the_state_of_a_server_that_asks_by_itself_is_for_the_key_that_was_asked() {
+    let Some(site) = Site::new() else { return };
+    let server = format!("{}expose = \"direct\"\n", site.server("modern"));
+    site.configure(&format!("[http]\n{KEYS}\n{server}"));
+    let gateway = HttpGateway::start(&site);
+    gateway.wait_for_tools(&site);
+    let ours = Caller::new(&gateway, "the-first-key-of-two");
+    let other = Caller::new(&gateway, "the-second-key-of-two");
+    let tool = "test_input_required_result_request_state";
+    let asks = ours.call(tool, &json!({"arguments": {}}));
+    let state = asks["result"]["requestState"].as_str().unwrap_or_else(|| panic!("{asks:#}"));
+    assert!(state.starts_with("narrows:"), "{state}");
+    let answered = |caller: Caller<'_>, state: &str| {
+        let mut extra = accept(&asks);
+        extra["arguments"] = json!({});
+        extra["requestState"] = state.into();
+        caller.call(tool, &extra)
+    };
+    // What the server itself has given is `{}`.
+    for (caller, state) in [(other, state), (ours, "{}")] {
+        let stolen = answered(caller, state);
+        says(&stolen["error"]["message"], &["nothing waits for this requestState"]);
+    }
+    let done = answered(ours, state);
+    assert_eq!(done["result"]["content"][0]["text"], "state-ok", "{done:#}");
+    let again = answered(ours, state);
+    says(&again["error"]["message"], &["nothing waits for this requestState"]);
+}
 
 #[test]
-fn a_write_comes_to_its_end_when_its_client_closes_the_connection() {
+fn what_answers_no_question_of_ours_runs_nothing() {
     let Some(site) = Site::new() else { return };
+    site.configure(&format!("[http]\n{KEYS}\n{}expose = \"both\"\n", slow_server(&site)));
+    let gateway = HttpGateway::start(&site);
+    gateway.wait_for_tools(&site);
+    let caller = Caller::new(&gateway, "the-first-key-of-two");
+    let write = json!({"seconds": 0, "file": site.text("written")});
+    let program = json!({"code": writes_twice(&site)});
+    let answers = json!({"question-1": {"action": "accept", "content": {"allow": "once"}}});
+    let unknown = "nothing waits for this requestState";
+    for (tool, arguments) in [("slow_write", &write), ("execute_code", &program)] {
+        for (given, why) in [
+            (json!({"requestState": "anything"}), unknown),
+            (json!({"requestState": "anything", "inputResponses": answers}), unknown),
+            (json!({"inputResponses": answers}), "without the requestState of the question"),
+        ] {
+            let mut extra = given;
+            extra["arguments"] = arguments.clone();
+            let refused = caller.call(tool, &extra);
+            says(&refused["error"]["message"], &[why, "nothing was run again"]);
+        }
+    }
+    assert_eq!(lines(&site, "begun"), Vec::<String>::new());
+    // The control: a call that answers nothing.
+    let done = caller.call("slow_write", &json!({"arguments": write, "inputResponses": {}}));
+    says(&done["result"]["content"][0]["text"], &["slept"]);
+    assert_eq!(lines(&site, "begun").len(), 1);
+}
+
+// Clients that leave.
+
+/// A server whose tool `slow_write` notes when it was begun.
+fn slow_server(site: &Site) -> String {
     let script = repository().join("tests/servers/misbehave.py");
     let server = stdio("slow", "python3", &[script.to_str().unwrap(), "slow"]);
-    let environment = format!("env = {{ NARROWS_TEST_BEGUN = {:?} }}\n", site.text("begun"));
-    site.configure(&format!("[http]\n{KEYS}\n{server}{environment}"));
-    let gateway = HttpGateway::start(&site);
-    let caller = Caller::new(&gateway, "the-first-key-of-two");
-    let code = format!(
+    format!("{server}env = {{ NARROWS_TEST_BEGUN = {:?} }}\n", site.text("begun"))
+}
+
+fn writes_twice(site: &Site) -> String {
+    format!(
         "from servers.slow import slow_write\n\
          for _ in range(2): await slow_write(seconds=2, file={:?})",
         site.text("written")
-    );
-    let lines = |name: &str| {
-        let text = std::fs::read_to_string(site.path(name)).unwrap_or_default();
-        text.lines().map(str::to_owned).collect::<Vec<_>>()
-    };
-    let arguments = json!({"arguments": {"code": code, "timeout": 60}});
-    let answer = caller.open_call("execute_code", &arguments);
-    wait_for("the call at the server", || (lines("begun").len() == 1).then_some(()));
-    drop(answer);
+    )
+}
 
-    wait_for("the end of the write", || (lines("written") == ["ended"]).then_some(()));
+fn lines(site: &Site, name: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(site.path(name)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn wait_for_begun(site: &Site) {
+    wait_for("the call at the server", || (lines(site, "begun").len() == 1).then_some(()));
+}
+
+/// Has a client leave during the first of two writes: that comes to its end and is written down so, and
+/// the second is not begun.
+#[track_caller]
+fn a_write_ends_without_another(leave: impl FnOnce(&Site, Caller<'_>, &str)) {
+    let Some(site) = Site::new() else { return };
+    site.configure(&format!("[http]\n{KEYS}\n{}", slow_server(&site)));
+    let gateway = HttpGateway::start(&site);
+    leave(&site, Caller::new(&gateway, "the-first-key-of-two"), &writes_twice(&site));
+
+    wait_for("the end of the write", || (lines(&site, "written") == ["ended"]).then_some(()));
     let search = ["audit", "search", "--json", "--target", "slow.slow_write"];
     let entries = wait_for("the entry of the write", || {
         let entries = site.json(&search)["entries"].as_array().unwrap().clone();
@@ -164,7 +234,31 @@ fn a_write_comes_to_its_end_when_its_client_closes_the_connection() {
     assert_eq!(entries[0]["outcome"], "ok", "{entries:#?}");
     // The program ended with its client: nothing is left to be waited for, and no second write began.
     gateway.end();
-    assert_eq!(lines("begun").len(), 1);
+    assert_eq!(lines(&site, "begun").len(), 1);
+}
+
+#[test]
+fn a_write_comes_to_its_end_when_its_client_closes_the_connection() {
+    a_write_ends_without_another(|site, caller, code| {
+        let arguments = json!({"arguments": {"code": code, "timeout": 60}});
+        let answer = caller.open_call("execute_code", &arguments);
+        wait_for_begun(site);
+        drop(answer);
+    });
+}
+
+#[test]
+fn a_write_comes_to_its_end_when_its_client_deletes_its_session() {
+    a_write_ends_without_another(|site, caller, code| {
+        let session = caller.session();
+        let header = [("mcp-session-id", session.as_str())];
+        let arguments = json!({"code": code, "timeout": 60});
+        let params = json!({"name": "execute_code", "arguments": arguments});
+        let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": params});
+        let _answer = caller.open("POST", &header, &call.to_string());
+        wait_for_begun(site);
+        assert_eq!(caller.send("DELETE", &header, "").status, 204);
+    });
 }
 
 // Sessions.

@@ -2,6 +2,8 @@
 //! All arrives, and nothing is lost.
 #![cfg(target_os = "linux")] // Processes are observed in /proc.
 
+use narrows_testkit::{report_figures, size};
+
 use crate::support::dead::{Place, assert_good_works, peak_memory};
 
 /// Answers with a text of so many bytes, or refuses with so many lists.
@@ -84,17 +86,19 @@ fn sessions_beyond_their_memory_go_on_from_the_store_with_all_variables() {
 }
 
 #[test]
-#[ignore = "takes a minute and most of a gigabyte of memory; for the release build"]
 fn a_flood_of_answers_with_most_values_takes_less_than_a_gigabyte() {
-    let place = place(20, "");
+    let (servers, rounds) = size((2, 1), (20, 3));
+    let place = place(servers, "");
     let mut gateway = place.legacy();
-    assert_eq!(gateway.run(&call_all(20, "refused(count=1)")), "{True: 20}");
-    for _ in 0..3 {
-        assert_eq!(gateway.run(&call_all(20, "refused(count=990_000)")), "{True: 20}");
+    let all = |arrived: &str| format!("{{{arrived}: {servers}}}");
+    assert_eq!(gateway.run(&call_all(servers, "refused(count=1)")), all("True"));
+    for _ in 0..rounds {
+        assert_eq!(gateway.run(&call_all(servers, "refused(count=990_000)")), all("True"));
         assert_good_works(&mut gateway);
     }
     // What takes more than it may is told, and is not the same as what arrives.
-    assert_eq!(gateway.run(&call_all(20, "refused(count=1_010_000)")), "{False: 20}");
+    assert_eq!(gateway.run(&call_all(servers, "refused(count=1_010_000)")), all("False"));
     let peak = peak_memory(gateway.id());
+    report_figures(&format!("answers of {servers} servers: {peak} MB at most"));
     assert!(peak < 1_000, "{peak} MB");
 }

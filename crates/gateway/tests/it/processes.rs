@@ -347,6 +347,54 @@ fn a_write_comes_to_its_end_when_its_program_is_interrupted() {
     assert_written_once(&place);
 }
 
+/// One write that takes longer than a command that is interrupted would wait for its servers.
+#[track_caller]
+fn assert_interrupted_after_the_write(place: &Place, arguments: &[&str]) {
+    let mut process = place.narrows(arguments).spawn().unwrap();
+    until("the call at the server", || (place.begun("slow") == 1).then_some(()));
+    signal("INT", process.id());
+    assert_eq!(wait_for_end(&mut process).code(), Some(130));
+    assert_written_once(place);
+}
+
+#[test]
+fn a_write_comes_to_its_end_when_a_call_from_the_command_line_is_interrupted() {
+    let place = Place::new().server("slow", "slow", "");
+    let file = format!("file={}", place.file("written").display());
+    let call = ["tools", "call", "slow.slow_write", "seconds=4", &file];
+    assert_interrupted_after_the_write(&place, &call);
+}
+
+#[test]
+fn a_write_comes_to_its_end_when_an_analysis_of_it_is_interrupted() {
+    let place = Place::new().server("slow", "slow", "");
+    let arguments = json!({"seconds": 4, "file": place.file("written")}).to_string();
+    let analyze = ["analyze", "describe", "--tool", "slow.slow_write", "--arguments", &arguments];
+    assert_interrupted_after_the_write(&place, &analyze);
+}
+
+/// As many as it gets round to: the answer to what it asked last is still waited for.
+#[test]
+fn no_call_is_begun_for_a_client_that_has_closed_our_input() {
+    let place = Place::new().server("slow", "slow", "");
+    let mut gateway = place.legacy();
+    let file = place.file("written");
+    let code = format!(
+        "from servers.slow import slow_write\n\
+         for _ in range(100): await slow_write(seconds=0.2, file={:?})",
+        file.to_str().unwrap()
+    );
+    let code = json!({"code": code, "timeout": 120});
+    gateway.request("tools/call", json!({"name": "execute_code", "arguments": code}));
+    until("the first calls at the server", || (place.begun("slow") >= 2).then_some(()));
+    gateway.close_stdin();
+    let begun = place.begun("slow");
+    let (status, errors) = gateway.wait_for_end();
+    assert!(status.success(), "{status}: {errors}");
+    // Those that were on their way to the server; in the time that is left there would be seven.
+    assert!(place.begun("slow") <= begun + 2, "{} after {begun}", place.begun("slow"));
+}
+
 #[test]
 fn an_interrupted_program_leaves_no_process() {
     let place = place_to_run();

@@ -19,7 +19,7 @@ const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
 const SERVERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/servers/readme.py");
 
 /// Commands that cannot be run here, by their beginning, and why.
-const NOT_RUN: [(&str, &str); 9] = [
+const NOT_RUN: [(&str, &str); 8] = [
     ("pip install ", "needs the packages that `make package` writes"),
     ("npm install ", "needs the packages that `make package` writes"),
     ("sudo apt install ", "needs the packages that `make package` writes, and root"),
@@ -27,9 +27,15 @@ const NOT_RUN: [(&str, &str); 9] = [
     ("docker build ", "needs Docker and the network"),
     ("cargo run ", "builds all of Narrows"),
     ("make test", "runs this test"),
-    ("narrows servers add linear ", "is on the network, and `servers status` would start it"),
-    ("narrows bench ", "measures for minutes; what it is given is looked at"),
+    (
+        "narrows bench ",
+        "measures for minutes; whether there is such a part and option is looked at",
+    ),
 ];
+
+/// A command that adds a server on the network, which the next command would start: another reader runs
+/// it.
+const RUN_APART: &str = "narrows servers add linear ";
 
 /// What the reader of a Python block has, by something that the block says.
 fn context_of(block: &str) -> Value {
@@ -141,6 +147,15 @@ impl Reader {
         fs::write(self.place.file(name), content).unwrap();
     }
 
+    /// The names of the servers that are configured.
+    #[track_caller]
+    fn servers(&self) -> Vec<String> {
+        let listed: Value =
+            serde_json::from_str(&self.done("narrows servers list --json")).unwrap();
+        let servers = listed["servers"].as_array().unwrap().iter();
+        servers.map(|server| server["name"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// A call that waits for a person.
     fn approval(&self) -> String {
         let delete = "from servers.crm import delete_customer; await delete_customer(id=7)";
@@ -233,37 +248,36 @@ fn console_blocks_print_what_they_show() {
 #[test]
 fn shell_blocks_run_or_say_why_not() {
     let mut unused: Vec<&str> = NOT_RUN.iter().map(|(beginning, _)| *beginning).collect();
-    let reader = Reader::new();
+    let (reader, apart) = (Reader::new(), Reader::new());
     fs::create_dir(reader.place.file(".cursor")).unwrap();
     let server = json!({"command": "python3", "args": [SERVERS, "github"]});
     reader.write(".cursor/mcp.json", &json!({"mcpServers": {"github": server}}).to_string());
     for block in blocks_of("sh") {
         for command in block.text.lines().filter(|line| !line.trim().is_empty()) {
+            if command.starts_with(RUN_APART) {
+                apart.done(command);
+                continue;
+            }
             if reason(command).is_none() {
                 reader.done(command);
                 continue;
             }
             unused.retain(|beginning| !command.starts_with(beginning));
             if let Some(arguments) = command.strip_prefix("narrows ") {
-                options_exist(&reader, arguments);
+                command_exists(&reader, arguments);
             }
         }
     }
     assert_eq!(unused, Vec::<&str>::new(), "README.md has no such command any more");
-    let servers: Value = serde_json::from_str(&reader.done("narrows servers list --json")).unwrap();
-    let names: Vec<&Value> =
-        servers["servers"].as_array().unwrap().iter().map(|server| &server["name"]).collect();
-    assert_eq!(names, ["github", "files"]);
+    assert_eq!(reader.servers(), ["github", "files"]);
+    assert_eq!(apart.servers(), ["linear"]);
 }
 
 /// The command is there, with the options that it is given.
 #[track_caller]
-fn options_exist(reader: &Reader, arguments: &str) {
+fn command_exists(reader: &Reader, arguments: &str) {
     let arguments = arguments.split('#').next().unwrap_or_default();
     let words: Vec<&str> = arguments.split_whitespace().collect();
-    if !words.iter().any(|word| word.starts_with("--")) {
-        return;
-    }
     let command: Vec<&str> =
         words.iter().copied().take_while(|word| !word.starts_with('-')).collect();
     let help = reader.done(&format!("narrows {} --help", command.join(" ")));

@@ -5,12 +5,11 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use serde::Serialize;
 
 use super::{
-    process::Usage,
     requests::RequestKind,
     tally::{Failures, Period},
     trend::Trend,
 };
-use crate::bench::{arguments::LoadBenchArgs, statistics::Summary};
+use crate::bench::{arguments::LoadBenchArgs, process::Usage, statistics::Summary};
 
 /// A shorter run says nothing of what stays: the gateway is still warming up.
 const MIN_MINUTES: f64 = 2.0;

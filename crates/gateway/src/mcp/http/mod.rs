@@ -23,3 +23,4 @@ pub(crate) use server::serve;
 
 pub(super) use body::LargeBody;
 pub(super) use caller::{CallerId, caller_id, is_http, large_body, principal};
+pub(super) use sessions::session_end;

@@ -19,7 +19,9 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use rmcp::{
+    RoleServer,
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    service::RequestContext,
     transport::streamable_http_server::session::{
         ServerSseMessage, SessionId, SessionManager,
         local::{LocalSessionManager, LocalSessionManagerError},
@@ -91,6 +93,9 @@ struct Entry {
     /// Streams that are open and requests that are not answered.
     uses: AtomicUsize,
     requests: Arc<RequestIds>,
+    /// Cancelled when it ends: whoever works for its client learns that before the protocol layer has
+    /// waited for their answers.
+    ended: CancellationToken,
     last_used: Mutex<Instant>,
     _of_key: OwnedSemaphorePermit,
     _of_all: OwnedSemaphorePermit,
@@ -129,6 +134,13 @@ impl InUse {
             item
         })
     }
+}
+
+/// Returns what is cancelled when the session of a request ends; none for requests without a session.
+pub(in crate::mcp) fn session_end(
+    context: &RequestContext<RoleServer>,
+) -> Option<CancellationToken> {
+    context.extensions.get::<Arc<InUse>>().map(|in_use| in_use.0.ended.clone())
 }
 
 impl Drop for InUse {
@@ -197,7 +209,8 @@ impl Sessions {
         if let Some((_of_key, _of_all)) = places {
             let last_used = Mutex::new(Instant::now());
             let (uses, requests) = (AtomicUsize::new(0), Arc::default());
-            return Ok(Entry { owner, uses, requests, last_used, _of_key, _of_all });
+            let ended = CancellationToken::new();
+            return Ok(Entry { owner, uses, requests, ended, last_used, _of_key, _of_all });
         }
         let after = self.next_expiry(owner);
         let refusal = if sender.caller.sessions.available_permits() == 0 {
@@ -234,8 +247,16 @@ impl Sessions {
         self.limits.session_idle.min(SPARE_TIME).saturating_sub(idle)
     }
 
+    /// Takes a session away from its client, whose requests are given up.
+    fn forget(&self, id: &SessionId) {
+        let entry = self.known().remove(id);
+        if let Some(entry) = entry {
+            entry.ended.cancel();
+        }
+    }
+
     async fn end(&self, id: &SessionId) {
-        self.known().remove(id);
+        self.forget(id);
         if let Err(error) = self.local.close_session(id).await {
             tracing::debug!(%error, "a session did not end in order");
         }
@@ -297,7 +318,7 @@ impl SessionManager for Sessions {
         if SENDER.try_with(|_| ()).is_ok() && self.own(id).is_err() {
             return Ok(());
         }
-        self.known().remove(id);
+        self.forget(id);
         Ok(self.local.close_session(id).await?)
     }
 
@@ -348,5 +369,31 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
         let in_use = InUse::new(self.own(id)?);
         Ok(in_use.hold(self.local.resume(id, last_event_id).await?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_works_for_a_client_learns_at_once_that_its_session_ends() {
+        let sessions = Sessions::new(HttpLimits::default());
+        let sender = Sender { caller: Caller::new(1, None, 4), refusal: OnceLock::new() };
+        let sender = Arc::new(sender);
+        for is_deleted in [true, false] {
+            let ending = async {
+                let (id, _transport) = sessions.create_session().await.unwrap();
+                let ended = sessions.own(&id).unwrap().ended.clone();
+                assert!(!ended.is_cancelled());
+                // By the client, or because nobody used it for long.
+                match is_deleted {
+                    true => sessions.close_session(&id).await.unwrap(),
+                    false => sessions.end(&id).await,
+                }
+                assert!(ended.is_cancelled());
+            };
+            SENDER.scope(Arc::clone(&sender), ending).await;
+        }
     }
 }

@@ -1,0 +1,24 @@
+//! How commands that call tools end, whether they were interrupted or not.
+
+use narrows_engine::{Engine, state::Agent};
+
+use crate::{
+    app::{self, FLUSH_TIME},
+    printer::Printer,
+};
+
+/// Lets calls end that may change something, ends the servers, and writes down what was learnt and
+/// what is in the audit. Returns what of the audit could not be written.
+pub(super) async fn finish(engine: &Engine, agent: &Agent, printer: Printer) -> Option<String> {
+    let broker = engine.guide().broker();
+    // Before their servers end, and before the audit is waited for: it has what becomes of them.
+    if broker.writes_in_flight() > 0 {
+        printer.note("a call that may change something is let end (interrupt again to leave now)");
+        app::unless_interrupted(broker.finish_writes()).await;
+    }
+    broker.fleet().shut_down().await;
+    engine.guide().flush(FLUSH_TIME);
+    let lost_audit = agent.unwritten().await;
+    agent.close().await;
+    lost_audit
+}
