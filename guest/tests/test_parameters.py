@@ -91,8 +91,9 @@ class Parameters(unittest.TestCase):
         asyncio.run(analysis.analyze(type="describe", rows=rows))
         asyncio.run(analysis.analyze("pivot", rows, rows="region"))
         asyncio.run(analysis.analyze("pivot", file="a.csv", rows="region"))
+        asyncio.run(analysis.analyze("describe", dataset="a.csv"))
         self.assertEqual(self.asked, [("describe", {}, {"data": rows}), ("pivot", {"rows": "region"}, {"data": rows}),
-                                      ("pivot", {"rows": "region"}, {"data": "a.csv"})])
+                                      ("pivot", {"rows": "region"}, {"data": "a.csv"}), ("describe", {}, {"data": "a.csv"})])
 
     def test_what_is_not_understood_is_told_with_what_is(self):
         for wrong, said in ((lambda: read_file("a", pth="b"), r"has no parameter 'pth', did you mean 'path'\?"),

@@ -45,7 +45,7 @@ class Servers(unittest.TestCase):
         """What a program puts into `result`, or what is said of its error."""
         tree = ast.parse(source, "program.py")
         importer.make_absolute(tree)
-        importer.bind_tools(scope)
+        importer.bind_implied(scope)
         try:
             exec(compile(tree, "program.py", "exec"), scope)
         except Exception as error:

@@ -1,5 +1,7 @@
 """What a session cannot keep is named, and neither hostile objects nor damage spoil the rest."""
 
+import builtins
+import json
 import random
 import sys
 import time
@@ -78,6 +80,42 @@ class Lost(NotebookTest):
         self.assertIs(self.scope["after"]["k"], self.scope["keep"])
         self.assertIs(self.scope["Good"].x, self.scope["keep"])
         self.assertIs(self.scope["f"](), self.scope["before"][0])
+
+
+class Names(NotebookTest):
+    """What the host is told, to look at the next program before it runs."""
+
+    def names(self, state: bytes) -> list[str] | None:
+        if not state.endswith(session._NAMES_MARK):
+            return None
+        state = state.removesuffix(session._NAMES_MARK)
+        length = int.from_bytes(state[-8:])
+        return json.loads(state[-8 - length : -8])
+
+    def test_a_state_ends_with_the_names_of_its_variables(self):
+        self.run_cell("import json as j\nrows = [1]\ndef f(): inner = 1\ngen = (i for i in rows)\nclass A: pass\né = 1")
+        self.scope["<last>"] = 1
+        state, _ = self.save()
+        self.assertEqual(self.names(state), ["A", "f", "gen", "j", "rows", "é"])
+        self.begin()
+        session.restore(state, self.scope)
+        self.assertEqual((self.scope["rows"], self.scope["é"]), ([1], 1))
+        # What could not be brought back is not there any more.
+        self.assertEqual(self.names(self.save()[0]), ["A", "f", "j", "rows", "é"])
+
+    def test_what_a_program_put_into_the_builtins_is_named_too(self):
+        with mock.patch.object(session, "given_builtins", set(vars(builtins))):
+            self.run_cell("import builtins\nbuiltins.helper_of_all = 1")
+            self.addCleanup(vars(builtins).pop, "helper_of_all")
+            self.assertIn("helper_of_all", self.names(self.save()[0]))
+
+    def test_too_many_names_are_not_told(self):
+        self.scope.update((f"variable_{number}", 1) for number in range(20_000))
+        state, lost = self.save()
+        self.assertEqual((self.names(state), lost), (None, {}))
+        self.begin()
+        session.restore(state, self.scope)
+        self.assertEqual(self.scope["variable_7"], 1)
 
 
 class Hostile(NotebookTest):

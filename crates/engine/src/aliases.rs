@@ -1,5 +1,6 @@
 //! The names that models give to parameters of our own tools: `tool_name` for `name`, `max_results` for
-//! `limit`. One table for all tools, over MCP and in programs.
+//! `limit`. One table for all tools, over MCP and in programs. The functions of the guest have the same in
+//! `parameters.py`; a test compares both.
 
 use narrows_model::{clipped_name, nearest, there_are};
 use serde_json::{Map, Value};
@@ -53,13 +54,13 @@ const WRITE_FILE: &[Parameter] =
 const READ_FILE: &[Parameter] =
     &[("path", PATHS), ("offset", &["start"]), ("limit", &["length", "max_bytes", "size"])];
 const LIST_FILES: &[Parameter] =
-    &[("pattern", &["glob", "path", "directory", "filter"]), ("limit", LIMITS)];
+    &[("pattern", &["glob", "path", "directory", "folder", "dir", "filter"]), ("limit", LIMITS)];
 const PRIVACY: &[Parameter] =
     &[("text", &["content", "input", "message", "string"]), ("data", &["value", "json", "object"])];
 const ANALYSIS: &[Parameter] = &[
     ("analysis_type", &["type", "analysis", "operation", "analysisType"]),
     ("source", &["file", "path", "filename"]),
-    ("data", &["rows", "records"]),
+    ("data", &["rows", "records", "dataset"]),
     ("parameters", &["params", "options", "arguments"]),
 ];
 
@@ -92,13 +93,20 @@ pub fn rename(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
         if arguments.contains_key(*name) {
             continue;
         }
-        let found = aliases.iter().find_map(|alias| Some((alias, arguments.remove(*alias)?)));
+        let mut meant = aliases.iter().filter(|alias| !is_column(alias, arguments.get(**alias)));
+        let found = meant.find(|alias| arguments.contains_key(**alias));
+        let found = found.and_then(|alias| Some((alias, arguments.remove(*alias)?)));
         if let Some((alias, value)) = found {
             arguments.insert((*name).to_owned(), value);
             renamed.push(format!("{alias:?} was taken for {name:?}"));
         }
     }
     renamed
+}
+
+/// Whether it is a column by a name that tables have too: a pivot has `rows` of its own.
+fn is_column(alias: &str, value: Option<&Value>) -> bool {
+    matches!(alias, "rows" | "records") && value.is_some_and(Value::is_string)
 }
 
 /// Takes what is no parameter of a tool out of its arguments, and says what there is.
@@ -125,6 +133,9 @@ pub fn ignored(tool: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use ruff_python_ast::Expr;
     use serde_json::json;
 
     use super::*;
@@ -139,6 +150,10 @@ mod tests {
             ("read_workspace_file", json!({"file_path": "a"}), json!({"path": "a"})),
             ("search_tools", json!({"query": "x", "q": "y"}), json!({"query": "x", "q": "y"})),
             ("get_execution_stats", json!({"q": "y"}), json!({"q": "y"})),
+            ("list_workspace_files", json!({"folder": "a"}), json!({"pattern": "a"})),
+            ("execute_analysis", json!({"dataset": "a.csv"}), json!({"data": "a.csv"})),
+            ("execute_analysis", json!({"rows": [{"a": 1}]}), json!({"data": [{"a": 1}]})),
+            ("execute_analysis", json!({"rows": "region"}), json!({"rows": "region"})),
         ] {
             let Value::Object(mut arguments) = given else { panic!() };
             let before = Value::Object(arguments.clone());
@@ -174,6 +189,78 @@ mod tests {
         }
         let mut right = Map::from_iter([("query".to_owned(), json!("x"))]);
         assert!(take_unknown("search_tools", &mut right).is_empty() && right.len() == 1);
+    }
+
+    type Aliases = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
+
+    /// The aliases of the guest: of each function, the other names of its parameters.
+    fn guest() -> Aliases {
+        let source = include_str!("../../../guest/python/_narrows/parameters.py");
+        let parsed = ruff_python_parser::parse_module(source).unwrap();
+        let assigned: BTreeMap<&str, &Expr> = parsed
+            .suite()
+            .iter()
+            .filter_map(|stmt| stmt.as_assign_stmt())
+            .filter_map(|it| Some((it.targets[0].as_name_expr()?.id.as_str(), &*it.value)))
+            .collect();
+        let text = |expr: &Expr| expr.as_string_literal_expr().unwrap().value.to_str().to_owned();
+        let entries = |expr: &Expr| -> Vec<(String, Expr)> {
+            let items = expr.as_dict_expr().unwrap().items.iter();
+            items.map(|it| (text(it.key.as_ref().unwrap()), it.value.clone())).collect()
+        };
+        let names = |expr: Expr| -> BTreeSet<String> {
+            let tuple = match &expr {
+                Expr::Name(name) => assigned[name.id.as_str()],
+                tuple => tuple,
+            };
+            tuple.as_tuple_expr().unwrap().elts.iter().map(text).collect()
+        };
+        let parameters = |expr: Expr| -> BTreeMap<String, BTreeSet<String>> {
+            entries(&expr).into_iter().map(|(name, aliases)| (name, names(aliases))).collect()
+        };
+        let functions = entries(assigned["_ALIASES"]).into_iter();
+        functions.map(|(function, of)| (function, parameters(of))).collect()
+    }
+
+    fn host(tool: &str) -> BTreeMap<String, BTreeSet<String>> {
+        let owned = |aliases: &[&str]| aliases.iter().map(ToString::to_string).collect();
+        let known = parameters(tool).iter();
+        known.map(|(name, aliases)| ((*name).to_owned(), owned(aliases))).collect()
+    }
+
+    #[test]
+    fn programs_and_clients_have_the_same_aliases() {
+        let guest = guest();
+        for (function, tool) in [
+            ("search_tools", "search_tools"),
+            ("get_tool_definition", "get_tool_definition"),
+            ("read_file", "read_workspace_file"),
+            ("write_file", "write_workspace_file"),
+            ("list_files", "list_workspace_files"),
+            ("save_skill", "save_skill"),
+            ("load_skill", "load_skill"),
+            ("list_skills", "list_skills"),
+            ("analyze", "execute_analysis"),
+        ] {
+            let mut known = host(tool);
+            if function == "list_files" {
+                // It gives a list, which a program cuts itself.
+                known.remove("limit");
+            }
+            known.retain(|_, aliases| !aliases.is_empty());
+            assert_eq!(guest[function], known, "{function}");
+        }
+        assert_eq!(
+            guest["delete_file"],
+            guest["read_file"].clone().into_iter().filter(|(name, _)| name == "path").collect()
+        );
+        // Programs have one value, which is text or anything else.
+        for function in ["sanitize_pii", "restore_pii"] {
+            let mut all: BTreeSet<String> = host(function).into_values().flatten().collect();
+            all.extend(host(function).into_keys());
+            all.remove("value");
+            assert_eq!(guest[function], BTreeMap::from([("value".to_owned(), all)]));
+        }
     }
 
     #[test]

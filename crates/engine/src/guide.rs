@@ -3,14 +3,15 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     path::PathBuf,
     sync::Arc,
     time::Duration,
 };
 
 use narrows_model::{Failure, Outcome, Program};
-use serde_json::Value;
+use narrows_sandbox::Session;
+use serde_json::{Value, json};
 
 use crate::{
     background::Background,
@@ -221,18 +222,19 @@ impl Guide {
         }
     }
 
-    /// Looks at a program of an agent before it runs. In a session, earlier programs have bound names
-    /// too.
-    pub async fn look(&self, program: &Program, in_session: bool, agent: &Agent) -> Looked {
+    /// Looks at a program of an agent before it runs. Earlier programs of its session have bound names too.
+    pub async fn look(&self, program: &Program, earlier: EarlierNames, agent: &Agent) -> Looked {
         if !self.checks {
             return Looked::default();
         }
         let checking = || {
-            let given: HashSet<&str> = program.context.keys().map(String::as_str).collect();
-            let given = if in_session { Given::Unknown } else { Given::Names(&given) };
-            check::check(&program.source, given, self)
+            let EarlierNames::Known(names) = &earlier else {
+                return check::check(&program.source, Given::Unknown, self);
+            };
+            let given = program.context.keys().chain(names).map(String::as_str).collect();
+            check::check(&program.source, Given::Names(&given), self)
         };
-        let bytes = program.source.len() + program.context.len();
+        let bytes = program.source.len() + program.context.len() + earlier.len();
         let checked = agent.compute(bytes, checking).await;
         if checked.findings.is_empty() {
             return Looked::may_run(checked);
@@ -279,6 +281,33 @@ impl Guide {
     }
 }
 
+/// The names that earlier programs of a session have bound.
+#[derive(Debug)]
+pub enum EarlierNames {
+    Known(HashSet<String>),
+    /// Too many, or of a session that an earlier version has written.
+    Unknown,
+}
+
+impl From<Option<&Session>> for EarlierNames {
+    fn from(session: Option<&Session>) -> Self {
+        match session.map(Session::variables) {
+            Some(names) => names.map_or(Self::Unknown, Self::Known),
+            // Nothing was before it.
+            None => Self::Known(HashSet::new()),
+        }
+    }
+}
+
+impl EarlierNames {
+    fn len(&self) -> usize {
+        match self {
+            Self::Known(names) => names.len(),
+            Self::Unknown => 0,
+        }
+    }
+}
+
 /// What is known of a program before it runs.
 #[derive(Debug, Default)]
 pub struct Looked {
@@ -288,32 +317,43 @@ pub struct Looked {
     pub note: Option<String>,
     /// The tools that it calls without an import, each with its module.
     tools: BTreeMap<String, String>,
+    /// The modules of the library that it uses without an import, and has to be given.
+    library: BTreeSet<&'static str>,
 }
 
-/// The variable by which the guest is told of tools that are not imported; `importer.py` has it
-/// too. No program can write this name, and what a client says by it is not handed on.
+/// The variables by which the guest is told of tools and modules that are not imported; `importer.py` has
+/// them too. No program can write these names, and what a client says by them is not handed on.
 const IMPLIED_TOOLS: &str = "<tools>";
+const IMPLIED_MODULES: &str = "<modules>";
 
 impl Looked {
     fn may_run(checked: Checked) -> Self {
-        Self { refusal: None, note: implied(&checked), tools: checked.tools }
+        let note = implied(&checked);
+        Self { refusal: None, note, tools: checked.tools, library: checked.library }
     }
 
-    /// Lets a program have the tools that it calls without an import.
-    pub(crate) fn give_tools(&self, program: &mut Program) {
+    /// Lets a program have the tools and modules that it uses without an import.
+    pub(crate) fn give_implied(&self, program: &mut Program) {
         program.context.remove(IMPLIED_TOOLS);
+        program.context.remove(IMPLIED_MODULES);
         if !self.tools.is_empty() {
-            program.context.insert(IMPLIED_TOOLS.to_owned(), serde_json::json!(self.tools));
+            program.context.insert(IMPLIED_TOOLS.to_owned(), json!(self.tools));
+        }
+        if !self.library.is_empty() {
+            program.context.insert(IMPLIED_MODULES.to_owned(), json!(self.library));
         }
     }
 
     /// The program with the imports that it was given, behind its own lines: what is forbidden to
     /// import is not had without an import either.
     pub(crate) fn with_imports<'p>(&self, program: &'p Program) -> Cow<'p, Program> {
-        if self.tools.is_empty() {
+        if self.tools.is_empty() && self.library.is_empty() {
             return Cow::Borrowed(program);
         }
         let mut program = program.clone();
+        for module in &self.library {
+            program.source += &format!("\nimport {module}");
+        }
         for (tool, module) in &self.tools {
             program.source += &format!("\nfrom servers.{module} import {tool}");
         }
@@ -323,7 +363,8 @@ impl Looked {
 
 /// Says which modules and tools a program was given without an import.
 fn implied(checked: &Checked) -> Option<String> {
-    let modules: Vec<&str> = checked.implied.iter().copied().collect();
+    let modules: BTreeSet<&str> = checked.implied.union(&checked.library).copied().collect();
+    let modules: Vec<&str> = modules.into_iter().collect();
     let tools = checked.tools.iter();
     let mut lines: Vec<String> =
         tools.map(|(tool, module)| format!("`from servers.{module} import {tool}`")).collect();

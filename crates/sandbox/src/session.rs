@@ -3,7 +3,10 @@
 //! Between its programs a session is an isolate, or the bytes that its variables were written to.
 //! The isolate is faster and has everything; the bytes last longer, and leave some things out.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use serde_json::Value;
 
@@ -19,6 +22,11 @@ const LONGEST_NAME: usize = 200;
 /// What an isolate has of its own that has not grown, about: the pages of the snapshot that a program
 /// writes to.
 const ISOLATE_BYTES: u64 = 17 << 20;
+
+/// How a state ends whose variables can be told: `session.py` in the guest writes it, behind the names as
+/// JSON and the length of that.
+const NAMES_MARK: &[u8] = b"\nnames of variables\n";
+const MAX_NAMES_BYTES: usize = 256 << 10;
 
 /// What programs left for the next one.
 #[derive(Debug, Default)]
@@ -42,6 +50,16 @@ impl Session {
     /// What is not in them, though the next program sees it as long as the isolate is kept.
     pub fn fleeting(&self) -> &Lost {
         &self.fleeting
+    }
+
+    /// The names that its programs have bound, or may have. None if they are too many, or if the state is
+    /// of an earlier version. (A program that lies about them harms the next one of its own session.)
+    pub fn variables(&self) -> Option<HashSet<String>> {
+        let Some(state) = &self.state else { return Some(HashSet::new()) };
+        let (state, length) = state.strip_suffix(NAMES_MARK)?.split_last_chunk()?;
+        let length = usize::try_from(u64::from_be_bytes(*length)).ok()?;
+        let start = state.len().checked_sub(length).filter(|_| length <= MAX_NAMES_BYTES)?;
+        serde_json::from_slice(&state[start..]).ok()
     }
 
     /// Returns how much memory it holds, about.
@@ -104,4 +122,41 @@ pub(crate) fn names(json: &str) -> Lost {
     let short = |text: &str| text[..text.floor_char_boundary(LONGEST_NAME)].to_owned();
     let named = names.iter().filter_map(|(name, why)| Some((short(name), short(why.as_str()?))));
     named.take(MOST_NAMES).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A state with this before its names, as the guest writes it.
+    fn state(names: &str) -> Vec<u8> {
+        let length = (names.len() as u64).to_be_bytes();
+        [b"variables.", names.as_bytes(), &length, NAMES_MARK].concat()
+    }
+
+    fn variables(state: Vec<u8>) -> Option<Vec<String>> {
+        let mut names: Vec<String> =
+            Session::from_state(Some(state)).variables()?.into_iter().collect();
+        names.sort();
+        Some(names)
+    }
+
+    #[test]
+    fn a_state_tells_its_variables() {
+        assert_eq!(variables(state(r#"["b", "a", "\u00e9"]"#)).unwrap(), ["a", "b", "é"]);
+        assert_eq!(variables(state("[]")).unwrap(), [""; 0]);
+        assert_eq!(Session::default().variables(), Some(HashSet::new()), "a new one has none");
+    }
+
+    #[test]
+    fn what_is_no_list_of_names_tells_nothing() {
+        let long = format!("[\"{}\"]", "a".repeat(MAX_NAMES_BYTES));
+        for names in ["{}", "[1]", "[\"a\"", "", &long] {
+            assert_eq!(variables(state(names)), None, "{}", names.len());
+        }
+        let beyond = [b"x", &9_u64.to_be_bytes()[..], NAMES_MARK].concat();
+        for state in [b"narrows session 1\nold.".to_vec(), NAMES_MARK.to_vec(), vec![], beyond] {
+            assert_eq!(variables(state), None);
+        }
+    }
 }

@@ -60,9 +60,6 @@ async def analyze(analysis_type: str, data=None, parameters: dict | None = None,
 
     Example: `await analyze("aggregate", rows, group_by="sector", aggregations={"roi": ["mean", "max"]})`
     """
-    if data is None and source is None:
-        # As a text it is a column: a pivot has `rows` of its own.
-        data = next((more.pop(key) for key in ("rows", "records") if not isinstance(more.get(key, ""), str)), None)
     parameters = {**(parameters or {}), **more}
     if data is None:
         data = source

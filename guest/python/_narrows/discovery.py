@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from .awaitable import AwaitableList, awaitable
 from .calls import call, query as ask
-from .expected import check
+from .expected import Expected
 from .parameters import forgiving
 
 
@@ -43,7 +43,8 @@ _EXPECTED = ("type", "expected_type", "expected", "response_type", "result_type"
 async def call_mcp_tool(*parts, **more):
     """Calls a tool: `await call_mcp_tool("mcp__github__create_issue", {"owner": "o"})`.
 
-    With a type after the arguments (`dict`, `list[str]`, a TypedDict), a value of another one is an error.
+    With a type after the arguments (`dict`, `list[str]`, a TypedDict, a dataclass), a value of another one is an
+    error. What is returned is the value as the tool gave it, and no object of that type.
     By name they are `tool_name`, `input` and `type`; other keywords are arguments of the tool.
     """
     name, arguments, expected, *rest = *parts, *(None,) * (3 - len(parts))
@@ -60,8 +61,10 @@ async def call_mcp_tool(*parts, **more):
         expected = _take(more, _EXPECTED, _is_type)
     if arguments is not None and not isinstance(arguments, Mapping):
         raise TypeError(f"call_mcp_tool() takes the arguments as a dict, not {type(arguments).__name__}")
+    # The type is read before the call: what it names and is not there fails nothing after a write.
+    wanted = None if expected is None else Expected(expected)
     value = await call(name, {**(arguments or {}), **more})
-    return value if expected is None else check(value, expected, name)
+    return value if wanted is None else wanted.check(value, name)
 
 
 def _take(keywords: dict, names: tuple[str, ...], fits):

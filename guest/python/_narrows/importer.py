@@ -15,9 +15,10 @@ from wit_world.imports import host
 # is asked whether it is a server.)
 PROVIDED = {"servers", "skills", "client", "tool_discovery"}
 
-# Where the host says which tools a program calls without an import: the module of each. No program
-# can write this name.
+# Where the host says which tools a program calls without an import, with the module of each, and which
+# modules of the library it uses so. No program can write these names.
 TOOLS = "<tools>"
+MODULES = "<modules>"
 
 _NO_NETWORK = "there is no network in the sandbox; call a tool of an MCP server instead (search_tools finds one)"
 _NO_THREADS = "there are no threads or processes in the sandbox; use asyncio.gather or asyncio.TaskGroup"
@@ -135,8 +136,10 @@ def make_absolute(tree: ast.Module) -> None:
             node.level = 0
 
 
-def bind_tools(scope: dict) -> None:
-    """Binds the tools that a program calls and does not import, as the host has found them."""
+def bind_implied(scope: dict) -> None:
+    """Binds the tools and modules that a program uses and does not import, as the host has found them."""
+    for module in scope.pop(MODULES, ()):
+        scope[module] = importlib.import_module(module)
     for tool, module in scope.pop(TOOLS, {}).items():
         scope[tool] = getattr(importlib.import_module(f"servers.{module}"), tool)
 

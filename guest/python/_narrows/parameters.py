@@ -1,6 +1,6 @@
 """Other names that models give to the parameters of the functions that every program has.
 
-The host has the same for its tools (`engine/src/aliases.rs`).
+The host has the same for its tools (`engine/src/aliases.rs`), where a test compares both.
 """
 
 import difflib
@@ -16,9 +16,13 @@ _VALUES = ("text", "data", "content", "input", "message", "string", "json", "obj
 _ALIASES = {
     "search_tools": {
         "query": ("q", "text", "search", "search_query", "keywords", "keyword"),
-        "detail_level": ("detail", "detailLevel", "details"), "limit": _LIMITS, "server": _SERVERS,
+        "detail_level": ("detail", "detailLevel", "details", "level"), "limit": _LIMITS, "server": _SERVERS,
+        "category": ("categories",),
     },
-    "get_tool_definition": {"name": ("tool_name", "toolName", "tool", "tool_id", "full_name", "id"), "server": _SERVERS},
+    "get_tool_definition": {
+        "name": ("tool_name", "toolName", "tool", "tool_id", "full_name", "id"), "server": _SERVERS,
+        "category": ("categories",), "raw": ("json", "as_json"),
+    },
     "read_file": {"path": _PATHS, "offset": ("start",), "limit": ("length", "max_bytes", "size")},
     "write_file": {"path": _PATHS, "content": ("contents", "text", "data", "body")},
     "list_files": {"pattern": ("glob", "path", "directory", "folder", "dir", "filter")},
@@ -33,7 +37,7 @@ _ALIASES = {
     "restore_pii": {"value": _VALUES},
     "analyze": {
         "analysis_type": ("type", "analysis", "operation", "analysisType"),
-        "source": ("file", "path", "filename"), "parameters": ("params", "options", "arguments"),
+        "source": ("file", "path", "filename"), "data": ("rows", "records", "dataset"), "parameters": ("params", "options", "arguments"),
     },
 }
 
@@ -57,7 +61,7 @@ def forgiving(function):
             raise _wrong(f"takes {len(ordered)} values by position, {len(positions)} were given")
         given = set(ordered[: len(positions)])
         for key in list(keywords):
-            name = key if key in names else meant.get(key, key)
+            name = key if key in names or _is_column(key, keywords[key]) else meant.get(key, key)
             if name in given or name != key and name in keywords:
                 if name == key or not is_open:
                     raise _wrong(f"got {name!r} twice")
@@ -71,6 +75,10 @@ def forgiving(function):
         if missing:
             raise _wrong(f"needs {' and '.join(missing)}")
         return function(*positions, **keywords)
+
+    def _is_column(key: str, value) -> bool:
+        # A pivot has `rows` of its own.
+        return key in ("rows", "records") and isinstance(value, str)
 
     def _wrong(what: str) -> TypeError:
         return TypeError(f"{function.__name__}() {what} (it takes {', '.join(names)})")

@@ -48,7 +48,7 @@ def run(name: str, source: str, context: str, in_session: bool = False) -> str:
         scope = main.__dict__
         if context != "{}":
             scope.update(loads(context))
-            importer.bind_tools(scope)
+            importer.bind_implied(scope)
         before = scope.get("result", _missing)
         # Its own context: the snapshot's holds what modules put there when they were imported.
         error = Context().run(_run, name, source, scope, notes)

@@ -5,11 +5,13 @@ once and stays shared. What cannot be kept is left out by name.
 """
 
 import ast
+import builtins
 import functools
 import gc
 import hashlib
 import importlib.util
 import io
+import json
 import pickle
 import pickletools
 import sys
@@ -20,6 +22,11 @@ from .errors import remember_source
 
 MOST = 64 << 20
 _MARK = b"narrows session 1\n"
+# The end of a state whose variables the host can tell (`sandbox/src/session.rs`): their names as JSON, the
+# length of that, and this. No other state ends with it.
+_NAMES_MARK = b"\nnames of variables\n"
+# Of the names; the host reads them before each program.
+_MOST_NAMES = 256 << 10
 _PYTHON = f"{sys.implementation.cache_tag} {importlib.util.MAGIC_NUMBER.hex()}"
 # Of the digest, and of the length of what follows it.
 _DIGEST, _LENGTH = 32, 8
@@ -30,6 +37,8 @@ _OF_THE_MODULE = {
 }
 _SIMPLE = (str, int, float, bool, bytes, complex, type(None))
 _LONGEST_REASON = 200
+# What every program finds in the builtins; what is there besides was put there by a program of the session.
+given_builtins: set[str] = set()
 
 
 def save(scope: dict, cells: list[tuple[str, str]], given: dict, most: int = MOST) -> tuple[bytes, dict[str, str]]:
@@ -51,11 +60,20 @@ def save(scope: dict, cells: list[tuple[str, str]], given: dict, most: int = MOS
     # A class does not say where it is from.
     cells = [(file, source) for file, source in cells if file in files or "class " in source]
     about = pickle.dumps({"python": _PYTHON, "lost": lost, "cells": cells, "sizes": sizes}, 5)
-    parts = [len(about).to_bytes(_LENGTH), about, *chunks]
+    parts = [len(about).to_bytes(_LENGTH), about, *chunks, *_names(scope, given)]
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
     return b"".join((_MARK, digest.digest(), *parts)), lost
+
+
+def _names(scope: dict, given: dict) -> list[bytes]:
+    """All that the next program finds bound if the isolate is kept, for the host: it looks at programs first."""
+    own = (name for name in scope if type(name) is str and not (name in given and given[name] is scope[name]))
+    found = {name for name in own if name[:1] != "<"} - _OF_THE_MODULE
+    found |= {name for name in vars(builtins) if type(name) is str} - (given_builtins or vars(builtins).keys())
+    names = json.dumps(sorted(found)).encode()
+    return [names, len(names).to_bytes(_LENGTH), _NAMES_MARK] if len(names) <= _MOST_NAMES else []
 
 
 def restore(state: bytes, scope: dict) -> dict[str, str]:

@@ -5,7 +5,7 @@ import datetime
 import importlib
 import types
 
-from . import analysis, calls, discovery, expected, privacy, skills, state, tools, workspace  # noqa: F401
+from . import analysis, calls, discovery, expected, privacy, session, skills, state, tools, workspace  # noqa: F401
 
 NAMES = {
     "ToolError": calls.ToolError,
@@ -38,7 +38,8 @@ NAMES = {
 
 # Models forget imports. A program that names one of these and never binds it gets the module; the host
 # says so in a note (`check/standard.rs` has the same list). None of them is likely to be the name of a
-# variable (`string`, `numbers`, `email`): one that is missing has to be an error.
+# variable (`string`, `numbers`, `email`): one that is missing has to be an error. Those the host binds where a
+# program surely means the module (`check/library.rs`).
 MODULES = [
     "asyncio", "base64", "bisect", "collections", "contextlib", "copy", "csv", "dataclasses", "datetime",
     "decimal", "difflib", "enum", "fractions", "functools", "glob", "gzip", "hashlib", "heapq", "hmac",
@@ -72,3 +73,4 @@ def install() -> None:
         builtins.__dict__.setdefault(name, importlib.import_module(name))
     builtins.__dict__["datetime"] = _Datetime("datetime")
     builtins.__dict__.update(NAMES)
+    session.given_builtins.update(builtins.__dict__)

@@ -143,6 +143,10 @@ impl AnalysisRequest {
         let source = arguments.remove("source").filter(|source| !source.is_null());
         match (data, source) {
             (Some(_), Some(_)) => return Err("data, source: give one of them, not both".into()),
+            (Some(data), None) if is_file(&data) => {
+                let origin = Origin::read("data", data, field)?;
+                request.add(&origin.name(), origin);
+            }
             (Some(data), None) => request.add_data(decoded(data), field.as_deref())?,
             (None, Some(source)) => {
                 let origin = Origin::read("source", source, field)?;
@@ -486,6 +490,12 @@ fn decoded(value: Value) -> Value {
         }
         _ => value,
     }
+}
+
+/// Whether data is the name of a file, which models write for a source.
+fn is_file(data: &Value) -> bool {
+    let name = data.as_str().filter(|text| !text.trim_start().starts_with(['[', '{']));
+    name.is_some_and(|name| !name.contains('\n') && FileFormat::of(name).is_some())
 }
 
 fn with_path(mut source: Value, path: Option<String>) -> Value {

@@ -12,7 +12,7 @@ use ruff_text_size::{Ranged, TextRange};
 use super::{
     comprehension::Comprehended,
     facts::{Facts, root, string},
-    handled::{self, Use},
+    handled::{self, Handled, Use},
     scope::{Kind, MODULE, Place, ScopeId, Source},
 };
 
@@ -23,8 +23,8 @@ pub(super) struct Collector<'a> {
     pub(super) block: TextRange,
     /// The functions around, innermost last.
     functions: Vec<&'a str>,
-    /// In how many parts that handle errors this is.
-    handled: usize,
+    /// Which errors are handled around this.
+    handled: Handled,
     /// What the parameter of a lambda is, and where that is evaluated.
     pub(super) lambdas: HashMap<TextRange, (Source<'a>, ScopeId)>,
 }
@@ -35,11 +35,26 @@ pub(super) fn collect(body: &[Stmt], module: TextRange) -> Facts<'_> {
         scope: MODULE,
         block: module,
         functions: Vec::new(),
-        handled: 0,
+        handled: Handled::Nothing,
         lambdas: HashMap::new(),
     };
+    collector.facts.handling.speaks_of_names = speaks_of_names(body);
     visitor::walk_body(&mut collector, body);
     collector.facts
+}
+
+/// Whether a program names errors of names anywhere.
+fn speaks_of_names(body: &[Stmt]) -> bool {
+    struct Names(bool);
+    impl<'a> Visitor<'a> for Names {
+        fn visit_expr(&mut self, expr: &'a Expr) {
+            self.0 |= handled::last_name(expr).is_some_and(handled::is_of_names);
+            visitor::walk_expr(self, expr);
+        }
+    }
+    let mut names = Names(false);
+    visitor::walk_body(&mut names, body);
+    names.0
 }
 
 /// From the first to the last statement.
@@ -54,7 +69,16 @@ fn block_of(body: &[Stmt]) -> TextRange {
 impl<'a> Collector<'a> {
     pub(super) fn refer(&mut self, name: &'a str, how: Use) {
         let within = self.functions.last().copied();
-        self.facts.handling.refer(within, name, how, self.handled > 0);
+        self.facts.handling.refer(within, name, how, self.handled);
+    }
+
+    /// Goes on where errors are handled.
+    fn handled(&mut self, handled: Handled, then: impl FnOnce(&mut Self)) {
+        let outer = self.handled;
+        self.handled = outer.max(handled);
+        self.facts.handling.any |= handled > Handled::Nothing;
+        then(self);
+        self.handled = outer;
     }
 
     /// Goes on in a new scope.
@@ -117,11 +141,9 @@ impl<'a> Collector<'a> {
                 self.visit_expr(variable);
             }
         }
-        if handled::suppresses(with) {
-            self.facts.handling.any = true;
-            self.handled += 1;
-            self.visit_body(&with.body);
-            self.handled -= 1;
+        let suppressed = handled::suppresses(with, self.facts.handling.speaks_of_names);
+        if suppressed > Handled::Nothing {
+            self.handled(suppressed, |inner| inner.visit_body(&with.body));
         } else {
             // All of its body is executed, so that it is no block of its own.
             visitor::walk_body(self, &with.body);
@@ -240,11 +262,9 @@ impl<'a> Visitor<'a> for Collector<'a> {
             }
             Stmt::With(with) => return self.with(with),
             Stmt::Match(case) => self.facts.doubted.extend(root(&case.subject)),
-            Stmt::Try(attempt) if handled::catches(attempt) => {
-                self.facts.handling.any = true;
-                self.handled += 1;
-                self.visit_body(&attempt.body);
-                self.handled -= 1;
+            Stmt::Try(attempt) if !attempt.handlers.is_empty() => {
+                let caught = handled::catches(attempt, self.facts.handling.speaks_of_names);
+                self.handled(caught, |inner| inner.visit_body(&attempt.body));
                 attempt.handlers.iter().for_each(|handler| self.visit_except_handler(handler));
                 self.visit_body(&attempt.orelse);
                 self.visit_body(&attempt.finalbody);

@@ -1,18 +1,21 @@
 //! Names that a program reads before it binds them, which would end it after its tools were called.
 //!
-//! Only what is certain is told: statements of the program itself are executed one after the other,
-//! so that a name which nothing before them binds is not there. What stands in functions, branches and
-//! loops may be executed later, or never.
+//! Only what is certain is told: statements of the program itself are executed one after the other, and
+//! so are those of a function, so that a name which nothing before them binds is not there. What stands in
+//! branches and loops may be executed later, or never.
 
 use std::collections::{HashMap, HashSet};
 
 use ruff_python_ast::{
-    ExceptHandler, Expr, ExprContext, ExprName, Pattern, Stmt,
+    ExceptHandler, Expr, ExprContext, ExprName, Pattern, Stmt, StmtFunctionDef,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextSize};
 
-use super::comprehension::Comprehended;
+use super::{
+    comprehension::Comprehended,
+    handled::{self, Handled},
+};
 
 /// A name that is read before it is bound, and where it is bound later.
 pub(super) struct Early<'a> {
@@ -20,35 +23,96 @@ pub(super) struct Early<'a> {
     pub(super) bound_at: TextSize,
 }
 
-/// Finds them, in the order of the program.
-pub(super) fn reads(body: &[Stmt]) -> Vec<Early<'_>> {
-    let all = Bound::of(body);
-    let mut found = Vec::new();
-    let mut before: HashSet<&str> = HashSet::new();
-    let mut told: HashSet<&str> = HashSet::new();
-    for stmt in body {
-        let bound = Bound::of(std::slice::from_ref(stmt));
+/// Finds those of the program itself, in its order.
+pub(super) fn reads(body: &[Stmt], speaks_of_names: bool) -> Vec<Early<'_>> {
+    Sequence::new(Bound::of(body), speaks_of_names).find(body)
+}
+
+/// Finds those of a function. That may be names which are not its own: those of its comprehensions.
+pub(super) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec<Early<'_>> {
+    let mut all = Bound::of(&function.body);
+    all.declared.extend(std::mem::take(&mut all.nonlocal));
+    let mut sequence = Sequence::new(all, speaks_of_names);
+    sequence.before.extend(function.parameters.iter().map(|one| one.name().as_str()));
+    sequence.find(&function.body)
+}
+
+/// Statements that are executed one after the other.
+struct Sequence<'a> {
+    /// What all of them bind.
+    all: Bound<'a>,
+    /// What those before have bound, or may have.
+    before: HashSet<&'a str>,
+    told: HashSet<&'a str>,
+    found: Vec<Early<'a>>,
+    speaks_of_names: bool,
+}
+
+impl<'a> Sequence<'a> {
+    fn new(all: Bound<'a>, speaks_of_names: bool) -> Self {
+        let (before, told) = (HashSet::new(), HashSet::new());
+        Self { all, before, told, found: Vec::new(), speaks_of_names }
+    }
+
+    fn find(mut self, body: &'a [Stmt]) -> Vec<Early<'a>> {
+        self.follow(body);
+        self.found
+    }
+
+    fn follow(&mut self, body: &'a [Stmt]) {
+        for stmt in body {
+            let bound = Bound::of(std::slice::from_ref(stmt));
+            self.begin(stmt, &bound);
+            self.follow_into(stmt);
+            if ends(stmt) {
+                break;
+            }
+            self.before.extend(bound.names.into_keys());
+        }
+    }
+
+    fn begin(&mut self, stmt: &'a Stmt, bound: &Bound<'a>) {
         let mut reads = Reads::default();
         reads.begin(stmt);
         for name in reads.names {
             let id = name.id.as_str();
             // What an expression binds itself (`:=`) may come first.
             let is_own = bound.by_expressions.contains(id);
-            if let Some(bound_at) = all.names.get(id)
+            if let Some(bound_at) = self.all.names.get(id)
                 && !is_own
-                && !before.contains(id)
-                && !all.declared.contains(id)
-                && told.insert(id)
+                && !self.before.contains(id)
+                && !self.all.declared.contains(id)
+                && self.told.insert(id)
             {
-                found.push(Early { name, bound_at: *bound_at });
+                self.found.push(Early { name, bound_at: *bound_at });
             }
         }
-        if ends(stmt) {
-            break;
-        }
-        before.extend(bound.names.into_keys());
     }
-    found
+
+    /// What stands in a `with` or `try` is executed where it stands.
+    fn follow_into(&mut self, stmt: &'a Stmt) {
+        match stmt {
+            Stmt::With(with)
+                if handled::suppresses(with, self.speaks_of_names) < Handled::Names =>
+            {
+                let mut bound = Bound::default();
+                with.items.iter().for_each(|item| bound.visit_with_item(item));
+                self.before.extend(bound.names.into_keys());
+                self.follow(&with.body);
+            }
+            Stmt::Try(attempt)
+                if handled::catches(attempt, self.speaks_of_names) < Handled::Names =>
+            {
+                // A handler that binds a name knows that it may not be there.
+                let mut bound = Bound::default();
+                attempt.handlers.iter().for_each(|handler| bound.visit_except_handler(handler));
+                bound.visit_body(&attempt.finalbody);
+                self.before.extend(bound.names.into_keys());
+                self.follow(&attempt.body);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Whether nothing after a statement is executed.
@@ -67,7 +131,7 @@ fn ends(stmt: &Stmt) -> bool {
     }
 }
 
-/// The names that statements bind in the scope of the program, and where they do first. That may be
+/// The names that statements bind in the scope that they stand in, and where they do first. That may be
 /// more than they do bind, and never less.
 #[derive(Default)]
 struct Bound<'a> {
@@ -75,6 +139,8 @@ struct Bound<'a> {
     by_expressions: HashSet<&'a str>,
     /// Functions bind these too.
     declared: HashSet<&'a str>,
+    /// Functions bind these of a function around them.
+    nonlocal: HashSet<&'a str>,
     /// In how many functions and classes this is.
     depth: usize,
 }
@@ -111,6 +177,9 @@ impl<'a> Visitor<'a> for Bound<'a> {
             }
             Stmt::Global(global) => {
                 self.declared.extend(global.names.iter().map(|name| name.as_str()));
+            }
+            Stmt::Nonlocal(nonlocal) => {
+                self.nonlocal.extend(nonlocal.names.iter().map(|name| name.as_str()));
             }
             _ => {}
         }
@@ -175,6 +244,9 @@ impl<'a> Reads<'a> {
                     self.names.push(name);
                 }
                 self.visit_expr(&assign.value);
+            }
+            Stmt::Return(returned) => {
+                returned.value.iter().for_each(|value| self.visit_expr(value));
             }
             Stmt::Assert(assert) => self.visit_expr(&assert.test),
             Stmt::While(repeated) => self.visit_expr(&repeated.test),

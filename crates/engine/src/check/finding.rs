@@ -21,8 +21,10 @@ pub struct Finding {
 pub struct Checked {
     /// Mistakes that would make it fail.
     pub findings: Vec<Finding>,
-    /// Modules that it uses without importing them.
+    /// Modules that it uses without importing them, and has all the same.
     pub implied: BTreeSet<&'static str>,
+    /// Other modules of the library that it uses without importing them, and has to be given.
+    pub library: BTreeSet<&'static str>,
     /// Tools that it calls without importing them, each with the one module that has it.
     pub tools: BTreeMap<String, String>,
 }

@@ -1,22 +1,69 @@
 //! Which parts of a program handle their own errors. Of those nothing is said: the program may
-//! well know what it does.
+//! well know what it does. A name that nothing binds is another matter: whoever handles any `Exception`
+//! means the errors of tools, and only who names `NameError` means names.
 
 use std::collections::{HashMap, HashSet};
 
-use ruff_python_ast::{Expr, ExprCall, StmtTry, StmtWith};
+use ruff_python_ast::{ExceptHandler, Expr, ExprCall, StmtTry, StmtWith};
 use ruff_text_size::{Ranged, TextRange};
 
-/// Whether a `try` catches anything.
-pub(super) fn catches(attempt: &StmtTry) -> bool {
-    !attempt.handlers.is_empty()
+use super::standard;
+
+/// Which errors are handled. Whoever handles those of names handles the others too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Handled {
+    #[default]
+    Nothing,
+    /// Whatever a program may expect to go wrong, but for names that are not there.
+    Expected,
+    /// Those of names too.
+    Names,
 }
 
-/// Whether errors end at a `with`.
-pub(super) fn suppresses(with: &StmtWith) -> bool {
-    with.items.iter().any(|item| {
-        let name = item.context_expr.as_call_expr().and_then(|call| last_name(&call.func));
-        matches!(name, Some("suppress" | "raises" | "assertRaises" | "assertRaisesRegex"))
-    })
+/// Which errors a `try` catches, in a program that speaks of errors of names anywhere or does not.
+pub(super) fn catches(attempt: &StmtTry, speaks_of_names: bool) -> Handled {
+    let of_handler = |handler: &ExceptHandler| {
+        let ExceptHandler::ExceptHandler(handler) = handler;
+        let kind = handler.type_.as_deref();
+        match kind.is_some_and(|kind| speaks_of_names && may_be_of_names(kind)) {
+            true => Handled::Names,
+            false => Handled::Expected,
+        }
+    };
+    attempt.handlers.iter().map(of_handler).max().unwrap_or_default()
+}
+
+/// Which errors end at a `with`.
+pub(super) fn suppresses(with: &StmtWith, speaks_of_names: bool) -> Handled {
+    let of_item = |expr: &Expr| {
+        let Some(call) = expr.as_call_expr() else { return Handled::Nothing };
+        match last_name(&call.func) {
+            Some("suppress" | "raises" | "assertRaises" | "assertRaisesRegex") => {
+                match speaks_of_names && call.arguments.args.iter().any(may_be_of_names) {
+                    true => Handled::Names,
+                    false => Handled::Expected,
+                }
+            }
+            _ => Handled::Nothing,
+        }
+    };
+    with.items.iter().map(|item| of_item(&item.context_expr)).max().unwrap_or_default()
+}
+
+/// Whether what is caught may be an error of names: it is, or the program has a name of its own for what
+/// it catches.
+fn may_be_of_names(kind: &Expr) -> bool {
+    match kind {
+        Expr::Tuple(kinds) => kinds.elts.iter().any(may_be_of_names),
+        Expr::Name(name) => is_of_names(&name.id) || !standard::is_builtin(&name.id),
+        Expr::Attribute(attribute) => is_of_names(&attribute.attr),
+        _ => true,
+    }
+}
+
+/// Whether this is the name of an error of names.
+pub(super) fn is_of_names(name: &str) -> bool {
+    matches!(name, "NameError" | "UnboundLocalError")
 }
 
 /// `gather` of `asyncio.gather`.
@@ -42,6 +89,8 @@ pub(super) enum Use {
 pub(super) struct Handling<'a> {
     /// Whether the program handles errors anywhere.
     pub(super) any: bool,
+    /// Whether it speaks of errors of names anywhere.
+    pub(super) speaks_of_names: bool,
     /// Calls whose errors arise where they stand.
     awaited: HashSet<TextRange>,
     functions: HashMap<&'a str, Function>,
@@ -60,7 +109,7 @@ struct Reference<'a> {
     within: Option<&'a str>,
     to: &'a str,
     how: Use,
-    is_handled: bool,
+    handled: Handled,
 }
 
 impl<'a> Handling<'a> {
@@ -75,9 +124,9 @@ impl<'a> Handling<'a> {
         within: Option<&'a str>,
         to: &'a str,
         how: Use,
-        is_handled: bool,
+        handled: Handled,
     ) {
-        self.references.push(Reference { within, to, how, is_handled });
+        self.references.push(Reference { within, to, how, handled });
     }
 
     /// `await f(…)`, also in `await gather(f(…), g(…))`.
@@ -116,16 +165,35 @@ impl<'a> Handling<'a> {
         !self.any || self.awaited.contains(&call)
     }
 
-    /// The functions whose errors may be handled by their callers.
-    pub(super) fn handled_functions(&self) -> HashSet<&'a str> {
+    /// Which errors may be handled by whoever calls a function that is handed on.
+    pub(super) fn anywhere(&self) -> Handled {
+        match (self.any, self.speaks_of_names) {
+            (_, true) => Handled::Names,
+            (true, false) => Handled::Expected,
+            (false, false) => Handled::Nothing,
+        }
+    }
+
+    /// The functions whose errors may be handled by their callers, and which.
+    pub(super) fn handled_functions(&self) -> HashMap<&'a str, Handled> {
+        let mut handled = HashMap::new();
+        for kind in [Handled::Expected, Handled::Names] {
+            handled.extend(self.functions_of(kind).into_iter().map(|name| (name, kind)));
+        }
+        handled
+    }
+
+    /// The functions whose callers may handle these errors.
+    fn functions_of(&self, kind: Handled) -> HashSet<&'a str> {
         let mut handled: HashSet<&'a str> = HashSet::new();
-        let decorated = self.functions.iter().filter(|(_, function)| function.is_decorated);
+        let is_any = kind == Handled::Expected || self.speaks_of_names;
+        let decorated = self.functions.iter().filter(|(_, of)| of.is_decorated && is_any);
         handled.extend(decorated.map(|(name, _)| *name));
         let own = |reference: &&Reference<'a>| self.functions.contains_key(reference.to);
         let mut called_by: HashMap<&'a str, Vec<&'a str>> = HashMap::new();
         let mut to_follow: Vec<&'a str> = handled.iter().copied().collect();
         for reference in self.references.iter().filter(own) {
-            if self.may_be_handled(reference) {
+            if self.may_be_handled(reference, kind) {
                 to_follow.push(reference.to);
             } else if let Some(within) = reference.within {
                 called_by.entry(within).or_default().push(reference.to);
@@ -138,12 +206,13 @@ impl<'a> Handling<'a> {
         handled
     }
 
-    fn may_be_handled(&self, reference: &Reference<'a>) -> bool {
+    fn may_be_handled(&self, reference: &Reference<'a>, kind: Handled) -> bool {
         let is_async = self.functions.get(reference.to).is_some_and(|function| function.is_async);
-        reference.is_handled
+        let is_anywhere = self.anywhere() >= kind;
+        reference.handled >= kind
             || match reference.how {
-                Use::Called(call) => is_async && !self.is_here(call),
-                Use::Mentioned => self.any,
+                Use::Called(call) => is_async && is_anywhere && !self.awaited.contains(&call),
+                Use::Mentioned => is_anywhere,
                 Use::Defined => false,
             }
     }

@@ -17,6 +17,7 @@
 //! | `walk` | every statement and expression, in its scope |
 //! | `names`, `calls`, `literals`, `fields` | the mistakes: names of tools, arguments, values, fields |
 //! | `undefined`, `standard` | names that nothing binds; those that every program has |
+//! | `library` | where the other names that a program may mean are |
 //! | `early` | names that are read before they are bound |
 //! | `spelling` | whether a name is surely another one, misspelt |
 
@@ -33,6 +34,7 @@ mod fields;
 mod finding;
 mod handled;
 mod known;
+mod library;
 mod literals;
 mod names;
 mod program;

@@ -139,6 +139,11 @@ impl<'a> Scopes<'a> {
         self.scopes.iter().flat_map(|scope| scope.bindings.keys().copied())
     }
 
+    /// Whether a scope has a name of its own.
+    pub(super) fn binds(&self, scope: ScopeId, name: &str) -> bool {
+        self.scopes[scope].bindings.contains_key(name)
+    }
+
     /// This scope and those around it.
     pub(super) fn outwards(&self, scope: ScopeId) -> impl Iterator<Item = ScopeId> {
         std::iter::successors(Some(scope), |scope| self.scopes[*scope].parent)

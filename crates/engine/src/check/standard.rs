@@ -1,4 +1,4 @@
-//! The names that a program has without binding them, and where the others that it may mean are.
+//! The names that a program has without binding them.
 
 /// The builtins of Python that programs use.
 const BUILTINS: &[&str] = &[
@@ -236,127 +236,6 @@ const MODULES: &[&str] = &[
     "zoneinfo",
 ];
 
-/// Other modules, whose names may well be those of variables: they have to be imported.
-const LIBRARY: &[&str] = &[
-    "abc",
-    "argparse",
-    "array",
-    "ast",
-    "binascii",
-    "builtins",
-    "calendar",
-    "cmath",
-    "codecs",
-    "colorsys",
-    "configparser",
-    "email",
-    "fnmatch",
-    "gc",
-    "graphlib",
-    "html",
-    "http",
-    "importlib",
-    "keyword",
-    "locale",
-    "mimetypes",
-    "numbers",
-    "platform",
-    "queue",
-    "secrets",
-    "shlex",
-    "stat",
-    "string",
-    "threading",
-    "timeit",
-    "token",
-    "tomllib",
-    "types",
-    "warnings",
-    "weakref",
-    "xml",
-];
-
-/// Names that programs use as if they were there, and the module to import them from.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("Any", "typing"),
-    ("BytesIO", "io"),
-    ("Callable", "typing"),
-    ("ChainMap", "collections"),
-    ("Counter", "collections"),
-    ("Decimal", "decimal"),
-    ("Dict", "typing"),
-    ("Enum", "enum"),
-    ("Fraction", "fractions"),
-    ("IntEnum", "enum"),
-    ("List", "typing"),
-    ("Literal", "typing"),
-    ("NamedTuple", "typing"),
-    ("Optional", "typing"),
-    ("OrderedDict", "collections"),
-    ("Path", "pathlib"),
-    ("Set", "typing"),
-    ("StrEnum", "enum"),
-    ("StringIO", "io"),
-    ("Tuple", "typing"),
-    ("TypedDict", "typing"),
-    ("Union", "typing"),
-    ("ZoneInfo", "zoneinfo"),
-    ("accumulate", "itertools"),
-    ("asdict", "dataclasses"),
-    ("attrgetter", "operator"),
-    ("b64decode", "base64"),
-    ("b64encode", "base64"),
-    ("cache", "functools"),
-    ("ceil", "math"),
-    ("chain", "itertools"),
-    ("choice", "random"),
-    ("combinations", "itertools"),
-    ("contextmanager", "contextlib"),
-    ("dataclass", "dataclasses"),
-    ("date", "datetime"),
-    ("dedent", "textwrap"),
-    ("deepcopy", "copy"),
-    ("defaultdict", "collections"),
-    ("deque", "collections"),
-    ("field", "dataclasses"),
-    ("floor", "math"),
-    ("gather", "asyncio"),
-    ("groupby", "itertools"),
-    ("heappop", "heapq"),
-    ("heappush", "heapq"),
-    ("islice", "itertools"),
-    ("itemgetter", "operator"),
-    ("log", "math"),
-    ("lru_cache", "functools"),
-    ("mean", "statistics"),
-    ("median", "statistics"),
-    ("namedtuple", "collections"),
-    ("partial", "functools"),
-    ("permutations", "itertools"),
-    ("pi", "math"),
-    ("pprint", "pprint"),
-    ("product", "itertools"),
-    ("quote", "urllib.parse"),
-    ("randint", "random"),
-    ("reduce", "functools"),
-    ("sha256", "hashlib"),
-    ("sleep", "asyncio"),
-    ("sqrt", "math"),
-    ("stdev", "statistics"),
-    ("suppress", "contextlib"),
-    ("timedelta", "datetime"),
-    ("timezone", "datetime"),
-    ("urlencode", "urllib.parse"),
-    ("urlparse", "urllib.parse"),
-    ("uuid4", "uuid"),
-    ("wraps", "functools"),
-    ("zip_longest", "itertools"),
-];
-
-/// Packages that are not here, by the names that they are given.
-const PACKAGES: &[(&str, &str)] =
-    &[("np", "NumPy"), ("pd", "pandas"), ("pl", "Polars"), ("plt", "Matplotlib")];
-
 /// Whether Python or Narrows has this name for every program.
 pub(super) fn is_builtin(name: &str) -> bool {
     name.starts_with('_') || [BUILTINS, OWN].iter().any(|names| names.contains(&name))
@@ -454,22 +333,6 @@ pub(crate) fn path(name: &str) -> Option<&'static str> {
 /// The module of this name that needs no import.
 pub(crate) fn module(name: &str) -> Option<&'static str> {
     MODULES.iter().copied().find(|module| *module == name)
-}
-
-/// Says what to do about a name that is not there, if that is known.
-pub(super) fn advice(name: &str) -> Option<String> {
-    if let Some((_, module)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
-        return Some(format!("add `from {module} import {name}`"));
-    }
-    let (_, package) = PACKAGES.iter().find(|(known, _)| *known == name)?;
-    Some(format!(
-        "there is no {package} here; use `await sql(...)`, `await analyze(...)` or plain Python"
-    ))
-}
-
-/// Says how a module of the library is imported that programs do not have without that.
-pub(super) fn library(name: &str) -> Option<String> {
-    LIBRARY.contains(&name).then(|| format!("add `import {name}`"))
 }
 
 /// All names that a misspelt one may mean.

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{ByFullName, Checked, Finding, Given, Known, KnownParameter, KnownTool, check};
 
 mod hostile;
+mod unbound;
 
 /// Two servers, and one whose tools are not known yet.
 struct Example;
@@ -574,8 +575,7 @@ fn names_that_nothing_binds_are_told_with_what_to_do() {
              notes, sleeping",
         ),
         ("print(row)", "`row` is not defined"),
-        ("print(string.digits)", "`string` is not defined; add `import string`"),
-        ("xml.etree", "`xml` is not defined; add `import xml`"),
+        ("print(string.title())", "`string` is not defined; add `import string`"),
         ("numbers = [1]\nprint(sum(number))", "`number` is not defined; did you mean numbers?"),
         (
             "pd.DataFrame([])",

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use narrows_model::{nearest, there_are};
-use ruff_python_ast::{ExprName, Stmt};
+use ruff_python_ast::{ExprName, Stmt, StmtFunctionDef};
 use ruff_text_size::Ranged;
 
 use super::{
     early,
     finding::Findings,
-    scope::{MODULE, Meaning, ScopeId},
+    library,
+    scope::{Kind, MODULE, Meaning, ScopeId},
     spelling::is_misspelt,
     standard,
     value::Values,
@@ -40,11 +41,11 @@ impl Given<'_> {
 
 /// How a name is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum Reading<'a> {
     /// `name(…)`
     Called,
     /// `name.attribute`
-    Base,
+    Base(&'a str),
     Other,
 }
 
@@ -52,22 +53,25 @@ pub(super) enum Reading {
 #[derive(Debug)]
 pub(super) struct Undefined<'g> {
     given: Given<'g>,
-    /// The modules that it uses without an import.
+    /// The modules that it uses without an import, and has.
     pub(super) implied: BTreeSet<&'static str>,
+    /// Those that it has to be given.
+    pub(super) library: BTreeSet<&'static str>,
     /// The tools that it calls without an import, each with its module.
     pub(super) tools: BTreeMap<String, String>,
 }
 
 impl<'g> Undefined<'g> {
     pub(super) fn new(given: Given<'g>) -> Self {
-        Self { given, implied: BTreeSet::new(), tools: BTreeMap::new() }
+        let (implied, library) = (BTreeSet::new(), BTreeSet::new());
+        Self { given, implied, library, tools: BTreeMap::new() }
     }
 
-    /// Looks at a name that is read. An error that is handled is the program's own business.
+    /// Looks at a name that is read. One whose absence is handled is the program's own business.
     pub(super) fn read(
         &mut self,
         name: &ExprName,
-        reading: Reading,
+        reading: Reading<'_>,
         values: &Values<'_, '_>,
         scope: ScopeId,
         is_handled: bool,
@@ -81,14 +85,18 @@ impl<'g> Undefined<'g> {
         }
         if let Some(module) = standard::module(id) {
             self.implied.insert(module);
+        } else if let Reading::Base(attribute) = reading
+            && let Some(module) = library::used(id, attribute)
+        {
+            self.library.insert(module);
         } else if reading == Reading::Called
             && let [module] = values.tools.owners(id)
         {
             // Models forget imports; there is just one function that this can be.
             self.tools.insert(id.to_owned(), module.clone());
         } else if !is_handled {
-            let library = || standard::library(id).filter(|_| reading == Reading::Base);
-            let advice = standard::advice(id).or_else(library).or_else(|| import(id, values));
+            let module = || library::advice(id).filter(|_| matches!(reading, Reading::Base(_)));
+            let advice = library::elsewhere(id).or_else(module).or_else(|| import(id, values));
             let advice = advice.or_else(|| way_to_tools(id, values));
             let hint = match advice {
                 Some(advice) => format!("; {advice}"),
@@ -120,7 +128,8 @@ impl Undefined<'_> {
         if values.facts.scopes.has_star_import {
             return;
         }
-        for early::Early { name, bound_at } in early::reads(body) {
+        let speaks_of_names = values.facts.handling.speaks_of_names;
+        for early::Early { name, bound_at } in early::reads(body, speaks_of_names) {
             let id = name.id.as_str();
             let scopes = &values.facts.scopes;
             // Those that nothing binds were told when they were read.
@@ -137,6 +146,38 @@ impl Undefined<'_> {
                 format!("`{id}` is not defined here; it is bound in line {line}, bind it before"),
             );
         }
+    }
+}
+
+/// Finds the variables of a function that it reads before it binds them.
+pub(super) fn early_in(
+    function: &StmtFunctionDef,
+    values: &Values<'_, '_>,
+    findings: &mut Findings<'_>,
+) {
+    let scopes = &values.facts.scopes;
+    let Some(scope) = scopes.of(function.range) else { return };
+    let speaks_of_names = values.facts.handling.speaks_of_names;
+    for early::Early { name, bound_at } in early::reads_in(function, speaks_of_names) {
+        let id = name.id.as_str();
+        if !scopes.binds(scope, id) || findings.are_enough() {
+            continue;
+        }
+        let line = findings.line(bound_at);
+        let mut around = scopes.outwards(scope).skip(1);
+        let outside =
+            around.find(|around| scopes.kind(*around) != Kind::Class && scopes.binds(*around, id));
+        let advice = match outside {
+            None => format!("it is bound in line {line}, bind it before"),
+            Some(around) => {
+                let word = if around == MODULE { "global" } else { "nonlocal" };
+                format!(
+                    "line {line} makes it a variable of {}(); for the one outside, add `{word} {id}`",
+                    function.name
+                )
+            }
+        };
+        findings.add(name.start(), format!("`{id}` is not defined here; {advice}"));
     }
 }
 

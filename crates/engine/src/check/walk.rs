@@ -1,6 +1,6 @@
 //! Every statement and expression of a program, in its scope.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use ruff_python_ast::{
     BoolOp, Expr, ExprAwait, ExprCall, ExprContext, Stmt,
@@ -15,7 +15,8 @@ use super::{
     fields,
     fields::Reading,
     finding::{Checked, Findings},
-    handled, names,
+    handled::{self, Handled},
+    names,
     results::Callee,
     scope::{MODULE, ScopeId},
     standard::{is_not_awaited, looks_at_arguments},
@@ -28,16 +29,16 @@ pub(super) struct Walker<'v, 'a, 'k> {
     values: &'v Values<'a, 'k>,
     findings: Findings<'a>,
     undefined: Undefined<'v>,
-    handled_functions: HashSet<&'a str>,
+    handled_functions: HashMap<&'a str, Handled>,
     scope: ScopeId,
-    /// In how many parts that handle errors this is.
-    handled: usize,
+    /// Which errors are handled around this.
+    handled: Handled,
     /// In how many parts that may not be executed this is.
     conditional: usize,
     /// In how many expressions that have something else if this is nothing.
     optional: usize,
     /// The name that is called, or asked for an attribute, by the expression around it.
-    named: Option<(TextRange, undefined::Reading)>,
+    named: Option<(TextRange, undefined::Reading<'a>)>,
 }
 
 impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
@@ -48,7 +49,7 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
             undefined: Undefined::new(given),
             handled_functions: values.facts.handling.handled_functions(),
             scope: MODULE,
-            handled: 0,
+            handled: Handled::Nothing,
             conditional: 0,
             optional: 0,
             named: None,
@@ -58,8 +59,8 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
     pub(super) fn walk(mut self, body: &'a [Stmt]) -> Checked {
         visitor::walk_body(&mut self, body);
         self.undefined.early(body, self.values, &mut self.findings);
-        let Undefined { implied, tools, .. } = self.undefined;
-        Checked { findings: self.findings.finish(), implied, tools }
+        let Undefined { implied, library, tools, .. } = self.undefined;
+        Checked { findings: self.findings.finish(), implied, library, tools }
     }
 
     fn reading(&mut self) -> Reading<'_, 'a, 'k, '_> {
@@ -73,10 +74,20 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
         self.scope = outer;
     }
 
-    fn handled(&mut self, is_handled: bool, then: impl FnOnce(&mut Self)) {
-        self.handled += usize::from(is_handled);
+    fn handled(&mut self, handled: Handled, then: impl FnOnce(&mut Self)) {
+        let outer = self.handled;
+        self.handled = outer.max(handled);
         then(self);
-        self.handled -= usize::from(is_handled);
+        self.handled = outer;
+    }
+
+    /// Whether the program handles errors around this.
+    fn is_handled(&self) -> bool {
+        self.handled > Handled::Nothing
+    }
+
+    fn speaks_of_names(&self) -> bool {
+        self.values.facts.handling.speaks_of_names
     }
 
     fn comprehension(&mut self, comprehended: &Comprehended<'a>) {
@@ -100,7 +111,7 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
 
     /// Something that is gone through, looked at, or thrown away.
     fn iterated(&mut self, expr: &Expr) {
-        if self.handled == 0
+        if !self.is_handled()
             && let Value::Coroutine(tool, _) = self.values.of(expr, self.scope)
         {
             self.findings.add(expr.start(), fields::not_awaited(&tool));
@@ -108,7 +119,7 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
     }
 
     fn call(&mut self, call: &'a ExprCall) {
-        if self.handled > 0 {
+        if self.is_handled() {
             return;
         }
         if self.values.facts.handling.is_here(call.range()) {
@@ -139,7 +150,7 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
 
     /// `await read_file(…)`: what gives its value at once.
     fn awaited(&mut self, awaited: &'a ExprAwait) {
-        if self.handled > 0 {
+        if self.is_handled() {
             return;
         }
         let Expr::Call(call) = &*awaited.value else { return };
@@ -169,7 +180,7 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
         if self.findings.are_enough() {
             return;
         }
-        let is_sure = self.handled == 0 && self.conditional == 0;
+        let is_sure = !self.is_handled() && self.conditional == 0;
         match stmt {
             Stmt::Import(import) if is_sure => {
                 names::of_import(import, &self.values.tools, &mut self.findings);
@@ -180,8 +191,11 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
             Stmt::FunctionDef(function) => {
                 function.decorator_list.iter().for_each(|one| self.visit_decorator(one));
                 self.visit_parameters(&function.parameters);
-                let is_handled = self.handled_functions.contains(function.name.as_str());
-                self.handled(is_handled, |inner| {
+                let by_callers = self.handled_functions.get(function.name.as_str());
+                self.handled(by_callers.copied().unwrap_or_default(), |inner| {
+                    if inner.handled < Handled::Names {
+                        undefined::early_in(function, inner.values, &mut inner.findings);
+                    }
                     inner.within(function.range, |inner| inner.visit_body(&function.body));
                 });
             }
@@ -210,11 +224,12 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
                 self.conditional -= 1;
             }
             Stmt::With(with) => {
-                self.handled(handled::suppresses(with), |inner| visitor::walk_stmt(inner, stmt));
+                let suppressed = handled::suppresses(with, self.speaks_of_names());
+                self.handled(suppressed, |inner| visitor::walk_stmt(inner, stmt));
             }
             Stmt::Try(attempt) => {
-                let is_handled = handled::catches(attempt);
-                self.handled(is_handled, |inner| inner.visit_body(&attempt.body));
+                let caught = handled::catches(attempt, self.speaks_of_names());
+                self.handled(caught, |inner| inner.visit_body(&attempt.body));
                 self.conditional += 1;
                 attempt.handlers.iter().for_each(|handler| self.visit_except_handler(handler));
                 self.visit_body(&attempt.orelse);
@@ -245,7 +260,8 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
                 self.named = Some((call.func.range(), undefined::Reading::Called));
             }
             Expr::Attribute(attribute) => {
-                self.named = Some((attribute.value.range(), undefined::Reading::Base));
+                let reading = undefined::Reading::Base(&attribute.attr);
+                self.named = Some((attribute.value.range(), reading));
             }
             _ => {}
         }
@@ -254,13 +270,16 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 // It may be called where errors are handled.
                 let facts = &self.values.facts;
-                let is_handled = facts.handling.any && !facts.keys.contains(&lambda.range);
-                return self.handled(is_handled, |inner| {
+                let handled = match facts.keys.contains(&lambda.range) {
+                    true => Handled::Nothing,
+                    false => facts.handling.anywhere(),
+                };
+                return self.handled(handled, |inner| {
                     inner.within(lambda.range, |inner| inner.visit_expr(&lambda.body));
                 });
             }
             Expr::Name(name) if name.ctx == ExprContext::Load => {
-                let is_handled = self.handled > 0;
+                let is_handled = self.handled == Handled::Names;
                 let named = self.named.filter(|(at, _)| *at == name.range);
                 let reading = named.map_or(undefined::Reading::Other, |(_, reading)| reading);
                 let (values, scope) = (self.values, self.scope);
@@ -272,12 +291,12 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
             Expr::Call(call) => self.call(call),
             Expr::Await(awaited) => self.awaited(awaited),
             Expr::Subscript(subscript)
-                if self.handled == 0 && subscript.ctx == ExprContext::Load =>
+                if !self.is_handled() && subscript.ctx == ExprContext::Load =>
             {
                 self.reading().subscript(subscript);
             }
             Expr::Attribute(attribute)
-                if self.handled == 0 && attribute.ctx == ExprContext::Load =>
+                if !self.is_handled() && attribute.ctx == ExprContext::Load =>
             {
                 if let Value::Path(path) = self.values.of(&attribute.value, self.scope) {
                     let facts = &self.values.facts;

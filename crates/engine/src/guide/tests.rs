@@ -56,7 +56,7 @@ fn checking() -> GuideSettings {
 async fn refusal(guide: &Guide, program: &str) -> Option<Failure> {
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
-    let outcome = guide.look(&Program::new(program), false, &agent).await.refusal?;
+    let outcome = guide.look(&Program::new(program), None.into(), &agent).await.refusal?;
     outcome.failure().cloned()
 }
 
@@ -139,9 +139,9 @@ async fn what_takes_time_waits_for_a_place_of_its_agent_and_what_is_small_does_n
     };
 
     let places = agent.take_places();
-    assert!(guide.look(&small, false, &agent).now_or_never().is_some());
+    assert!(guide.look(&small, None.into(), &agent).now_or_never().is_some());
     let mut waiting = [
-        async { drop(guide.look(&large, false, &agent).await) }.boxed_local(),
+        async { drop(guide.look(&large, None.into(), &agent).await) }.boxed_local(),
         async { drop(guide.search(&full, &agent).await) }.boxed_local(),
         async { drop(guide.define(&wrong, &agent).await) }.boxed_local(),
     ];
@@ -412,7 +412,7 @@ async fn a_tool_that_is_called_without_an_import_is_given_with_a_note_and_review
     program.context.insert("<tools>".into(), json!({"x": "elsewhere"}));
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
-    let looked = guide.look(&program, false, &agent).await;
+    let looked = guide.look(&program, None.into(), &agent).await;
     assert_eq!(
         looked.note.as_deref(),
         Some(
@@ -420,11 +420,69 @@ async fn a_tool_that_is_called_without_an_import_is_given_with_a_note_and_review
              import list_issues`"
         )
     );
-    looked.give_tools(&mut program);
+    looked.give_implied(&mut program);
     assert_eq!(program.context["<tools>"], json!({"list_issues": "github"}));
     let reviewed = looked.with_imports(&program);
     assert!(reviewed.source.ends_with("\nfrom servers.github import list_issues"));
-    let looked = guide.look(&Program::new("1 + 1"), false, &agent).await;
-    looked.give_tools(&mut program);
+    let looked = guide.look(&Program::new("1 + 1"), None.into(), &agent).await;
+    looked.give_implied(&mut program);
     assert_eq!(program.context.get("<tools>"), None);
+}
+
+#[tokio::test]
+async fn a_module_that_is_used_without_an_import_is_given_with_a_note_and_reviewed() {
+    let guide = guide(&[], checking()).await;
+    let mut program = Program::new("print(string.digits, math.pi, threading.Lock())");
+    program.context.insert("<modules>".into(), json!(["os"]));
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let looked = guide.look(&program, None.into(), &agent).await;
+    let note =
+        "math and string and threading were not imported; add `import math, string, threading`";
+    assert_eq!(looked.note.as_deref(), Some(note));
+    looked.give_implied(&mut program);
+    assert_eq!(program.context["<modules>"], json!(["string", "threading"]));
+    assert!(looked.with_imports(&program).source.ends_with("\nimport string\nimport threading"));
+    let looked = guide.look(&Program::new("1 + 1"), None.into(), &agent).await;
+    looked.give_implied(&mut program);
+    assert_eq!(program.context.get("<modules>"), None, "what a client says is not handed on");
+}
+
+/// A session whose programs have bound these names, as the guest writes it.
+fn session(names: &[&str]) -> Session {
+    let names = serde_json::to_vec(names).unwrap();
+    let length = (names.len() as u64).to_be_bytes();
+    Session::from_state(Some([&names[..], &length[..], b"\nnames of variables\n"].concat()))
+}
+
+#[tokio::test]
+async fn a_program_of_a_session_may_use_what_programs_before_have_bound_and_nothing_else() {
+    let guide = guide(&[("github", issues())], checking()).await;
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let look = async |program: &str, session: &Session| {
+        guide.look(&Program::new(program), Some(session).into(), &agent).await
+    };
+    let message = |looked: Looked| Some(looked.refusal?.failure()?.message.clone());
+    let earlier = session(&["rows", "json"]);
+    let program = "await list_issues(title='x')\nprint(rows, total)";
+    let refused = message(look(program, &earlier).await).unwrap();
+    assert_eq!(refused, "nothing was run: line 2: `total` is not defined");
+    assert!(message(look("rows; json", &earlier).await).is_none());
+    // A new one has no variables, and one of another version those that nobody knows.
+    let fresh = Session::default();
+    let refused = message(look("pd.DataFrame(rows)", &fresh).await).unwrap();
+    assert!(refused.contains("there is no pandas here"), "{refused}");
+    let old = Session::from_state(Some(b"narrows session 1\n".to_vec()));
+    assert!(message(look("rows", &old).await).is_none());
+    // So what is not imported is found, too.
+    let program = "await list_issues(title='x')\nmath.pi\njson.dumps(rows)";
+    let looked = look(program, &earlier).await;
+    assert_eq!(
+        looked.note.as_deref(),
+        Some(
+            "math and list_issues were not imported; add `import math` and `from servers.github \
+             import list_issues`"
+        )
+    );
 }

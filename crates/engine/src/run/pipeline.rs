@@ -3,7 +3,7 @@
 use std::{mem, sync::Arc};
 
 use narrows_model::{Ending, Failure, Limits, Outcome, OutputStream, Program};
-use narrows_sandbox::Workspace;
+use narrows_sandbox::{Session, Workspace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     compute::{json_bytes, without_place},
-    guide::Looked,
+    guide::{EarlierNames, Looked},
     ledger::Tab,
     media::{Media, Shown},
     policy::WorkspaceUse,
@@ -155,8 +155,27 @@ impl<'e> Run<'e> {
     }
 
     async fn check_and_run(&mut self, record: &Deed) -> Result<Ended, StateError> {
+        let Some(id) = self.session.clone() else {
+            return self.check_and_run_in(None, record).await;
+        };
+        // First of all: what its programs have bound by then may be used, and nothing else.
+        let mut session = self.agent.open_session(&id, &self.watch).await?;
+        let running = self.check_and_run_in(Some(&mut session.isolate), record);
+        let ended = session.lease.keep_during(running).await;
+        let note = session.save(&self.watch).await;
+        let mut ended = ended?;
+        ended.outcome.notes.extend(note);
+        Ok(ended)
+    }
+
+    async fn check_and_run_in(
+        &mut self,
+        session: Option<&mut Session>,
+        record: &Deed,
+    ) -> Result<Ended, StateError> {
         // What cannot work is not counted.
-        let mut checked = self.check().await;
+        let earlier = EarlierNames::from(session.as_deref());
+        let mut checked = self.check(earlier).await;
         if let Some(refusal) = checked.refusal.take() {
             return Ok(Ended { outcome: refusal, was_run: false });
         }
@@ -166,17 +185,17 @@ impl<'e> Run<'e> {
         if let Some(refusal) = reviewed.refusal {
             return Ok(Ended { outcome: refusal, was_run: false });
         }
-        let mut outcome = self.run_in_sandbox().await?;
+        let mut outcome = self.run_in_sandbox(session).await?;
         outcome.notes.extend(checked.note);
         outcome.notes.extend(reviewed.notes);
         Ok(Ended { outcome, was_run: true })
     }
 
     /// Looks for mistakes before anything is done.
-    async fn check(&mut self) -> Looked {
+    async fn check(&mut self, earlier: EarlierNames) -> Looked {
         let guide = self.engine.guide();
-        let checked = guide.look(&self.program, self.session.is_some(), &self.agent).await;
-        checked.give_tools(&mut self.program);
+        let checked = guide.look(&self.program, earlier, &self.agent).await;
+        checked.give_implied(&mut self.program);
         checked
     }
 
@@ -197,7 +216,10 @@ impl<'e> Run<'e> {
         self.agent.compute(program.source.len(), reviewing).await
     }
 
-    async fn run_in_sandbox(&mut self) -> Result<Outcome, StateError> {
+    async fn run_in_sandbox(
+        &mut self,
+        session: Option<&mut Session>,
+    ) -> Result<Outcome, StateError> {
         let executor = self.engine.executor()?;
         let request = ExecuteRequest {
             program: mem::take(&mut self.program),
@@ -208,15 +230,7 @@ impl<'e> Run<'e> {
             shield: self.streams.is_some().then(|| self.watch.shield().clone()),
             caller: self.agent.principal().name.as_str().into(),
         };
-        let cancel = self.cancel.clone();
-        let Some(id) = &self.session else {
-            return Ok(executor.execute(None, request, &self.host, cancel).await?);
-        };
-        let mut session = self.agent.open_session(id, &self.watch).await?;
-        let running = executor.execute(Some(&mut session.isolate), request, &self.host, cancel);
-        let mut outcome = session.lease.keep_during(running).await?;
-        outcome.notes.extend(session.save(&self.watch).await);
-        Ok(outcome)
+        Ok(executor.execute(session, request, &self.host, self.cancel.clone()).await?)
     }
 
     /// Ends the run's entry in the audit. Where it must be there before anything is given back and

@@ -1,7 +1,10 @@
 //! What is looked for.
 
 use narrows_model::clipped_name;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, IntoDeserializer},
+};
 use serde_json::Value;
 
 /// More than anyone asks for at once. Each word of a query is looked up in all tools, and a query of
@@ -30,7 +33,7 @@ pub enum Detail {
 pub struct SearchRequest {
     #[serde(deserialize_with = "query")]
     pub query: String,
-    #[serde(alias = "detail")]
+    #[serde(alias = "detail", deserialize_with = "detail")]
     pub detail_level: Detail,
     /// How many at most; without it, ten of the best, or fifty of a list.
     #[serde(deserialize_with = "limit")]
@@ -69,6 +72,15 @@ impl SearchRequest {
     pub(crate) fn is_everywhere(&self) -> bool {
         self.server.is_none() && self.category.is_none() && !self.query.trim().is_empty()
     }
+}
+
+/// Models write `"FULL"` and `"Name Only"` too.
+fn detail<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Detail, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else {
+        return Ok(Detail::default());
+    };
+    let folded = text.trim().to_lowercase().replace([' ', '-'], "_");
+    Detail::deserialize(folded.into_deserializer())
 }
 
 /// Models write `"10"` and `10.0` too.
@@ -146,6 +158,19 @@ mod tests {
         .unwrap();
         assert_eq!(request.detail_level, Detail::WithDescription);
         assert_eq!((request.limit, request.server), (Some(5), None));
+        for (written, meant) in [
+            (json!("FULL"), Detail::Full),
+            (json!(" Name-Only "), Detail::NameOnly),
+            (json!("With Description"), Detail::WithDescription),
+            (json!(null), Detail::WithDescription),
+        ] {
+            let request: SearchRequest =
+                serde_json::from_value(json!({ "detail_level": written })).unwrap();
+            assert_eq!(request.detail_level, meant);
+        }
+        let wrong = serde_json::from_value::<SearchRequest>(json!({"detail_level": "all"}));
+        let told = wrong.unwrap_err().to_string();
+        assert!(told.starts_with("unknown variant `all`, expected one of"), "{told}");
         for wrong in [json!({"limit": 0}), json!({"limit": "many"}), json!({"query": 5})] {
             assert!(serde_json::from_value::<SearchRequest>(wrong).is_err());
         }

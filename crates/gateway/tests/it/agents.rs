@@ -84,7 +84,7 @@ fn each_agent_has_files_skills_boards_values_and_sessions_of_its_own() {
     );
     let found = eve.call("search_tools", json!({"query": "double"}));
     assert!(!text_of(&found).contains("double #"), "{found}");
-    says(&eve.begin_in("s", "me").answer()["structuredContent"]["error"]["type"], &["NameError"]);
+    says(&eve.begin_in("s", "me").answer()["structuredContent"]["error"]["type"], &["CheckError"]);
 
     // The command line is somebody else, unless it says who.
     let list = |agent: &[&str]| {

@@ -394,6 +394,26 @@ fn a_name_that_nothing_binds_is_found_before_tools_are_called() {
     assert_eq!(client.run(calls), json!(["deploying", "deploying", "deployment complete"]));
 }
 
+/// In a session too, in its first program and in those after it.
+#[test]
+fn a_name_that_a_session_does_not_have_is_found_before_tools_are_called() {
+    let Some(site) = site(&["slack"]) else { return };
+    let client = Client::alone(&site);
+    let code = "await get_channel_history(channel='C')\nprint(mesages)";
+    let refuse = || {
+        let answer = client.answer("execute_code", json!({"code": code, "session_id": "s"}));
+        let error = &answer["structuredContent"]["error"]["message"];
+        says(error, &["nothing was run: line 2: `mesages` is not defined"]);
+    };
+    refuse();
+    client.go_on("s", "messages = 1");
+    refuse();
+    // The control: three times, and it has what is waited for; so it was not called before.
+    let calls = "result = [(await get_channel_history(channel='C'))[0]['text'] for _ in range(3)]";
+    assert_eq!(client.go_on("s", calls), json!(["deploying", "deploying", "deployment complete"]));
+    assert_eq!(client.go_on("s", "messages"), 1);
+}
+
 /// The check has lists of its own, since it looks at programs before there is an interpreter.
 #[test]
 fn the_check_knows_just_the_names_that_every_program_has() {

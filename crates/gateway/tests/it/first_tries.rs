@@ -184,6 +184,8 @@ fn surroundings() -> Vec<(&'static str, Answer)> {
             ),
         ),
         ("result = pd.DataFrame([1]).sum()", Says("await sql(", sum, json!(7))),
+        ("result = pandas.read_csv('sales.csv').sum()", Says("await sql(", sum, json!(7))),
+        ("result = string.digits + html.escape('<')", Works(json!("0123456789&lt;"))),
         (
             "import requests\nresult = requests.get('https://example.com').json()",
             Says("call a tool of an MCP server", page, read_me()),

@@ -124,6 +124,9 @@ fn only_the_modules_of_the_level_are_imported() {
         ("import statistics", true, false, false),
         ("if True:\n    import os as o", true, true, true),
         ("from json import *\nfrom os import path", true, true, true),
+        // What is bound without an import is reviewed as one.
+        ("result = string.digits", true, true, false),
+        ("threading.Lock()", true, true, true),
     ] {
         let found = ["few", "more", "hardened"].map(|level| blocked(level, code));
         assert_eq!(found, [few, more, hardened], "{code}");

@@ -69,7 +69,7 @@ fn a_program_sees_what_those_before_it_in_the_session_made() {
     // Neither without a session nor in another one.
     says(&client.error("total"), &["total", "not defined"]);
     let other = client.answer("execute_code", json!({"code": "total", "session_id": "other"}));
-    assert_eq!(other["structuredContent"]["error"]["type"], "NameError", "{other}");
+    assert_eq!(other["structuredContent"]["error"]["type"], "CheckError", "{other}");
     // A program that fails has come as far as it came.
     let failing = json!({"code": "total = 7\nraise ValueError('x')", "session_id": "notebook"});
     assert_eq!(client.answer("execute_code", failing)["isError"], true);
@@ -239,9 +239,9 @@ fn the_command_line_begins_lists_and_forgets_sessions() {
     let again = site.says(&["sessions", "rm", "cli"]);
     assert_eq!(again.status.code(), Some(1));
     assert!(text(&again.stderr).contains("no session \"cli\""), "{again:?}");
-    assert_eq!(run("total")["error"]["type"], "NameError");
+    assert_eq!(run("total")["error"]["type"], "CheckError");
     let gone = client.answer("execute_code", json!({"code": "total", "session_id": "cli"}));
-    assert_eq!(gone["structuredContent"]["error"]["type"], "NameError", "{gone}");
+    assert_eq!(gone["structuredContent"]["error"]["type"], "CheckError", "{gone}");
 }
 
 /// The gateway has the variables of the one before in memory, and both were saved as often.

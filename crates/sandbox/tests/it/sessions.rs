@@ -1,6 +1,6 @@
 //! Sessions: programs that see the variables of those before them.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use narrows_model::{Ending, Limits, Outcome, Program};
 use narrows_sandbox::{RunOptions, Sandbox, Session, Workspace};
@@ -41,6 +41,21 @@ async fn run(
     let program = Program::new(source);
     let cancel = CancellationToken::new();
     sandbox.run_in(Some(session), program, host, options, cancel).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_session_tells_the_names_of_its_variables() {
+    let mut notebook = Notebook::new();
+    assert_eq!(notebook.session.variables(), Some(HashSet::new()));
+    notebook.run(FIRST).await;
+    let names = "Lead add collections count dataclass factor j leads result same total";
+    let names: HashSet<String> = names.split(' ').map(str::to_owned).collect();
+    assert_eq!(notebook.session.variables().as_ref(), Some(&names));
+    notebook.put_to_rest();
+    assert_eq!(notebook.session.variables(), Some(names));
+    notebook.run("del leads\nimport builtins\nbuiltins.helper = 1").await;
+    let names = notebook.session.variables().unwrap();
+    assert!(names.contains("helper") && !names.contains("leads"), "{names:?}");
 }
 
 const FIRST: &str = "

@@ -18,6 +18,18 @@ fn a_type_of_pandas_is_understood_and_parameters_may_stand_beside() {
 }
 
 #[test]
+fn data_may_be_the_name_of_a_file() {
+    let of = |data: Value| read(json!({"analysis_type": "describe", "data": data})).unwrap();
+    let request = of(json!("sales.csv"));
+    assert!(
+        matches!(&request.tables[0].1, Origin::File { file, path: None, .. } if file == "sales.csv")
+    );
+    for data in [json!([{"a": 1}]), json!(r#"[{"file": "a.csv"}]"#), json!("a,b\n1,a.csv")] {
+        assert!(matches!(&of(data).tables[0].1, Origin::Given(_)));
+    }
+}
+
+#[test]
 fn the_rows_of_a_join_may_stand_in_its_parameters() {
     let rows = json!([{"a": 1}]);
     for parameters in
