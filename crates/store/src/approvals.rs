@@ -193,23 +193,41 @@ impl Approvals<'_> {
         Ok(approval)
     }
 
-    /// Takes the decision about a call, if there is one that is good: a yes for all calls of the tool
-    /// in this run or session, or else the latest decision about this very call. Nobody else gets that
-    /// one: a yes is for one call, and after a no the next call asks anew. The state says what was
-    /// decided.
-    pub async fn take(&self, call: &CallKey<'_>, now: i64) -> Result<Option<Approval>> {
-        let CallKey { principal, tool, arguments_hash, reasons, run, session } = *call;
-        // One of the future was asked for by a clock that was ahead. It would last until then.
-        let latest = now.saturating_add(CLOCK_DIFFERENCE);
-        let standing = args![principal, tool, reasons, now, run, session, latest];
-        if let Some(row) = self.database.row(sql::STANDING, standing).await? {
-            return approval(&row).map(Some);
-        }
-        let mut write = self.database.begin().await?;
-        let args = args![principal, tool, arguments_hash, now, reasons, latest];
-        let row = write.row(sql::TAKE, args).await?;
-        write.commit().await?;
+    /// Finds a yes for all calls of the tool in this run or session. It is not used up.
+    pub async fn standing(&self, call: &CallKey<'_>, now: i64) -> Result<Option<Approval>> {
+        let CallKey { principal, tool, reasons, run, session, .. } = *call;
+        let standing = args![principal, tool, reasons, now, run, session, latest_creation(now)];
+        let row = self.database.row(sql::STANDING, standing).await?;
         row.as_ref().map(approval).transpose()
+    }
+
+    /// Takes the decisions about calls that are made together: for each a standing yes, or else the
+    /// latest decision about this very call. Nobody else gets that one: a yes is for one call, and
+    /// after a no the next call asks anew. The state says what was decided. If one of the calls waits
+    /// for its decision, all are only looked at: who makes them together makes none without the
+    /// others, and needs the decisions when they come back.
+    pub async fn take_all(&self, calls: &[CallKey<'_>], now: i64) -> Result<Vec<Option<Approval>>> {
+        let mut decisions = Vec::with_capacity(calls.len());
+        let mut write = self.database.begin().await?;
+        // Two that take the same ones in another order would wait for each other.
+        write.number(sql::NEXT, args![]).await?;
+        for call in calls {
+            let CallKey { principal, tool, arguments_hash, reasons, run, session } = *call;
+            let latest = latest_creation(now);
+            let standing = args![principal, tool, reasons, now, run, session, latest];
+            let row = match write.row(sql::STANDING, standing).await? {
+                Some(row) => Some(row),
+                None => {
+                    let args = args![principal, tool, arguments_hash, now, reasons, latest];
+                    write.row(sql::TAKE, args).await?
+                }
+            };
+            decisions.push(row.as_ref().map(approval).transpose()?);
+        }
+        if decisions.iter().all(Option::is_some) {
+            write.commit().await?;
+        }
+        Ok(decisions)
     }
 
     /// Decides on a pending one. A no also withdraws what was allowed of the same call before and
@@ -265,6 +283,12 @@ impl Approvals<'_> {
         write.commit().await?;
         Ok(swept)
     }
+}
+
+/// Returns when a yes was asked for at the latest: one of the future was asked for by a clock that was
+/// ahead, and would last until then.
+fn latest_creation(now: i64) -> i64 {
+    now.saturating_add(CLOCK_DIFFERENCE)
 }
 
 async fn add(write: &mut Write, new: &NewApproval, seq: i64, now: i64) -> Result<Row> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use narrows_model::Principal;
-use narrows_store::{ApprovalState, CallKey, NewApproval, Scope};
+use narrows_store::{Approval, CallKey, NewApproval, Scope};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -80,25 +80,19 @@ impl Watch {
         }
         let describing = || self.asked_call(target, arguments, why);
         let call = Arc::new(self.agent().compute(json_bytes(arguments), describing).await);
-        // Somebody may have decided already.
-        let decided = self.decision(&call, caller.as_ref()).await.map_err(refused)?;
-        let answer = match decided {
-            Some(decided) => decided,
-            None if can_ask(caller.as_ref()) => match self.ask_with_others(&call, caller).await {
-                Answer::Allowed(scope) => Decided::Allowed(scope),
-                Answer::Declined => Decided::Declined,
-                Answer::NotAsked => Decided::NotAsked,
-            },
-            None => Decided::NotAsked,
+        // A yes for the whole run needs no other call.
+        let decided = match self.standing(&call, caller.as_ref()).await.map_err(refused)? {
+            Some(scope) => Decided::Allowed(scope),
+            None => self.decide_with_others(&call, caller).await,
         };
         let name = &call.name;
-        match answer {
+        match decided {
             Decided::Allowed(scope) => Ok(scope),
             Decided::Denied => Err(refused(format!("{name} was not approved: a person denied it"))),
             Decided::Declined => {
                 Err(refused(format!("{name} was not called: the person did not allow it")))
             }
-            Decided::NotAsked => Err(self.leave_approval(&call, caller.as_ref()).await),
+            Decided::Waiting(why) => Err(refused(why)),
         }
     }
 
@@ -139,26 +133,47 @@ impl Watch {
         AskedCall { name, hash, why, reasons, arguments: arguments.clone(), protected }
     }
 
-    /// What was decided on a call before, if anything was.
-    pub(super) async fn decision(
+    /// Finds a yes for all calls of the tool in this run or session.
+    async fn standing(
         &self,
         call: &AskedCall,
         caller: &dyn Caller,
-    ) -> Result<Option<Decided>, String> {
+    ) -> Result<Option<Scope>, String> {
         let Ok(store) = self.agent().store().await else { return Ok(None) };
-        let key = CallKey {
+        let reasons = call.reasons_text();
+        let found = store.approvals().standing(&self.key(call, &reasons, caller), now()).await;
+        Ok(found.map_err(|error| error.to_string())?.map(|approval| approval.scope))
+    }
+
+    /// Takes what was decided before on calls that are made together. Nothing is used up unless all of
+    /// them are decided.
+    pub(super) async fn take_decisions(
+        &self,
+        calls: &[&AskedCall],
+        caller: &dyn Caller,
+    ) -> Result<Vec<Option<Approval>>, String> {
+        let Ok(store) = self.agent().store().await else { return Ok(vec![None; calls.len()]) };
+        let reasons: Vec<String> = calls.iter().map(|call| call.reasons_text()).collect();
+        let keys =
+            calls.iter().zip(&reasons).map(|(call, reasons)| self.key(call, reasons, caller));
+        let keys: Vec<CallKey<'_>> = keys.collect();
+        store.approvals().take_all(&keys, now()).await.map_err(|error| error.to_string())
+    }
+
+    fn key<'a>(
+        &'a self,
+        call: &'a AskedCall,
+        reasons: &'a str,
+        caller: &'a dyn Caller,
+    ) -> CallKey<'a> {
+        CallKey {
             principal: self.agent().name(),
             tool: &call.name,
             arguments_hash: &call.hash,
-            reasons: &call.reasons_text(),
+            reasons,
             run: caller.is_program().then_some(self.run()),
             session: caller.session(),
-        };
-        let taken = store.approvals().take(&key, now()).await;
-        Ok(taken.map_err(|error| error.to_string())?.map(|approval| match approval.state {
-            ApprovalState::Denied => Decided::Denied,
-            _ => Decided::Allowed(approval.scope),
-        }))
+        }
     }
 
     /// Asks about these calls, and does what the answer says for the time after them.
@@ -291,36 +306,97 @@ impl Watch {
         }
     }
 
-    /// Leaves an approval for the command line, and says how to go on.
-    async fn leave_approval(&self, call: &AskedCall, caller: &dyn Caller) -> CallError {
-        let AskedCall { name, why, .. } = call;
+    /// Leaves approvals of calls that are made together for the command line.
+    pub(super) async fn leave_approvals(
+        &self,
+        calls: &[&AskedCall],
+        caller: &dyn Caller,
+    ) -> LeftApprovals {
+        let mut left = LeftApprovals { calls: calls.len(), ..LeftApprovals::default() };
         let store = match self.agent().store().await {
             Ok(store) => store,
-            Err(error) => return refused(format!("{name} needs approval: {error}")),
+            Err(error) => return LeftApprovals { problem: Some(error.to_string()), ..left },
         };
-        match store.approvals().ask(&self.new_approval(call, caller), now()).await {
-            Ok(pending) => refused(format!(
-                "{name} was not called: it needs a person's approval ({why}). Ask the person to run \
-                 `narrows approvals allow {}` and then make the same call again",
-                pending.id
-            )),
-            Err(error) => refused(error.to_string()),
+        for call in calls {
+            match store.approvals().ask(&self.new_approval(call, caller), now()).await {
+                Ok(pending) if left.ids.contains(&pending.id) => {}
+                Ok(pending) => left.ids.push(pending.id),
+                Err(error) => {
+                    left.problem = Some(error.to_string());
+                    break;
+                }
+            }
         }
+        left
+    }
+}
+
+/// The approvals that were left of calls that are made together.
+#[derive(Debug, Default)]
+pub(super) struct LeftApprovals {
+    /// How many calls wait.
+    calls: usize,
+    ids: Vec<String>,
+    /// Why not all could be left.
+    problem: Option<String>,
+}
+
+impl LeftApprovals {
+    /// Says to one of the calls that wait why it was not made, and how to go on.
+    pub(super) fn told(&self, call: &AskedCall, is_program: bool) -> String {
+        let AskedCall { name, why, .. } = call;
+        let subject = match self.calls - 1 {
+            0 => "it needs".to_owned(),
+            1 => "it and 1 other call made with it need".to_owned(),
+            others => format!("it and {others} other calls made with it need"),
+        };
+        let next = self.next_step(self.calls > 1, is_program);
+        format!("{name} was not called: {subject} a person's approval ({why}). {next}")
+    }
+
+    /// Says it to a call that was allowed before, and is held for those that wait.
+    pub(super) fn told_held(&self, call: &AskedCall, is_program: bool) -> String {
+        let others = match self.calls {
+            1 => "1 other call made with it needs".to_owned(),
+            others => format!("{others} other calls made with it need"),
+        };
+        let next = self.next_step(true, is_program);
+        format!("{} was not called: {others} a person's approval. {next}", call.name)
+    }
+
+    fn next_step(&self, are_several: bool, is_program: bool) -> String {
+        let mut next = match (self.ids.is_empty(), &self.problem) {
+            (true, Some(problem)) => return format!("None could be asked for: {problem}"),
+            (_, Some(problem)) => format!("Not all could be asked for ({problem}). "),
+            (_, None) => String::new(),
+        };
+        let again =
+            if are_several { "the same calls again together" } else { "the same call again" };
+        let ids = self.ids.join(" ");
+        next +=
+            &format!("Ask the person to run `narrows approvals allow {ids}` and then make {again}");
+        if is_program {
+            next += ". A program that runs again repeats its other calls too: leave out those that \
+                     were made (with a session_id, variables keep what they gave)";
+        }
+        next
     }
 }
 
 /// What was decided on a call.
+#[derive(Clone, Debug)]
 pub(super) enum Decided {
     Allowed(Scope),
     /// On the command line.
     Denied,
     /// When they were asked.
     Declined,
-    NotAsked,
+    /// Nobody has decided yet; what to do about it.
+    Waiting(String),
 }
 
 /// Whether the client can show a form to a person. One that names neither form nor URL shows forms.
-fn can_ask(caller: &dyn Caller) -> bool {
+pub(super) fn can_ask(caller: &dyn Caller) -> bool {
     let elicitation = caller.capabilities().elicitation;
     elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }

@@ -133,13 +133,14 @@ impl Choices {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Reads what the person answered. A client that cancels by itself has asked nobody.
+    /// Reads what the person answered. A client that cancels by itself has asked nobody, nor has one
+    /// that accepts without an answer in it.
     pub(super) fn read(&self, answer: &ElicitResult) -> Answer {
-        let content = answer.content.as_ref();
-        let chosen = content.and_then(|content| content.get(FIELD)).and_then(Value::as_str);
+        let field = answer.content.as_ref().and_then(|content| content.get(FIELD));
         match answer.action {
+            ElicitationAction::Accept if field.is_none_or(Value::is_null) => Answer::NotAsked,
             ElicitationAction::Accept => {
-                let scope = chosen.and_then(Scope::named);
+                let scope = field.and_then(Value::as_str).and_then(Scope::named);
                 let scope = scope.filter(|scope| self.scopes.contains(scope));
                 scope.map_or(Answer::Declined, Answer::Allowed)
             }

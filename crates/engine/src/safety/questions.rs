@@ -1,40 +1,57 @@
-//! Calls of one run that need a person at about the same time are one question, and its answer is for
-//! those that it lists. While a question is open, those that come later wait for their turn.
+//! Calls of one run that need a person at about the same time are decided together: they are one
+//! question, or wait for the command line together. While a question is open, those that come later
+//! wait for their turn.
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use futures::{
     FutureExt,
-    future::{BoxFuture, Shared},
+    future::{BoxFuture, WeakShared},
 };
+use narrows_store::ApprovalState;
+use tokio::sync::oneshot;
 
 use super::{
-    confirm::{AskedCall, Decided},
+    confirm::{AskedCall, Decided, can_ask},
     question::Answer,
     watch::Watch,
 };
 use crate::upstream::Caller;
 
-/// Calls that come within this time of each other are one question.
+/// Calls that come within this time of each other are decided together.
 const GATHER_TIME: Duration = Duration::from_millis(50);
-/// However many come, after so many times the person is asked.
+/// However many come, after so many times they are decided.
 const MAX_GATHERED: usize = 20;
 /// So many calls are one question: more are not read.
 const MAX_LISTED: usize = 20;
 
 /// The questions of one run.
 #[derive(Default)]
-pub(super) struct Questions {
-    /// The calls that will be the next question.
-    open: Mutex<Option<Batch>>,
-    /// All calls that were not asked about yet.
-    waiting: Mutex<Vec<Weak<Slot>>>,
-    /// Held while a person is asked.
-    turn: Arc<tokio::sync::Mutex<()>>,
+pub(super) struct Questions(Mutex<Queue>);
+
+#[derive(Default)]
+struct Queue {
+    /// The calls that nobody has decided on yet.
+    calls: Vec<WaitingCall>,
+    /// All who wait drive it, and none of them has to stay for the others.
+    deciding: Option<WeakShared<BoxFuture<'static, ()>>>,
+}
+
+/// A call, and where its decision goes; nobody is there when its program has given it up.
+struct WaitingCall {
+    call: Arc<AskedCall>,
+    decision: oneshot::Sender<Decided>,
+}
+
+impl WaitingCall {
+    /// Tells a call its decision, if its program still waits for it.
+    fn decide(self, decision: Decided) {
+        let _ = self.decision.send(decision);
+    }
 }
 
 impl fmt::Debug for Questions {
@@ -43,135 +60,138 @@ impl fmt::Debug for Questions {
     }
 }
 
-/// Where a call finds its answer.
-type Slot = OnceLock<Answer>;
-type Listed = Arc<Mutex<Vec<ListedCall>>>;
-
-/// A call, and where its answer goes; gone when its program has given it up.
-type ListedCall = (Arc<AskedCall>, Weak<Slot>);
-
-pub(super) struct Batch {
-    calls: Listed,
-    /// All whose calls are in it drive the question; none of them has to stay for the others.
-    asking: Shared<BoxFuture<'static, ()>>,
-}
-
 impl Questions {
-    pub(super) fn open(&self) -> MutexGuard<'_, Option<Batch>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the calls of a batch to be asked about, and how many wait behind them. Calls that their
-    /// program has given up are not asked about.
-    fn close(&self, calls: &Listed) -> (Vec<ListedCall>, usize) {
-        let mut open = self.open();
-        if open.as_ref().is_some_and(|batch| Arc::ptr_eq(&batch.calls, calls)) {
-            *open = None;
+    /// Counts the calls that wait to be decided on.
+    pub(super) fn waiting(&self) -> usize {
+        let mut queue = self.queue();
+        queue.calls.retain(|waiting| !waiting.decision.is_closed());
+        queue.calls.len()
+    }
+
+    /// Takes all calls that wait. If there are none, the next one starts deciding anew.
+    fn take(&self) -> Option<Vec<WaitingCall>> {
+        let mut queue = self.queue();
+        queue.calls.retain(|waiting| !waiting.decision.is_closed());
+        if queue.calls.is_empty() {
+            queue.deciding = None;
+            return None;
         }
-        let mut listed = std::mem::take(&mut *lock(calls));
-        let is_listed = |slot: &Weak<Slot>| listed.iter().any(|(_, other)| other.ptr_eq(slot));
-        lock(&self.waiting).retain(|slot| !is_listed(slot));
-        listed.retain(|(_, slot)| slot.strong_count() > 0);
-        (listed, self.waiting())
+        Some(std::mem::take(&mut queue.calls))
     }
 
-    /// How many calls wait to be asked about.
-    fn waiting(&self) -> usize {
-        let mut waiting = lock(&self.waiting);
-        waiting.retain(|slot| slot.strong_count() > 0);
-        waiting.len()
+    /// Puts calls before those that came since.
+    fn put_back(&self, calls: impl IntoIterator<Item = WaitingCall>) {
+        self.queue().calls.splice(0..0, calls);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watch {
-    /// Puts a call into the next question of this run, and waits for its answer.
-    pub(super) async fn ask_with_others(
+    /// Waits for the decision about a call and those that are made together with it.
+    pub(super) async fn decide_with_others(
         self: &Arc<Self>,
         call: &Arc<AskedCall>,
         caller: &Arc<dyn Caller>,
-    ) -> Answer {
-        let slot = Arc::new(Slot::new());
-        let asking = {
-            let mut open = self.questions().open();
-            let has_room = |batch: &&mut Batch| lock(&batch.calls).len() < MAX_LISTED;
-            lock(&self.questions().waiting).push(Arc::downgrade(&slot));
-            let entry = (Arc::clone(call), Arc::downgrade(&slot));
-            match open.as_mut().filter(has_room) {
-                Some(batch) => {
-                    lock(&batch.calls).push(entry);
-                    batch.asking.clone()
-                }
+    ) -> Decided {
+        let (decision, mut decided) = oneshot::channel();
+        let deciding = {
+            let mut queue = self.questions().queue();
+            queue.calls.push(WaitingCall { call: Arc::clone(call), decision });
+            match queue.deciding.as_ref().and_then(WeakShared::upgrade) {
+                Some(deciding) => deciding,
                 None => {
-                    let calls: Listed = Arc::new(Mutex::new(vec![entry]));
-                    let asking = ask_all(
-                        Arc::downgrade(self),
-                        Arc::clone(&self.questions().turn),
-                        Arc::clone(&calls),
-                        Arc::clone(caller),
-                    );
-                    let asking = asking.boxed().shared();
-                    *open = Some(Batch { calls, asking: asking.clone() });
-                    asking
+                    let deciding = decide_all(Arc::clone(self), Arc::clone(caller));
+                    let deciding = deciding.boxed().shared();
+                    queue.deciding = deciding.downgrade();
+                    deciding
                 }
             }
         };
-        asking.await;
-        slot.get().cloned().unwrap_or(Answer::NotAsked)
+        let decided = tokio::select! {
+            biased;
+            decided = &mut decided => decided,
+            () = deciding => decided.await,
+        };
+        decided.unwrap_or_else(|_| Decided::Waiting("nobody could be asked about it".to_owned()))
     }
-}
 
-/// Asks about all calls of a batch when it is their turn and no others come.
-async fn ask_all(
-    watch: Weak<Watch>,
-    turn: Arc<tokio::sync::Mutex<()>>,
-    calls: Listed,
-    caller: Arc<dyn Caller>,
-) {
-    let first = Arc::clone(&turn).try_lock_owned();
-    let has_waited = first.is_err();
-    let _turn = match first {
-        Ok(turn) => turn,
-        Err(_) => turn.lock_owned().await,
-    };
-    let mut seen = 0;
-    for _ in 0..MAX_GATHERED {
-        // Not held while it waits: it holds what waits here.
-        let count = watch.upgrade().map_or(0, |watch| watch.questions().waiting());
-        if count == seen {
-            break;
-        }
-        seen = count;
-        tokio::time::sleep(GATHER_TIME).await;
-    }
-    let Some(watch) = watch.upgrade() else { return };
-    let (mut listed, waiting) = watch.questions().close(&calls);
-    if has_waited {
-        // What was said to the question before may cover these.
-        let mut left = Vec::new();
-        for (call, slot) in listed {
-            match watch.decision(&call, caller.as_ref()).await {
-                Ok(Some(Decided::Allowed(scope))) => answer(&slot, Answer::Allowed(scope)),
-                Ok(Some(_)) => answer(&slot, Answer::Declined),
-                _ => left.push((call, slot)),
+    /// Decides on calls that are made together. Those of them that were allowed before are held until
+    /// the others are decided: a program that ends with the first refusal would make them again.
+    async fn decide_together(self: &Arc<Self>, calls: Vec<WaitingCall>, caller: &dyn Caller) {
+        let asked: Vec<&AskedCall> = calls.iter().map(|waiting| &*waiting.call).collect();
+        let decisions = match self.take_decisions(&asked, caller).await {
+            Ok(decisions) => decisions,
+            Err(error) => {
+                calls.into_iter().for_each(|it| it.decide(Decided::Waiting(error.clone())));
+                return;
+            }
+        };
+        let all_decided = decisions.iter().all(Option::is_some);
+        let (mut held, mut undecided) = (Vec::new(), Vec::new());
+        for (waiting, decision) in calls.into_iter().zip(decisions) {
+            let decision = decision.map(|approval| match approval.state {
+                ApprovalState::Denied => Decided::Denied,
+                _ => Decided::Allowed(approval.scope),
+            });
+            match decision {
+                None => undecided.push(waiting),
+                Some(decision) if all_decided => waiting.decide(decision),
+                Some(decision) => held.push((waiting, decision)),
             }
         }
-        listed = left;
+        if undecided.is_empty() {
+            return;
+        }
+        if can_ask(caller) {
+            let later = undecided.split_off(undecided.len().min(MAX_LISTED));
+            let count = later.len() + self.questions().waiting();
+            let listed: Vec<_> = undecided.iter().map(|it| Arc::clone(&it.call)).collect();
+            let decision = match self.ask(&listed, count, caller).await {
+                Answer::Allowed(scope) => Some(Decided::Allowed(scope)),
+                Answer::Declined => Some(Decided::Declined),
+                Answer::NotAsked => None,
+            };
+            if let Some(decision) = decision {
+                undecided.into_iter().for_each(|it| it.decide(decision.clone()));
+                let held = held.into_iter().map(|(waiting, _)| waiting);
+                self.questions().put_back(later.into_iter().chain(held));
+                return;
+            }
+            undecided.extend(later);
+        }
+        // All are left before any is told, which may end the program that makes the others.
+        let asked: Vec<&AskedCall> = undecided.iter().map(|waiting| &*waiting.call).collect();
+        let left = self.leave_approvals(&asked, caller).await;
+        for waiting in undecided {
+            let told = left.told(&waiting.call, caller.is_program());
+            waiting.decide(Decided::Waiting(told));
+        }
+        for (waiting, decision) in held {
+            let told = left.told_held(&waiting.call, caller.is_program());
+            waiting.decide(match decision {
+                Decided::Allowed(_) => Decided::Waiting(told),
+                other => other,
+            });
+        }
     }
-    if listed.is_empty() {
-        return;
-    }
-    let calls: Vec<Arc<AskedCall>> = listed.iter().map(|(call, _)| Arc::clone(call)).collect();
-    let said = watch.ask(&calls, waiting, caller.as_ref()).await;
-    listed.iter().for_each(|(_, slot)| answer(slot, said.clone()));
 }
 
-/// Tells a call its answer, if its program still waits for it.
-fn answer(slot: &Weak<Slot>, answer: Answer) {
-    if let Some(slot) = slot.upgrade() {
-        let _ = slot.set(answer);
+/// Decides on the calls of a run as long as some wait, always when no others come.
+async fn decide_all(watch: Arc<Watch>, caller: Arc<dyn Caller>) {
+    loop {
+        let mut seen = 0;
+        for _ in 0..MAX_GATHERED {
+            let count = watch.questions().waiting();
+            if count == seen {
+                break;
+            }
+            seen = count;
+            tokio::time::sleep(GATHER_TIME).await;
+        }
+        let Some(calls) = watch.questions().take() else { return };
+        watch.decide_together(calls, caller.as_ref()).await;
     }
 }

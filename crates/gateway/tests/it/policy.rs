@@ -341,6 +341,24 @@ fn an_approval_can_be_for_the_session_that_asked() {
 }
 
 #[test]
+fn calls_made_together_that_nobody_could_be_asked_about_are_made_once_after_one_command() {
+    let Some(office) = Office::new("") else { return };
+    let together = "import asyncio\nfrom servers import crm\n\
+                    result = await asyncio.gather(*(crm.delete_customer(id=i, email='a') for i in (1, 2, 3)))";
+    let sentence = office.error(together, &[]);
+    says(&sentence, &["it and 2 other calls made with it need a person's approval"]);
+    let (_, ids) = sentence.as_str().unwrap().split_once("`narrows approvals allow ").unwrap();
+    let ids: Vec<&str> = ids.split('`').next().unwrap().split(' ').collect();
+    assert_eq!(ids.len(), 3, "{sentence}");
+    office.said(&[&["approvals", "allow"][..], &ids[..]].concat());
+    assert_eq!(office.run(together, &[]), json!(["deleted", "deleted", "deleted"]));
+    let mut deleted: Vec<Value> = office.received("crm.delete_customer");
+    deleted.sort_by_key(|call| call["id"].as_u64());
+    let expected = [1, 2, 3].map(|id| json!({"id": id, "email": "a"}));
+    assert_eq!(deleted, expected);
+}
+
+#[test]
 fn several_approvals_are_decided_at_once_and_each_is_told() {
     let Some(office) = Office::new("") else { return };
     let delete = |id: u32| program(&format!("await crm.delete_customer(id={id}, email='a')"));

@@ -56,7 +56,12 @@ fn key(hash: &str) -> CallKey<'_> {
 }
 
 async fn take(store: &Store, hash: &str, now: i64) -> Option<Approval> {
-    store.approvals().take(&key(hash), now).await.unwrap()
+    take_call(store, &key(hash), now).await
+}
+
+async fn take_call(store: &Store, call: &CallKey<'_>, now: i64) -> Option<Approval> {
+    let taken = store.approvals().take_all(std::slice::from_ref(call), now).await.unwrap();
+    taken.into_iter().next().unwrap()
 }
 
 async fn ids(store: &Store, state: Option<ApprovalState>, now: i64) -> Vec<String> {
@@ -182,6 +187,31 @@ on_both! {
         }
     }
 
+    async fn calls_that_are_made_together_use_up_nothing_until_all_are_decided(home) {
+        for hash in ["1", "2", "3"] {
+            ask(&home.store, &call(&format!("a{hash}"), hash)).await;
+        }
+        let approvals = home.store.approvals();
+        let together = [key("1"), key("2"), key("3")];
+        let states = async || {
+            let taken = approvals.take_all(&together, NOW).await.unwrap();
+            taken.into_iter().map(|taken| taken.map(|it| it.state)).collect::<Vec<_>>()
+        };
+        decide(&home.store, "a1", true, NOW).await;
+        decide(&home.store, "a2", false, NOW).await;
+        let (allowed, denied) = (Some(ApprovalState::Allowed), Some(ApprovalState::Denied));
+        assert_eq!(states().await, [allowed, denied, None]);
+        decide(&home.store, "a3", true, NOW).await;
+        assert_eq!(states().await, [allowed, denied, allowed]);
+        assert_eq!(states().await, [None, None, None], "each was for one call");
+        // One yes is not for two calls that are the same.
+        ask(&home.store, &call("same", "4")).await;
+        decide(&home.store, "same", true, NOW).await;
+        let twice = approvals.take_all(&[key("4"), key("4")], NOW).await.unwrap();
+        assert!(twice[0].is_some() && twice[1].is_none(), "{twice:?}");
+        assert!(take(&home.store, "4", NOW).await.is_some());
+    }
+
     async fn a_no_is_told_once_and_then_the_call_may_ask_again(home) {
         ask(&home.store, &call("a1", "1")).await;
         decide(&home.store, "a1", false, NOW).await;
@@ -200,7 +230,7 @@ on_both! {
             CallKey { reasons: r#"["destructive","flow"]"#, ..key("1") },
             key("2"),
         ] {
-            assert_eq!(approvals.take(&other, NOW).await.unwrap(), None, "{other:?}");
+            assert_eq!(take_call(&home.store, &other, NOW).await, None, "{other:?}");
         }
         assert_eq!(take(&home.store, "1", NOW + 10 * MINUTE).await, None, "it has expired");
         assert!(take(&home.store, "1", NOW + 10 * MINUTE - 1).await.is_some());
@@ -218,7 +248,8 @@ on_both! {
             approvals.decide(id, Verdict::Allow(scope), "bob", NOW).await.unwrap();
             for hash in ["1", "2", "2"] {
                 let covered = CallKey { tool: &tool, ..key(hash) };
-                let taken = approvals.take(&covered, NOW).await.unwrap().unwrap();
+                let taken = take_call(&home.store, &covered, NOW).await.unwrap();
+                assert_eq!(approvals.standing(&covered, NOW).await.unwrap().unwrap(), taken);
                 assert_eq!((taken.state, taken.scope), (ApprovalState::Allowed, scope));
             }
             for other in [
@@ -228,10 +259,10 @@ on_both! {
                 CallKey { reasons: r#"["flow"]"#, ..key("1") },
             ] {
                 let other = CallKey { tool: &tool, ..other };
-                assert_eq!(approvals.take(&other, NOW).await.unwrap(), None, "{other:?}");
+                assert_eq!(take_call(&home.store, &other, NOW).await, None, "{other:?}");
             }
             let covered = CallKey { tool: &tool, ..key("1") };
-            assert_eq!(approvals.take(&covered, NOW + 10 * MINUTE).await.unwrap(), None);
+            assert_eq!(take_call(&home.store, &covered, NOW + 10 * MINUTE).await, None);
         }
     }
 

@@ -199,7 +199,7 @@ async fn a_call_that_its_program_gave_up_is_not_asked_about() {
     let client = Arc::new(Client::saying("once"));
     let mut given_up = Box::pin(purge(&run, "given up", &client));
     // Until its question is open.
-    while run.watch.questions().open().is_none() {
+    while run.watch.questions().waiting() == 0 {
         assert!(futures::poll!(&mut given_up).is_pending());
         tokio::task::yield_now().await;
     }
@@ -215,11 +215,15 @@ async fn who_could_not_be_asked_leaves_an_approval_and_who_declines_does_not() {
     let cancel = || Ok(ElicitResult::new(ElicitationAction::Cancel));
     let decline = || Ok(ElicitResult::new(ElicitationAction::Decline));
     let broken = || Err(ErrorData::internal_error("no screen", None));
+    let empty = || Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({})));
+    let bare = || Ok(ElicitResult::new(ElicitationAction::Accept));
     let by_url = ElicitationCapability::new().with_url(UrlElicitationCapability::default());
     for (what, client, is_left) in [
         ("cancel", Client::answering(cancel()), true),
         ("error", Client::answering(broken()), true),
         ("url only", Client { can: by_url, ..Client::saying("once") }, true),
+        ("accept without an answer", Client::answering(empty()), true),
+        ("accept without content", Client::answering(bare()), true),
         ("decline", Client::answering(decline()), false),
     ] {
         let server = issues();
@@ -240,6 +244,87 @@ async fn who_could_not_be_asked_leaves_an_approval_and_who_declines_does_not() {
         }
         assert!(server.calls().is_empty(), "{what}");
     }
+}
+
+/// Clients that nobody sits at: one cannot ask, the other cancels what it is asked.
+fn headless() -> [Arc<Client>; 2] {
+    let by_url = ElicitationCapability::new().with_url(UrlElicitationCapability::default());
+    let cancels = Client::answering(Ok(ElicitResult::new(ElicitationAction::Cancel)));
+    [Client { can: by_url, ..Client::saying("once") }, cancels].map(Arc::new)
+}
+
+/// What a program does that ends with the first of its calls that fails: the others are given up.
+async fn purge_all(run: &TestRun, of: &[String], client: &Arc<Client>) -> Result<(), String> {
+    let calls = of.iter().map(|of| purge(run, of, client));
+    futures::future::try_join_all(calls).await.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Allows what a refusal names, as the command line does.
+async fn allow_named(run: &TestRun, told: &str) -> usize {
+    let (_, ids) = told.split_once("`narrows approvals allow ").expect(told);
+    let ids: Vec<&str> = ids.split('`').next().unwrap().split(' ').collect();
+    let store = run.watch.agent().store().await.unwrap();
+    for id in &ids {
+        let once = Verdict::Allow(Scope::Once);
+        store.approvals().decide(id, once, "somebody", now()).await.unwrap();
+    }
+    ids.len()
+}
+
+#[tokio::test]
+async fn calls_that_nobody_could_be_asked_about_are_left_together_and_made_once() {
+    for count in [3, 25] {
+        for client in headless() {
+            let server = issues();
+            let mut run = test_run(&server).await;
+            let of: Vec<String> = (0..count).map(|number| format!("of {number}")).collect();
+            let told = purge_all(&run, &of, &client).await.unwrap_err();
+            let others = format!("it and {} other calls made with it need", count - 1);
+            assert!(told.contains(&others) && told.contains("session_id"), "{told}");
+            assert_eq!(allow_named(&run, &told).await, count);
+            run.next_run();
+            purge_all(&run, &of, &client).await.unwrap();
+            assert_eq!(server.calls().len(), count, "each is made, and once");
+            // Each yes was for one call.
+            run.next_run();
+            purge_all(&run, &of, &client).await.unwrap_err();
+            assert_eq!(server.calls().len(), count);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_allowed_call_is_held_until_those_that_are_made_with_it_are_decided() {
+    for client in headless() {
+        let server = issues();
+        let run = test_run(&server).await;
+        let told = purge(&run, "old", &client).await.unwrap_err().to_string();
+        assert_eq!(allow_named(&run, &told).await, 1);
+        let both = ["old", "new"].map(str::to_owned);
+        let calls = join_all(both.iter().map(|of| purge(&run, of, &client))).await;
+        let told: Vec<String> =
+            calls.into_iter().map(|call| call.unwrap_err().to_string()).collect();
+        assert!(
+            told[0].contains("1 other call made with it needs a person's approval"),
+            "{told:?}"
+        );
+        assert!(told[1].contains("it needs a person's approval"), "{told:?}");
+        assert!(server.calls().is_empty(), "the yes would be used up");
+        // Both name the one that waits.
+        assert_eq!(allow_named(&run, &told[0]).await, 1);
+        purge_all(&run, &both, &client).await.unwrap();
+        assert_eq!(server.calls().len(), 2);
+    }
+    // Whoever can be asked is asked about the other, and both are made.
+    let server = issues();
+    let run = test_run(&server).await;
+    let [url_only, _] = headless();
+    let told = purge(&run, "old", &url_only).await.unwrap_err().to_string();
+    allow_named(&run, &told).await;
+    let client = Arc::new(Client::saying("once"));
+    purge_all(&run, &["old", "new"].map(str::to_owned), &client).await.unwrap();
+    assert_eq!((client.asked(), server.calls().len()), (1, 2));
+    assert!(!client.question(0).0.contains("old"), "{:?}", client.question(0));
 }
 
 #[tokio::test]
