@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     question::{Answer, Choices, question},
-    shown::MAX_ARGUMENTS,
+    shown::{MAX_VALUES, count_values},
     watch::{Target, Watch, refused},
 };
 use crate::{
@@ -71,11 +71,11 @@ impl Watch {
         why: Why,
         caller: &Arc<dyn Caller>,
     ) -> Result<Scope, CallError> {
-        let count = arguments.len();
-        if count > MAX_ARGUMENTS {
+        let count = count_values(arguments);
+        if count > MAX_VALUES {
             return Err(refused(format!(
-                "{target} was not called: a person has to allow it, and it has {count} arguments, of \
-                 which {MAX_ARGUMENTS} can be shown; give fewer"
+                "{target} was not called: a person has to allow it, and its arguments are {count} values \
+                 with those that are in them, of which {MAX_VALUES} can be shown; give fewer"
             )));
         }
         let describing = || self.asked_call(target, arguments, why);

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 /// A longer text is folded in the middle.
 const MAX_TEXT_BYTES: usize = 400;
-/// The least that is shown of an argument, however many there are.
-const MIN_ARGUMENT_BYTES: usize = 160;
-/// A person is not asked about a call with more arguments than these: each has to be shown, or the
-/// one that matters is among those that are not.
-pub(super) const MAX_ARGUMENTS: usize = 100;
+/// The least that is shown of a text, however many there are.
+const MIN_TEXT_BYTES: usize = 160;
+/// A person is not asked about a call with more values than these, at whatever depth: each has to be
+/// shown, or the one that matters is among those that are not.
+pub(super) const MAX_VALUES: usize = 100;
 /// Names are chosen by whoever calls.
 const MAX_NAME_BYTES: usize = 200;
 /// The first digits of a hash are enough to tell two values apart.
@@ -20,8 +20,21 @@ const HASH_DIGITS: usize = 12;
 /// Makes a hash of a value that cannot be turned back by trying.
 pub(super) type Digest<'a> = &'a dyn Fn(&str) -> String;
 
+/// Counts the arguments, and what is in them: the members of objects and the elements of lists.
+pub(super) fn count_values(arguments: &Map<String, Value>) -> usize {
+    fn within(value: &Value) -> usize {
+        match value {
+            Value::Array(elements) => elements.len() + elements.iter().map(within).sum::<usize>(),
+            Value::Object(members) => count_values(members),
+            _ => 0,
+        }
+    }
+    arguments.len() + arguments.values().map(within).sum::<usize>()
+}
+
 /// Writes arguments as a person reads them, in about `max_bytes`. `protected` has tokens in the place of
-/// personal data and secrets; what is folded is named by its length and the hash of what it really is.
+/// personal data and secrets. Only texts are folded, never what stands around them; what is folded is
+/// named by its length and the hash of what it really is.
 pub(super) fn arguments(
     real: &Map<String, Value>,
     protected: &Map<String, Value>,
@@ -31,37 +44,49 @@ pub(super) fn arguments(
     if protected.is_empty() {
         return "{}".to_owned();
     }
-    let count = protected.len();
-    let share = (max_bytes / count).max(MIN_ARGUMENT_BYTES);
+    let share = max_bytes / count_values(protected).max(1);
+    let max_text = share.clamp(MIN_TEXT_BYTES, MAX_TEXT_BYTES);
     let lines = protected.iter().zip(real.values()).map(|((name, shown), real)| {
-        let name = Value::from(name.as_str()).to_string();
-        let name = fold(&visible(&name), MAX_NAME_BYTES, "folded");
-        let shown = fold_texts(real, shown, digest);
+        let name = Value::from(fold_name(name, digest)).to_string();
+        let shown = fold_texts(real, shown, max_text, digest);
         let text = serde_json::to_string_pretty(&shown).unwrap_or_default();
-        let text = visible(&text).replace('\n', "\n  ");
-        format!("  {name}: {}", fold(&text, share, &about(real, digest)))
+        format!("  {}: {}", visible(&name), visible(&text).replace('\n', "\n  "))
     });
     format!("{{\n{}\n}}", lines.collect::<Vec<_>>().join(",\n"))
 }
 
 /// Folds the long texts within a value, so that what is beside them stays.
-fn fold_texts(real: &Value, shown: &Value, digest: Digest<'_>) -> Value {
+fn fold_texts(real: &Value, shown: &Value, max_text: usize, digest: Digest<'_>) -> Value {
     match (real, shown) {
-        (real, Value::String(text)) if text.len() > MAX_TEXT_BYTES => {
-            fold(text, MAX_TEXT_BYTES, &about(real, digest)).into()
-        }
+        (real, Value::String(text)) => fold(text, max_text, || about(real, digest)).into(),
         (Value::Array(real), Value::Array(shown)) if real.len() == shown.len() => {
             let items = real.iter().zip(shown);
-            items.map(|(real, shown)| fold_texts(real, shown, digest)).collect()
+            items.map(|(real, shown)| fold_texts(real, shown, max_text, digest)).collect()
         }
         (Value::Object(real), Value::Object(shown)) if real.len() == shown.len() => {
             let entries = real.values().zip(shown);
-            let folded = entries
-                .map(|(real, (name, shown))| (name.clone(), fold_texts(real, shown, digest)));
+            let folded = entries.map(|(real, (name, shown))| {
+                (fold_name(name, digest), fold_texts(real, shown, max_text, digest))
+            });
+            Value::Object(folded.collect())
+        }
+        // Nothing tells here what a text really was.
+        (_, Value::Array(shown)) => {
+            shown.iter().map(|shown| fold_texts(shown, shown, max_text, digest)).collect()
+        }
+        (_, Value::Object(members)) => {
+            let folded = members.iter().map(|(name, shown)| {
+                (fold_name(name, digest), fold_texts(shown, shown, max_text, digest))
+            });
             Value::Object(folded.collect())
         }
         (_, shown) => shown.clone(),
     }
+}
+
+/// Folds a long name. Its hash keeps it apart from others with the same ends.
+fn fold_name(name: &str, digest: Digest<'_>) -> String {
+    fold(name, MAX_NAME_BYTES, || about(&Value::from(name), digest))
 }
 
 /// How long a value is, and its hash.
@@ -75,15 +100,31 @@ fn about(real: &Value, digest: Digest<'_>) -> String {
     format!("{} characters in all, hash {hash}", grouped(text.chars().count() as u64))
 }
 
-/// Leaves out the middle of a text that is longer than this.
-fn fold(text: &str, max_bytes: usize, note: &str) -> String {
-    if text.len() <= max_bytes {
+/// Leaves out the middle of a text that takes more than this as it is shown.
+fn fold(text: &str, max_bytes: usize, note: impl FnOnce() -> String) -> String {
+    if text.chars().map(shown_bytes).sum::<usize>() <= max_bytes {
         return text.to_owned();
     }
-    let half = max_bytes / 2;
-    let head = &text[..text.floor_char_boundary(half)];
-    let tail = &text[text.ceil_char_boundary(text.len() - half)..];
-    format!("{head}…[{note}]…{tail}")
+    let within_half = |chars: &mut dyn Iterator<Item = char>| {
+        let mut left = max_bytes / 2;
+        let fits = chars.map_while(|c| {
+            left = left.checked_sub(shown_bytes(c))?;
+            Some(c.len_utf8())
+        });
+        fits.sum::<usize>()
+    };
+    let head = &text[..within_half(&mut text.chars())];
+    let tail = &text[text.len() - within_half(&mut text.chars().rev())..];
+    format!("{head}…[{}]…{tail}", note())
+}
+
+/// Returns how many bytes a character takes in JSON, with what nobody sees made visible.
+fn shown_bytes(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' | '\t' | '\r' => 2,
+        _ if is_hidden(c) => "\\u{10ffff}".len(),
+        _ => c.len_utf8(),
+    }
 }
 
 /// Writes characters that nobody sees, or that turn the direction of a text, as `\u202e`: what is
@@ -150,13 +191,40 @@ mod tests {
 
     #[test]
     fn the_most_arguments_that_can_be_shown_are_all_shown() {
-        let many: Map<String, Value> =
-            (0..MAX_ARGUMENTS).map(|n| (format!("argument {n}"), json!("y".repeat(500)))).collect();
-        let text = shown(&Value::Object(many), 4_000);
-        for n in 0..MAX_ARGUMENTS {
-            assert!(text.contains(&format!("\"argument {n}\"")), "{n}");
+        // Whatever the texts are made of.
+        for (letter, max_bytes) in [("y", 48 << 10), ("\u{202e}", 48 << 10), ("\0", 48 << 10)] {
+            let many: Map<String, Value> = (0..MAX_VALUES)
+                .map(|n| (format!("argument {n}"), json!(letter.repeat(500))))
+                .collect();
+            let text = shown(&Value::Object(many), 4_000);
+            for n in 0..MAX_VALUES {
+                assert!(text.contains(&format!("\"argument {n}\"")), "{n}");
+            }
+            assert!(text.len() < max_bytes, "{}", text.len());
         }
-        assert!(text.len() < 48 << 10, "{}", text.len());
+    }
+
+    #[test]
+    fn padding_within_an_argument_hides_nothing() {
+        let mut padding: Map<String, Value> =
+            (0..49).map(|n| (format!("filler {n}"), json!("y".repeat(500)))).collect();
+        padding.insert("amount".to_owned(), json!(1_000_000));
+        padding.extend((49..98).map(|n| (format!("filler {n}"), json!("y".repeat(500)))));
+        let list: Vec<Value> = (0..99).map(|n| json!(1_000 + n)).collect();
+        let request = json!({ "request": padding });
+        for (call, part) in [(request, "\"amount\": 1000000"), (json!({"ids": list}), "1050")] {
+            assert_eq!(count_values(call.as_object().unwrap()), MAX_VALUES, "{call}");
+            assert!(shown(&call, 400).contains(part), "{part}");
+        }
+        // Nor do long names: each is told apart from others with the same ends.
+        let name = |middle: &str| format!("{}{middle}{}", "n".repeat(500), "n".repeat(500));
+        let named: Map<String, Value> =
+            ["a", "bc"].into_iter().map(|middle| (name(middle), json!(middle))).collect();
+        let text = shown(&json!({ "request": named }), 4_000);
+        assert!(
+            text.contains(": \"a\"") && text.contains(": \"bc\"") && text.len() < 1_000,
+            "{text}"
+        );
     }
 
     #[test]

@@ -401,13 +401,25 @@ async fn a_call_with_more_arguments_than_can_be_shown_is_not_asked_about() {
     let server = issues();
     let run = test_run(&server).await;
     let client = Arc::new(Client::saying("once"));
-    for (count, is_asked) in [(100, true), (101, false)] {
-        let arguments = (0..count).map(|n| (format!("a{n}"), Value::from(n)));
-        let arguments = Value::Object(arguments.collect());
+    let members = |count: usize| {
+        let members = (0..count).map(|n| (format!("a{n}"), Value::from(n)));
+        Value::Object(members.collect())
+    };
+    for (arguments, is_asked) in [
+        (members(100), true),
+        (members(101), false),
+        // What is within an argument is counted too.
+        (json!({"of": members(99)}), true),
+        (json!({"of": members(100)}), false),
+        (json!({"of": [members(98)]}), true),
+        (json!({"of": [members(99)]}), false),
+        (json!({"of": vec![1; 99]}), true),
+        (json!({"of": vec![1; 100]}), false),
+    ] {
         let called = run.call_for("issues.purge", arguments, client.clone()).await;
         assert_eq!(called.is_ok(), is_asked, "{called:?}");
     }
-    assert_eq!((client.asked(), server.calls().len()), (1, 1));
+    assert_eq!((client.asked(), server.calls().len()), (4, 4));
 }
 
 /// Rules that can be written, in memory.
