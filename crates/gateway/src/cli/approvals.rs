@@ -14,7 +14,6 @@ use super::Asking;
 use crate::{
     app::{Exit, Setting},
     printer::{Column, Printer, Style, Table},
-    times,
 };
 
 #[derive(Debug, Args)]
@@ -108,7 +107,7 @@ pub(crate) async fn run(
             } else if found.is_empty() {
                 printer.line("nothing waits for approval");
             } else {
-                printer.table(&table(&found));
+                printer.table(&table(&found, now));
             }
         }
         ApprovalsCommand::Show { id, reveal } => match approvals.get(&id).await? {
@@ -152,8 +151,8 @@ fn as_json(approval: &Approval, now: i64) -> Value {
     value
 }
 
-/// Every argument is shown, also to whoever decides by the list alone.
-fn table(approvals: &[Approval]) -> Table {
+/// Every argument is shown, also to whoever decides by the list alone. (`--json` has the exact times.)
+fn table(approvals: &[Approval], now: i64) -> Table {
     let mut table = Table::new([
         Column::name("id"),
         Column::text("state"),
@@ -170,7 +169,7 @@ fn table(approvals: &[Approval]) -> Table {
             (&approval.id).into(),
             state_name(approval).into(),
             (&approval.principal).into(),
-            times::format(approval.created_at).into(),
+            ago(now - approval.created_at).into(),
             visible(&approval.tool).into(),
             visible(&approval.why).into(),
             arguments.join(" ").into(),

@@ -364,6 +364,12 @@ fn several_approvals_are_decided_at_once_and_each_is_told() {
     let delete = |id: u32| program(&format!("await crm.delete_customer(id={id}, email='a')"));
     let ids = [1, 2, 3].map(|id| approval(&office.error(&delete(id), &[])));
     let [first, second, third] = ids.each_ref().map(String::as_str);
+    // The list has ages, and the document the times.
+    let list = office.said(&["approvals", "list"]);
+    let ages = list.lines().filter(|line| line.contains(" ago\t")).count();
+    assert_eq!(ages, 3, "{list}");
+    let listed = office.said(&["approvals", "list", "--json"]);
+    assert!(listed.contains("\"created_at\"") && listed.contains("\"age_seconds\""), "{listed}");
     let output = office.site.says(&["approvals", "allow", first, "none-such", second]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stdout);
