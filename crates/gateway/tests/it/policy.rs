@@ -350,7 +350,7 @@ fn calls_made_together_that_nobody_could_be_asked_about_are_made_once_after_one_
     let (_, ids) = sentence.as_str().unwrap().split_once("`narrows approvals allow ").unwrap();
     let ids: Vec<&str> = ids.split('`').next().unwrap().split(' ').collect();
     assert_eq!(ids.len(), 3, "{sentence}");
-    office.said(&[&["approvals", "allow"], &ids[..]].concat());
+    office.said(&[&["approvals", "allow"][..], &ids[..]].concat());
     assert_eq!(office.run(together, &[]), json!(["deleted", "deleted", "deleted"]));
     let mut deleted: Vec<Value> = office.received("crm.delete_customer");
     deleted.sort_by_key(|call| call["id"].as_u64());
