@@ -283,13 +283,11 @@ impl Tool {
         self.checker().check(self.input_schema(), arguments)
     }
 
-    /// The same, if it takes no time. None if it does, or if nothing was checked before, so that the
-    /// schema has to be compiled.
-    pub(crate) fn check_at_once(
-        &self,
-        arguments: &mut Map<String, Value>,
-    ) -> Option<Result<(), String>> {
-        self.checker.get()?.check_at_once(self.input_schema(), arguments)
+    /// Returns whether arguments are surely right, if that takes no time to say. It does if nothing was
+    /// checked before, so that the schema has to be compiled.
+    pub(crate) fn fits_at_once(&self, arguments: &mut Map<String, Value>) -> bool {
+        let checker = self.checker.get();
+        checker.is_some_and(|checker| checker.fits_at_once(self.input_schema(), arguments))
     }
 
     /// Whether arguments can be refused before they are sent.
