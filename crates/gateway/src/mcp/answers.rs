@@ -10,6 +10,7 @@ use narrows_engine::{
     search::{DefinitionRequest, SearchRequest},
     state::Agent,
 };
+use narrows_model::cut;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -27,6 +28,9 @@ use super::{
 };
 use crate::stats;
 
+/// How much is said of arguments that do not fit.
+const MAX_MISFIT_BYTES: usize = 2_000;
+
 /// Does what a tool of ours is asked for.
 pub(super) async fn answer(
     gateway: &Arc<Gateway>,
@@ -43,18 +47,21 @@ pub(super) async fn answer(
         gateway.ledger.open(kind, &format!("{}{written}", tool.name()))
     };
     let tab = agent.compute(bytes, opening).await;
-    if !tool.runs_code() {
-        aliases::rename(tool.name(), &mut arguments);
-    }
     // The others refuse what they do not know: they may write, and not without what was asked for.
     let is_lookup = matches!(
         tool,
         OwnTool::SearchTools | OwnTool::GetToolDefinition | OwnTool::GetExecutionStats
     );
-    let ignored = match is_lookup {
-        true => aliases::take_unknown(tool.name(), &mut arguments),
-        false => Vec::new(),
+    let naming = || {
+        if !tool.runs_code() {
+            aliases::rename(tool.name(), &mut arguments);
+        }
+        match is_lookup {
+            true => aliases::take_unknown(tool.name(), &mut arguments),
+            false => Vec::new(),
+        }
     };
+    let ignored = agent.compute(bytes, naming).await;
     let protect = |result| ClientResult::protect(result, &agent);
     let result = match tool {
         OwnTool::ExecuteCode | OwnTool::ExecutePython => {
@@ -144,8 +151,14 @@ async fn execution_stats(gateway: &Gateway, agent: &Agent) -> CallToolResult {
 
 /// What a tool is asked for.
 pub(super) fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| format!("the arguments do not fit: {error}"))
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| misfit(&error))
+}
+
+/// Says why arguments are not taken. A name that is not known can have megabytes.
+fn misfit(error: &serde_json::Error) -> String {
+    let why = error.to_string();
+    let end = if why.len() > MAX_MISFIT_BYTES { "…" } else { "" };
+    format!("the arguments do not fit: {}{end}", cut::head(&why, MAX_MISFIT_BYTES))
 }
 
 /// Puts notes behind an answer: in a block of their own, for the text may be a definition, and in the
