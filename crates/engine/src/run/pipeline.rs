@@ -206,7 +206,7 @@ impl<'e> Run<'e> {
             workspace: self.workspace.clone(),
             read_only: self.read_only,
             shield: self.streams.is_some().then(|| self.watch.shield().clone()),
-            caller: self.agent.principal().name.as_str().into(),
+            caller: Arc::clone(self.agent.fair_caller()),
         };
         let cancel = self.cancel.clone();
         let Some(id) = &self.session else {

@@ -151,7 +151,7 @@ impl Session {
         };
         let session = self.clone();
         let key = self.ledger_key(context);
-        let agent = self.gateway.agent(http::principal(context));
+        let agent = self.gateway.agent(context);
         let arguments = params.arguments.unwrap_or_default();
         let work = self.start(context, agent.clone(), move |client| async move {
             let gateway = &session.gateway;
@@ -168,7 +168,7 @@ impl Session {
         mut params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<ClientWork, ErrorData> {
-        let agent = self.gateway.agent(http::principal(context));
+        let agent = self.gateway.agent(context);
         let tool = self.passed_tool(&params.name, &agent).await?;
         params.meta = None;
         params.name = tool.id.tool.clone().into();
@@ -187,7 +187,7 @@ impl Session {
         items: Vec<T>,
         context: &RequestContext<RoleServer>,
     ) -> Vec<T> {
-        passing::listed(&self.gateway.agent(http::principal(context)), &items).await
+        passing::listed(&self.gateway.agent(context), &items).await
     }
 
     /// Returns whose session this is, for the ledger. Requests of the newer protocol have no session,
@@ -242,7 +242,7 @@ impl Session {
     ) -> ClientWork {
         let gateway = Arc::clone(&self.gateway);
         let asks_itself = is_modern(context);
-        let agent = gateway.agent(http::principal(context));
+        let agent = gateway.agent(context);
         let caller = agent.clone();
         self.start(context, caller, move |client| async move {
             passing::item(&gateway, &agent, &item, request, asks_itself, client).await
@@ -355,7 +355,7 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.gateway.passthrough.ready().await;
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         // Definitions of tools are public, and shown as they are.
         Ok(ListToolsResult::with_all_items(self.tools(&|tool| !agent.hides(tool))))
     }
@@ -373,7 +373,7 @@ impl ServerHandler for Session {
         // Whoever calls these knows what tokens are.
         let own = OwnTool::called(&request.name);
         let is_about_tokens = matches!(own, Some(OwnTool::SanitizePii | OwnTool::RestorePii));
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let bytes = json_bytes(&request.arguments);
         let noting = || json!({"tools/call": request.name, "arguments": request.arguments});
         let asked = agent.compute(bytes, noting).await;
@@ -391,7 +391,7 @@ impl ServerHandler for Session {
                 // Servers of the older protocol do not say it; clients of the newer must be told.
                 result.result_type.get_or_insert(ResultType::COMPLETE);
                 if !is_about_tokens {
-                    let mode = self.gateway.agent(http::principal(&context)).safety().mode();
+                    let mode = self.gateway.agent(&context).safety().mode();
                     let client = self.ledger_key(&context);
                     self.gateway.token_notice.add(client, mode, &mut result);
                 }
@@ -407,7 +407,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let prompts = self.gateway.passthrough.prompts(&agent).await;
         Ok(ListPromptsResult::with_all_items(self.listed(prompts, &context).await))
     }
@@ -446,7 +446,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let resources = self.gateway.passthrough.resources(&agent).await;
         Ok(ListResourcesResult::with_all_items(self.listed(resources, &context).await))
     }
@@ -456,7 +456,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let templates = self.gateway.passthrough.resource_templates(&agent).await;
         let templates = self.listed(templates, &context).await;
         Ok(ListResourceTemplatesResult::with_all_items(templates))
@@ -515,7 +515,7 @@ impl ServerHandler for Session {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let uri = passing::subscribe(&self.gateway, &agent, &request.uri).await?;
         self.state().subscribed.insert(uri, request.uri);
         self.follow_changes(context.peer);
@@ -540,7 +540,7 @@ impl ServerHandler for Session {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = Changes::from_now(&self.gateway.broker);
-        let agent = self.gateway.agent(http::principal(context.request_context()));
+        let agent = self.gateway.agent(context.request_context());
         let mut subscribed = BTreeMap::new();
         for known in context.accepted().resource_subscriptions.iter().flatten() {
             let uri = passing::subscribe(&self.gateway, &agent, known).await;
@@ -576,17 +576,10 @@ fn unexpected() -> ErrorData {
 mod tests {
     use std::time::Duration;
 
-    use narrows_engine::{Background, Engine, Guide, GuideSettings, ledger::Ledger};
-    use narrows_model::Principal;
-    use narrows_sandbox::SandboxConfig;
     use rmcp::ServiceExt;
 
     use super::*;
-    use crate::{
-        app,
-        config::{Config, Places},
-        mcp::Surface,
-    };
+    use crate::mcp::gateway::tests::gateway;
 
     #[test]
     fn a_client_that_says_megabytes_of_itself_is_remembered_by_a_short_name() {
@@ -599,18 +592,7 @@ mod tests {
     /// Nothing has to change for it to end.
     #[tokio::test]
     async fn no_task_outlives_a_client_that_left() {
-        let home = tempfile::tempdir().unwrap();
-        let places = Places::below(home.path());
-        let broker = app::broker(&places, Vec::new()).unwrap();
-        let background = Background::default();
-        let guide = Arc::new(Guide::new(broker, GuideSettings::default(), background.clone()));
-        let state = app::state(&places, &Config::default()).unwrap();
-        let gateway = Gateway::new(
-            Engine::new(guide, state, SandboxConfig::default()),
-            Ledger::new(None, background),
-            Principal::local(),
-            Surface::Core,
-        );
+        let (_home, gateway) = gateway();
         let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
         let before = tasks();
         let (near, far) = tokio::io::duplex(1 << 16);
