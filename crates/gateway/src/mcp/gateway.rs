@@ -8,6 +8,7 @@ use rmcp::{RoleServer, service::RequestContext};
 
 use super::{
     http::{self, CallerId},
+    own_tools,
     parked::Parked,
     passthrough::Passthrough,
     token_notice::TokenNotice,
@@ -49,7 +50,7 @@ impl Gateway {
     ) -> Arc<Self> {
         let broker = engine.guide().broker().clone();
         Arc::new(Self {
-            passthrough: Passthrough::new(broker.clone()),
+            passthrough: Passthrough::new(broker.clone(), own_tools::tools(surface)),
             broker,
             engine,
             ledger,

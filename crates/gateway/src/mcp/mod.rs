@@ -18,6 +18,7 @@ mod lines;
 mod outcome;
 mod own_tools;
 mod parked;
+mod passed_tools;
 mod passing;
 mod passthrough;
 mod privacy;

@@ -46,6 +46,7 @@ use super::{
     instructions::instructions,
     own_tools::{self, OwnTool},
     parked::{self, Asked, ClientWork},
+    passed_tools::PassedTools,
     passing,
     passthrough::Item,
 };
@@ -113,17 +114,10 @@ impl Session {
         }
     }
 
-    /// Our own tools, and those of servers that are passed through.
-    fn tools(&self, is_visible: &dyn Fn(&CatalogTool) -> bool) -> Vec<Tool> {
+    /// Returns our own tools, and those of servers that are passed through.
+    fn tools(&self, passed: &PassedTools, is_visible: &dyn Fn(&CatalogTool) -> bool) -> Vec<Tool> {
         let mut tools = own_tools::tools(self.gateway.surface);
-        let passed = self.gateway.passthrough.tools(&tools).into_iter();
-        for (name, tool) in passed.filter(|(_, tool)| is_visible(tool)) {
-            // The definition as its server wrote it, as far as the protocol's types go.
-            if let Ok(mut definition) = serde_json::from_value::<Tool>(tool.raw.clone()) {
-                definition.name = name.into();
-                tools.push(definition);
-            }
-        }
+        tools.extend(passed.definitions(is_visible).cloned());
         tools
     }
 
@@ -155,8 +149,12 @@ impl Session {
         let arguments = params.arguments.unwrap_or_default();
         let work = self.start(context, agent.clone(), move |client| async move {
             let gateway = &session.gateway;
-            let result = answers::answer(gateway, agent, own, arguments, client).await;
-            gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
+            let result = answers::answer(gateway, agent.clone(), own, arguments, client).await;
+            if !gateway.ledger.has_session(&key) {
+                let (ledger, catalog) = (&gateway.ledger, gateway.broker.catalog());
+                let counting = || ledger.session(key, catalog, || session.definitions());
+                agent.compute(ALWAYS_APART, counting).await;
+            }
             Ok(ServerResult::CallToolResult(result))
         });
         Ok(if own.runs_code() { work.counting_progress() } else { work })
@@ -202,7 +200,8 @@ impl Session {
 
     /// What this client's model reads of all tools that it is shown.
     fn definitions(&self) -> String {
-        let definitions = self.tools(&|_| true).into_iter().filter_map(|tool| {
+        let passed = self.gateway.passthrough.tools_now();
+        let definitions = self.tools(&passed, &|_| true).into_iter().filter_map(|tool| {
             let raw = serde_json::to_value(&tool).ok()?;
             Some(definition_text(&tool.name, &raw))
         });
@@ -211,18 +210,18 @@ impl Session {
 
     /// The tool of a server that the client sees by this name.
     async fn passed_tool(&self, name: &str, agent: &Agent) -> Result<Arc<CatalogTool>, ErrorData> {
-        let ours = own_tools::tools(self.gateway.surface);
-        let mut passed = self.gateway.passthrough.tools(&ours);
-        if !passed.iter().any(|(known, _)| known == name) {
-            self.gateway.passthrough.ready().await;
-            passed = self.gateway.passthrough.tools(&ours);
+        let passthrough = &self.gateway.passthrough;
+        let mut passed = passthrough.tools(agent).await;
+        if passed.get(name).is_none() {
+            passthrough.ready().await;
+            passed = passthrough.tools(agent).await;
         }
-        if let Some((_, tool)) = passed.iter().find(|(known, _)| known == name) {
-            return Ok(Arc::clone(tool));
+        if let Some(passed) = passed.get(name) {
+            return Ok(Arc::clone(&passed.tool));
         }
         let looking = || {
-            let known = ours.iter().map(|tool| tool.name.as_ref());
-            nearest(name, known.chain(passed.iter().map(|(name, _)| name.as_str())))
+            let ours = own_tools::tools(self.gateway.surface);
+            nearest(name, ours.iter().map(|tool| tool.name.as_ref()).chain(passed.names()))
         };
         let hint = agent.compute(ALWAYS_APART, looking).await;
         let hint = match hint.0.is_empty() {
@@ -356,12 +355,22 @@ impl ServerHandler for Session {
     ) -> Result<ListToolsResult, ErrorData> {
         self.gateway.passthrough.ready().await;
         let agent = self.gateway.agent(&context);
+        let passed = self.gateway.passthrough.tools(&agent).await;
         // Definitions of tools are public, and shown as they are.
-        Ok(ListToolsResult::with_all_items(self.tools(&|tool| !agent.hides(tool))))
+        let listing = || self.tools(&passed, &|tool| !agent.hides(tool));
+        let tools = agent.compute(passed.bytes(), listing).await;
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
+    /// Finds a tool whose definition the transport compares with the headers of a call: it asks for it
+    /// with every request that has no session.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools(&|_| true).into_iter().find(|tool| tool.name == name)
+        if OwnTool::called(name).is_some() {
+            let ours = own_tools::tools(self.gateway.surface);
+            return ours.into_iter().find(|tool| tool.name == name);
+        }
+        let passed = self.gateway.passthrough.tools_now();
+        passed.get(name)?.definition.clone()
     }
 
     async fn call_tool(
@@ -587,6 +596,20 @@ mod tests {
         assert!(name(&"x".repeat(1 << 20)).len() < 32);
         assert_ne!(name("one"), name("other"));
         assert_eq!(name("one"), name("one"));
+    }
+
+    /// Some clients ask for them with every call.
+    #[tokio::test]
+    async fn the_tools_that_are_passed_through_are_made_once() {
+        let (_home, gateway) = gateway();
+        let agent = gateway.agent_with(None, None);
+        let passed = gateway.passthrough.tools(&agent).await;
+        assert!(Arc::ptr_eq(&passed, &gateway.passthrough.tools(&agent).await));
+        assert!(Arc::ptr_eq(&passed, &gateway.passthrough.tools_now()));
+        let session = Session::new(gateway);
+        assert_eq!(session.get_tool("execute_code").unwrap().name, "execute_code");
+        assert!(session.get_tool("nothing").is_none());
+        assert_eq!(session.tools(&passed, &|_| true).len(), 3);
     }
 
     /// Nothing has to change for it to end.
