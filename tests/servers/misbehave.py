@@ -18,6 +18,8 @@
                                         so many bytes
     misbehave.py unsolicited BYTES COUNT  works, and sends answers that nobody asked for
     misbehave.py exponential            works, and has a tool whose arguments take long to check
+    misbehave.py wide PROPERTIES N      works, and has the tools wide_0 to wide_N-1 instead, each with so
+                                        many properties of 40 letters, and no others
 
 It speaks 2025-11-25 and refuses `server/discover`, as older servers do. Where NARROWS_TEST_PIDS
 names a file, its process id and its child's are appended to that.
@@ -419,6 +421,15 @@ class Exponential(Good):
         self.tools["nested"][0]["inputSchema"] |= {"properties": deeper, "$defs": {"A": {"anyOf": choices}}}
 
 
+class Wide(Server):
+    def __init__(self, properties: str, count: str) -> None:
+        super().__init__()
+        fields = {"p" * 35 + f"_{i:04}": {"type": "string"} for i in range(int(properties))}
+        for i in range(int(count)):
+            self.add(f"wide_{i}", lambda _, __: text("wide"))
+            self.tools[f"wide_{i}"][0]["inputSchema"] |= {"properties": fields, "additionalProperties": False}
+
+
 MODES: dict[str, Callable[..., Server]] = {
     "good": Good,
     "hang": Hang,
@@ -436,6 +447,7 @@ MODES: dict[str, Callable[..., Server]] = {
     "pages": Pages,
     "unsolicited": Unsolicited,
     "exponential": Exponential,
+    "wide": Wide,
 }
 
 

@@ -5,6 +5,9 @@
 use narrows_model::{clipped_name, nearest, there_are};
 use serde_json::{Map, Value};
 
+/// How many unknown arguments are told by name: a request has room for a million.
+const MAX_TOLD: usize = 5;
+
 type Parameter = (&'static str, &'static [&'static str]);
 
 const CODE: &[Parameter] = &[
@@ -109,17 +112,31 @@ fn is_column(alias: &str, value: Option<&Value>) -> bool {
     matches!(alias, "rows" | "records") && value.is_some_and(Value::is_string)
 }
 
-/// Takes what is no parameter of a tool out of its arguments, and says what there is.
+/// Takes what is no parameter of a tool out of its arguments, and says of the first what there is.
 pub fn take_unknown(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
     let known = parameters(tool);
     let is_known = |name: &str| known.iter().any(|(parameter, _)| *parameter == name);
-    let unknown: Vec<String> = arguments.keys().filter(|name| !is_known(name)).cloned().collect();
+    let mut unknown = Vec::new();
+    let mut more = 0;
+    for name in arguments.keys().filter(|name| !is_known(name)) {
+        if unknown.len() < MAX_TOLD {
+            unknown.push(ignored(tool, name));
+        } else {
+            more += 1;
+        }
+    }
+    match more {
+        0 => {}
+        1 => unknown.push(format!("1 more argument is no parameter of {tool}, and was ignored")),
+        more => unknown
+            .push(format!("{more} more arguments are no parameters of {tool}, and were ignored")),
+    }
     arguments.retain(|name, _| is_known(name));
-    unknown.iter().map(|name| ignored(tool, name)).collect()
+    unknown
 }
 
 /// Says that an argument is no parameter of a tool, and which one may be meant.
-pub fn ignored(tool: &str, name: &str) -> String {
+fn ignored(tool: &str, name: &str) -> String {
     let known = parameters(tool);
     let shown = clipped_name(name);
     if let Some((meant, _)) = known.iter().find(|(_, aliases)| aliases.contains(&name)) {
@@ -185,6 +202,17 @@ mod tests {
         ] {
             let mut arguments = Map::from_iter([(given.to_owned(), json!(1))]);
             assert_eq!(take_unknown(tool, &mut arguments), [told]);
+            assert!(arguments.is_empty());
+        }
+        let many = |count| (0..count).map(|number| (format!("wrong{number}"), json!(1))).collect();
+        for (count, more) in [
+            (6, "1 more argument is no parameter of search_tools, and was ignored"),
+            (450_000, "449995 more arguments are no parameters of search_tools, and were ignored"),
+        ] {
+            let mut arguments: Map<String, Value> = many(count);
+            let notes = take_unknown("search_tools", &mut arguments);
+            assert!(notes[4].starts_with("\"wrong4\" is no parameter"), "{notes:?}");
+            assert_eq!((notes.len(), notes[5].as_str()), (6, more));
             assert!(arguments.is_empty());
         }
         let mut right = Map::from_iter([("query".to_owned(), json!("x"))]);

@@ -2,18 +2,23 @@
 //! so that whoever wrote the call can mend it.
 
 mod budget;
+mod mistake;
+
+use std::collections::HashSet;
 
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value};
 
-use narrows_model::{cut, nearest};
+use narrows_model::cut;
 
 use crate::codegen::percent_decoded;
 
 /// How many mistakes one message tells.
-const MOST_MISTAKES: usize = 4;
-/// How much of a wrong value is shown.
-const SHOWN_CHARS: usize = 60;
+const MAX_MISTAKES: usize = 4;
+/// Mistakes that are looked at for that: a schema can refuse one field in thousands of places.
+const MAX_ERRORS: usize = 32;
+/// What a message may have, about. A schema names thousands of fields, and so does a call.
+const MAX_MESSAGE_BYTES: usize = 4_000;
 
 /// How often a pattern of a server is tried at another place: `(a|aa)+(?!b)` tries without end.
 const BACKTRACK_LIMIT: usize = 20_000;
@@ -55,14 +60,18 @@ impl Checker {
         self.validator.is_some()
     }
 
-    /// Says what is wrong, if anything, if that is found out in no time. None if it takes longer, and
-    /// so is not for a thread that others wait for. The schema is the one that this was made of.
-    pub(crate) fn check_at_once(
-        &self,
-        schema: &Value,
-        arguments: &mut Map<String, Value>,
-    ) -> Option<Result<(), String>> {
-        self.check_within(FEW_STEPS, schema, arguments)
+    /// Returns whether arguments are surely right as they are, if that is found out in no time. To say
+    /// what is wrong with others takes longer, and so is not for a thread that others wait for. The
+    /// schema is the one that this was made of.
+    pub(crate) fn fits_at_once(&self, schema: &Value, arguments: &mut Map<String, Value>) -> bool {
+        let Some(validator) = &self.validator else { return true };
+        let value = Value::Object(std::mem::take(arguments));
+        let is_short = budget::steps(schema, &value, FEW_STEPS).is_some();
+        let fits = is_short && validator.is_valid(&value);
+        if let Value::Object(map) = value {
+            *arguments = map;
+        }
+        fits
     }
 
     /// Says what is wrong, if anything. A `None` for something that may be left out is left out.
@@ -98,15 +107,16 @@ impl Checker {
         if let Value::Object(map) = value {
             *arguments = map;
         }
-        mistakes.map(|some| if some.is_empty() { Ok(()) } else { Err(some.join("; ")) })
+        mistakes.map(|some| if some.is_empty() { Ok(()) } else { Err(joined(&some)) })
     }
 
     fn leave_out_nulls(&self, validator: &Validator, value: &mut Value) {
-        let refused: Vec<String> = validator
+        let required: HashSet<&str> = self.required.iter().map(String::as_str).collect();
+        let refused: HashSet<String> = validator
             .iter_errors(value)
             .filter(|error| error.instance().is_null())
             .filter_map(|error| field(&error))
-            .filter(|name| !self.required.contains(name))
+            .filter(|name| !required.contains(name.as_str()))
             .collect();
         if let Value::Object(map) = value {
             map.retain(|name, value| !(value.is_null() && refused.contains(name)));
@@ -115,91 +125,29 @@ impl Checker {
 
     fn mistakes(&self, validator: &Validator, value: &Value) -> Vec<String> {
         let mut mistakes: Vec<String> = Vec::new();
-        for error in validator.iter_errors(value) {
-            // Nobody knows whether the value fits.
-            if let ValidationErrorKind::BacktrackLimitExceeded { .. } = error.kind() {
-                continue;
-            }
-            let mistake = self.mistake(&error);
+        // Where that many tries were not enough, nobody knows whether the value fits.
+        let is_known = |error: &ValidationError<'_>| {
+            !matches!(error.kind(), ValidationErrorKind::BacktrackLimitExceeded { .. })
+        };
+        for error in validator.iter_errors(value).filter(is_known).take(MAX_ERRORS) {
+            let mistake = mistake::describe(&error, &self.properties);
             if !mistakes.contains(&mistake) {
                 mistakes.push(mistake);
             }
-            if mistakes.len() == MOST_MISTAKES {
+            if mistakes.len() == MAX_MISTAKES {
                 break;
             }
         }
         mistakes
     }
+}
 
-    fn mistake(&self, error: &ValidationError<'_>) -> String {
-        let place = place(error);
-        match error.kind() {
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
-                match place.as_str() {
-                    "" => format!("{name:?} is missing"),
-                    place => format!("{place:?} has no {name:?}"),
-                }
-            }
-            ValidationErrorKind::AdditionalProperties { unexpected }
-            | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-                let known: Vec<&str> = if place.is_empty() {
-                    self.properties.iter().map(String::as_str).collect()
-                } else {
-                    Vec::new()
-                };
-                let names: Vec<String> = unexpected
-                    .iter()
-                    .map(|name| {
-                        format!("{name:?} is not known{}", nearest(name, known.iter().copied()))
-                    })
-                    .collect();
-                let takes = match known.as_slice() {
-                    [] => String::new(),
-                    known => format!(" (it takes {})", known.join(", ")),
-                };
-                format!("{}{takes}", names.join("; "))
-            }
-            ValidationErrorKind::Enum { options } => {
-                let options: Vec<String> = options
-                    .as_array()
-                    .map(|options| options.iter().map(shown).collect())
-                    .unwrap_or_default();
-                let texts = error.instance().as_str().map(|given| {
-                    nearest(given, options.iter().map(|option| option.trim_matches('"')))
-                });
-                format!(
-                    "{place:?} is {}, expected one of {}{}",
-                    shown(error.instance()),
-                    options.join(", "),
-                    texts.unwrap_or_default()
-                )
-            }
-            ValidationErrorKind::Type { kind } => {
-                let expected = match kind {
-                    jsonschema::error::TypeKind::Single(one) => one.to_string(),
-                    jsonschema::error::TypeKind::Multiple(many) => {
-                        many.iter().map(|one| one.to_string()).collect::<Vec<_>>().join(" or ")
-                    }
-                };
-                format!("{place:?} is {}, expected {expected}", shown(error.instance()))
-            }
-            ValidationErrorKind::AnyOf { context }
-            | ValidationErrorKind::OneOfNotValid { context } => {
-                // The branch with the fewest mistakes is the one that was meant.
-                let meant = context.iter().filter(|branch| !branch.is_empty());
-                match meant.min_by_key(|branch| branch.len()).and_then(|branch| branch.first()) {
-                    Some(inner) => {
-                        let inner = inner.masked().to_string();
-                        format!("{place:?} is {}: {inner}", shown(error.instance()))
-                    }
-                    None => format!("{place:?} is {}, which does not fit", shown(error.instance())),
-                }
-            }
-            // The rest names its expectation by itself ("5 is greater than the maximum of 3").
-            _ if place.is_empty() => error.to_string(),
-            _ => format!("{place:?}: {}", shorten(&error.to_string())),
-        }
+/// Returns all mistakes in one message, which is cut if there is too much to say.
+fn joined(mistakes: &[String]) -> String {
+    let message = mistakes.join("; ");
+    match message.len() > MAX_MESSAGE_BYTES {
+        true => format!("{}…", cut::head(&message, MAX_MESSAGE_BYTES)),
+        false => message,
     }
 }
 
@@ -217,36 +165,8 @@ fn compiled(schema: &Value) -> Option<Validator> {
 
 /// The first property on the way to a mistake.
 fn field(error: &ValidationError<'_>) -> Option<String> {
-    let place = place(error);
+    let place = mistake::place(error);
     (!place.is_empty() && !place.contains(['.', '['])).then_some(place)
-}
-
-/// Where a mistake is, as Python writes it: `items[2].name`.
-fn place(error: &ValidationError<'_>) -> String {
-    let pointer = error.instance_path().to_string();
-    let mut place = String::new();
-    for part in pointer.split('/').skip(1) {
-        let part = part.replace("~1", "/").replace("~0", "~");
-        if part.parse::<usize>().is_ok() {
-            place += &format!("[{part}]");
-        } else if place.is_empty() {
-            place = part;
-        } else {
-            place += &format!(".{part}");
-        }
-    }
-    place
-}
-
-fn shown(value: &Value) -> String {
-    shorten(&value.to_string())
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_CHARS * 3) {
-        Some((end, _)) => format!("{}…", cut::head(text, end)),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -309,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_long_value_is_shown_without_half_of_an_address() {
-        for letters in SHOWN_CHARS * 3 - 20..SHOWN_CHARS * 3 {
+        for letters in 160..180 {
             let title = json!([format!("{} ada@example.com", "x".repeat(letters))]);
             let (checked, _) = check(json!({"title": title}));
             let message = checked.expect_err("it should be refused");
@@ -344,20 +264,30 @@ mod tests {
         let schema = exponential();
         let checker = Checker::new(&schema);
         // Control: the same mistake, less deep, is found.
-        assert!(checker.check_at_once(&schema, &mut nested(2)).unwrap().is_err());
+        assert!(checker.check(&schema, &mut nested(2)).is_err());
         let mut deep = nested(12);
-        assert_eq!(checker.check_at_once(&schema, &mut deep), None);
+        assert!(!checker.fits_at_once(&schema, &mut deep));
         assert_eq!(checker.check(&schema, &mut deep), Ok(()));
         assert_eq!(deep, nested(12));
     }
 
     #[test]
-    fn a_check_that_takes_long_is_not_done_at_once() {
+    fn what_takes_long_to_check_or_to_explain_is_not_done_at_once() {
         let schema = json!({"properties": {"rows": {"items": {"type": "integer"}}}});
         let checker = Checker::new(&schema);
-        let mut rows = object(json!({"rows": vec![json!("wrong"); 3_000]}));
-        assert_eq!(checker.check_at_once(&schema, &mut rows), None);
-        assert!(checker.check(&schema, &mut rows).is_err());
+        let rows = |value: Value, count| object(json!({"rows": vec![value; count]}));
+        // The control: what is right and short.
+        assert!(checker.fits_at_once(&schema, &mut rows(json!(1), 3)));
+        for (mut given, fits) in [
+            (rows(json!(1), 3_000), true),
+            (rows(json!("wrong"), 3_000), false),
+            (rows(json!("wrong"), 3), false),
+        ] {
+            let before = given.clone();
+            assert!(!checker.fits_at_once(&schema, &mut given));
+            assert_eq!(given, before);
+            assert_eq!(checker.check(&schema, &mut given).is_ok(), fits);
+        }
     }
 
     #[test]

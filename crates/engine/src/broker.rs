@@ -147,10 +147,17 @@ impl Broker {
         let target = Target::from(&**tool);
         let mut admitted = watch.admit(target, arguments, &caller).await?;
         let arguments = std::mem::take(&mut admitted.arguments);
+        // Before it counts as a write under way, which a client that leaves does not break off.
+        let arguments = checked(watch.agent(), tool, arguments).await;
         let (broker, watch, tool) = (self.clone(), Arc::clone(watch), Arc::clone(tool));
         let called_for = Arc::clone(&caller);
         self.complete(target, &caller, async move {
-            let called = broker.call_admitted(&tool, arguments, called_for).await;
+            let called = match arguments {
+                Ok(arguments) => {
+                    broker.send(&tool, arguments, called_for).await.map_err(CallError::from)
+                }
+                Err(wrong) => Err(wrong),
+            };
             let (result, held) = match called {
                 Ok(Called { result, held }) => (Ok(result), held),
                 Err(error) => (Err(error), Held::default()),
@@ -187,18 +194,6 @@ impl Broker {
     /// For those who end: they have to do so before the servers end.
     pub async fn finish_writes(&self) {
         let _ = tokio::time::timeout(MAX_WRITE_TIME, self.writes.ended()).await;
-    }
-
-    async fn call_admitted(
-        &self,
-        tool: &Arc<Tool>,
-        arguments: Map<String, Value>,
-        caller: Arc<dyn Caller>,
-    ) -> Result<Called, CallError> {
-        let arguments = checked(tool, arguments).await.map_err(|mistakes| {
-            CallError::Arguments { tool: format!("{}.{}", tool.module, tool.name.python), mistakes }
-        })?;
-        Ok(self.send(tool, arguments, caller).await?)
     }
 
     /// Sends a request for a client that sees the server as it is, and puts to the client what
@@ -269,19 +264,23 @@ impl Broker {
     }
 }
 
-/// Checks the arguments of a call. A server's schema decides how long that takes: others do not wait
-/// for it.
+/// Checks the arguments of a call. A server's schema and the call itself decide how long that takes, and
+/// how long it takes to say what is wrong: it counts for the agent who calls, and others do not wait for
+/// it.
 async fn checked(
-    tool: &Arc<Tool>,
+    agent: &Agent,
+    tool: &Tool,
     mut arguments: Map<String, Value>,
-) -> Result<Map<String, Value>, String> {
-    if let Some(checked) = tool.check_at_once(&mut arguments) {
-        return checked.map(|()| arguments);
+) -> Result<Map<String, Value>, CallError> {
+    if tool.fits_at_once(&mut arguments) {
+        return Ok(arguments);
     }
-    let tool = Arc::clone(tool);
-    let checking =
-        tokio::task::spawn_blocking(move || tool.check(&mut arguments).map(|()| arguments));
-    checking.await.unwrap_or_else(|_| Err("the arguments could not be checked".to_owned()))
+    let checked = agent.compute(ALWAYS_APART, || tool.check(&mut arguments)).await;
+    let wrong = |mistakes| {
+        let tool = format!("{}.{}", tool.module, tool.name.python);
+        CallError::Arguments { tool, mistakes }
+    };
+    checked.map(|()| arguments).map_err(wrong)
 }
 
 /// Puts the questions of a server to the caller.

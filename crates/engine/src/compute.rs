@@ -2,14 +2,14 @@
 //!
 //! A request that keeps an async thread busy keeps all others waiting that share it. So whatever may
 //! take more than a millisecond runs beside these threads, with so much of it at once for each
-//! principal and in all; the rest waits, and stops waiting when its request ends. What comes in is
+//! caller and in all; the rest waits, and stops waiting when its request ends. What comes in is
 //! bounded where it comes in, so that no work takes for ever.
 
 mod size;
 
 use std::sync::Arc;
 
-use narrows_model::FairSemaphore;
+use narrows_model::{Caller, FairSemaphore};
 use narrows_sandbox::apart;
 
 pub use size::json_bytes;
@@ -19,7 +19,7 @@ pub const INLINE_BYTES: usize = 4 << 10;
 /// For work whose time does not depend on the size of anything that is at hand.
 pub const ALWAYS_APART: usize = usize::MAX;
 
-/// The places for work that takes processor time, shared fairly between principals.
+/// The places for work that takes processor time, shared fairly between callers.
 #[derive(Clone, Debug)]
 pub struct Compute {
     places: Arc<FairSemaphore>,
@@ -33,31 +33,31 @@ impl Default for Compute {
 }
 
 impl Compute {
-    /// Has so many places, of which one principal is given half at most: whoever has the rest, there
+    /// Has so many places, of which one caller is given half at most: whoever has the rest, there
     /// is one for others.
     fn new(places: usize) -> Self {
         // Those who wait are bounded by what they wait for: programs, requests and connections.
         Self { places: FairSemaphore::new(places, (places / 2).max(1), usize::MAX) }
     }
 
-    /// Does work on an input of so many bytes for a principal. A small one is done at once.
-    pub async fn run<T>(&self, principal: &str, bytes: usize, work: impl FnOnce() -> T) -> T {
+    /// Does work on an input of so many bytes for a caller. A small one is done at once.
+    pub async fn run<T>(&self, caller: &Caller, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= INLINE_BYTES {
             return work();
         }
-        let _place = match self.places.acquire(&principal.into()) {
+        let _place = match self.places.acquire(caller) {
             Ok(waiting) => Some(waiting.await),
             Err(_) => None,
         };
         apart(work)
     }
 
-    /// Takes all places that a principal has.
+    /// Takes all places that a caller has.
     #[cfg(test)]
-    pub(crate) fn take_all(&self, principal: &str) -> Vec<narrows_model::Permit> {
+    pub(crate) fn take_all(&self, caller: &Caller) -> Vec<narrows_model::Permit> {
         use futures::FutureExt as _;
 
-        let place = || self.places.acquire(&principal.into()).ok()?.now_or_never();
+        let place = || self.places.acquire(caller).ok()?.now_or_never();
         std::iter::from_fn(place).collect()
     }
 }
@@ -111,7 +111,7 @@ pub(crate) mod tests {
         let (answer, answered) = mpsc::channel();
         let compute = compute.clone();
         let work = tokio::spawn(async move {
-            compute.run("ada", bytes, move || answered.recv_timeout(patience).is_ok()).await
+            compute.run(&"ada".into(), bytes, move || answered.recv_timeout(patience).is_ok()).await
         });
         tokio::spawn(async move { answer.send(()) });
         work.await.unwrap()
@@ -132,16 +132,17 @@ pub(crate) mod tests {
         let (begin, begun) = tokio::sync::oneshot::channel();
         let ada = compute.clone();
         let first = tokio::spawn(async move {
-            ada.run("ada", LARGE, move || {
+            ada.run(&"ada".into(), LARGE, move || {
                 let _ = begin.send(());
                 ended.recv_timeout(LONG).is_ok()
             })
             .await
         });
         begun.await.unwrap();
-        let mut second = std::pin::pin!(compute.run("ada", LARGE, || ()));
+        let caller = Caller::from("ada");
+        let mut second = std::pin::pin!(compute.run(&caller, LARGE, || ()));
         assert!(futures::poll!(&mut second).is_pending(), "ada has her share");
-        compute.run("eve", LARGE, || ()).await;
+        compute.run(&"eve".into(), LARGE, || ()).await;
         end.send(()).unwrap();
         assert!(first.await.unwrap());
         second.await;
@@ -149,6 +150,6 @@ pub(crate) mod tests {
 
     #[tokio::test]
     async fn where_there_is_one_thread_it_does_the_work() {
-        assert_eq!(Compute::default().run("ada", LARGE, || 7).await, 7);
+        assert_eq!(Compute::default().run(&"ada".into(), LARGE, || 7).await, 7);
     }
 }

@@ -4,12 +4,14 @@ use narrows_analysis::{
     AnalysisError, FileFormat, Format, Input, Keep, Kind, Output, Understood, is_parameter,
     understand,
 };
-use narrows_model::nearest;
+use narrows_model::{clipped_name, nearest};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::codegen::is_identifier;
 
+/// How many keys are told that are not understood.
+const MAX_TOLD: usize = 10;
 /// The name of a table that nobody named.
 const UNNAMED: &str = "data";
 /// The name of rows that stand in the parameters of a join, as pandas' `merge` is given them.
@@ -293,14 +295,16 @@ impl Origin {
         let text = |key: &str| source.get(key).and_then(Value::as_str).map(str::to_owned);
         let kind = REFERENCES.iter().find(|kind| source.get(kind[0]).is_some_and(Value::is_string));
         let Some(kind) = kind else {
-            let given: Vec<&str> = source.keys().map(String::as_str).collect();
+            let given: Vec<String> =
+                source.keys().take(MAX_TOLD).map(|key| clipped_name(key)).collect();
             let expected = REFERENCES.map(|kind| kind[0]).join(", ");
             return Err(format!("{what}: it has {}, expected one of {expected}", given.join(", ")));
         };
         if let Some(unknown) = source.keys().find(|key| !kind.contains(&key.as_str())) {
             let near = nearest(unknown, kind.iter().copied());
             return Err(format!(
-                "{what}.{unknown}: no such key{near}; there are {}",
+                "{what}.{}: no such key{near}; there are {}",
+                clipped_name(unknown),
                 kind.join(", ")
             ));
         }

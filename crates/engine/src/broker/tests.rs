@@ -197,6 +197,28 @@ async fn arguments_of_wrong_types_are_told_by_field_and_not_sent() {
     assert!(server.calls().is_empty());
 }
 
+/// A spawned thread had no share, and went on after the call was given up.
+#[tokio::test]
+async fn wrong_arguments_are_looked_at_within_the_share_of_their_agent() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    // The first call has the schema compiled, which is shared too.
+    run.call("issues.create_issue", json!({"title": "t"})).await.unwrap();
+    let places = run.watch.agent().take_places();
+    let mut wrong = std::pin::pin!(run.call("issues.create_issue", json!({"title": 5})));
+    for _ in 0..100 {
+        assert!(futures::poll!(&mut wrong).is_pending());
+        tokio::task::yield_now().await;
+    }
+    // The control: what is right needs no place.
+    run.call("issues.create_issue", json!({"title": "t"})).await.unwrap();
+    assert!(futures::poll!(&mut wrong).is_pending());
+    drop(places);
+    let told = wrong.await.unwrap_err().to_string();
+    assert!(told.ends_with(r#""title" is 5, expected string"#), "{told}");
+    assert_eq!(server.calls().len(), 2);
+}
+
 #[tokio::test]
 async fn a_tool_that_is_newer_than_what_is_known_is_found() {
     let server = going(FakeReply::text("done"));

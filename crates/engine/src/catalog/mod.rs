@@ -4,12 +4,14 @@ mod cache;
 mod document;
 mod effect;
 mod listing;
+mod memory;
 mod names;
 mod snapshot;
 mod suggest;
 
 pub use cache::Cache;
 pub use listing::{About, Listing};
+pub(crate) use memory::{DefinitionShare, MAX_DEFINITION_BYTES, value_bytes};
 pub(crate) use names::Missing;
 pub use names::{DisabledServer, Unresolved};
 pub use snapshot::{Catalog, ServerTools, Snapshot, Tool};

@@ -10,7 +10,10 @@ use narrows_search::Segment;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use super::{About, Cache, DisabledServer, Listing};
+use super::{
+    About, Cache, DisabledServer, Listing,
+    memory::{DefinitionMemory, DefinitionShare, value_bytes},
+};
 use crate::{
     arguments::Checker,
     codegen::{Deprecation, ToolName, ToolNames, module_names},
@@ -29,6 +32,7 @@ pub struct Catalog {
     stale: Mutex<BTreeSet<String>>,
     version: watch::Sender<u64>,
     cache: Option<Cache>,
+    memory: DefinitionMemory,
 }
 
 /// The catalog at one moment.
@@ -75,16 +79,21 @@ impl Catalog {
             stale: Mutex::default(),
             version: watch::Sender::new(0),
             cache,
+            memory: DefinitionMemory::default(),
         };
         let mut stale = BTreeSet::new();
         let mut snapshot = Snapshot::default();
         for spec in specs {
             let kept = catalog.cache.as_ref().and_then(|cache| cache.load(spec));
-            if !kept.as_ref().is_some_and(|kept| kept.is_fresh) {
-                stale.insert(spec.name.clone());
-            }
-            if let Some(kept) = kept {
+            let mut is_stale = !kept.as_ref().is_some_and(|kept| kept.is_fresh);
+            if let Some(mut kept) = kept {
+                let (share, is_whole) = catalog.fit(&spec.name, &mut kept.listing);
+                share.keep();
+                is_stale |= !is_whole;
                 snapshot.insert(catalog.server_tools(&spec.name, kept.listing));
+            }
+            if is_stale {
+                stale.insert(spec.name.clone());
             }
         }
         *catalog.write() = Arc::new(snapshot);
@@ -164,20 +173,41 @@ impl Catalog {
         self.version.subscribe()
     }
 
-    /// A server listed its tools.
-    pub fn replace(&self, spec: &ServerSpec, listing: Listing) {
+    /// Returns the memory for a list of a server's tools.
+    pub(crate) fn definition_share(&self, server: &str) -> DefinitionShare {
+        self.memory.share(server)
+    }
+
+    /// Leaves out the tools for which there is no memory, and returns whether there are none of them.
+    fn fit(&self, server: &str, listing: &mut Listing) -> (DefinitionShare, bool) {
+        let mut share = self.definition_share(server);
+        let all = listing.tools.len();
+        listing.tools.retain(|tool| share.grow(value_bytes(tool, usize::MAX)));
+        let is_whole = listing.tools.len() == all;
+        (share, is_whole)
+    }
+
+    /// Takes a listing for what a server has now, as far as there is memory for it.
+    pub fn replace(&self, spec: &ServerSpec, mut listing: Listing) {
+        let (share, _) = self.fit(&spec.name, &mut listing);
+        self.publish(spec, listing, share);
+    }
+
+    /// As [`Self::replace`], for a listing whose memory was taken while it was read. To compare it with
+    /// what is known and to write it down takes a while.
+    pub(crate) fn publish(&self, spec: &ServerSpec, listing: Listing, share: DefinitionShare) {
         let was_stale =
             self.stale.lock().unwrap_or_else(PoisonError::into_inner).remove(&spec.name);
-        let changed = {
+        share.keep();
+        // Everybody who needs the catalog would wait for it under its lock.
+        let changed = !self.listing(&spec.name).is_some_and(|known| known.is(&listing));
+        if changed {
+            let tools = self.server_tools(&spec.name, listing.clone());
             let mut now = self.write();
-            let same = now.servers.get(&spec.name).is_some_and(|known| known.is(&listing));
-            if !same {
-                let mut next = Snapshot::clone(&now);
-                next.insert(self.server_tools(&spec.name, listing.clone()));
-                *now = Arc::new(next);
-            }
-            !same
-        };
+            let mut next = Snapshot::clone(&now);
+            next.insert(tools);
+            *now = Arc::new(next);
+        }
         if let Some(cache) = self.cache.clone().filter(|_| changed || was_stale) {
             // A short write, and a command that ends right after must not lose it.
             cache.save(spec, listing);
@@ -283,13 +313,11 @@ impl Tool {
         self.checker().check(self.input_schema(), arguments)
     }
 
-    /// The same, if it takes no time. None if it does, or if nothing was checked before, so that the
-    /// schema has to be compiled.
-    pub(crate) fn check_at_once(
-        &self,
-        arguments: &mut Map<String, Value>,
-    ) -> Option<Result<(), String>> {
-        self.checker.get()?.check_at_once(self.input_schema(), arguments)
+    /// Returns whether arguments are surely right, if that takes no time to say. It does if nothing was
+    /// checked before, so that the schema has to be compiled.
+    pub(crate) fn fits_at_once(&self, arguments: &mut Map<String, Value>) -> bool {
+        let checker = self.checker.get();
+        checker.is_some_and(|checker| checker.fits_at_once(self.input_schema(), arguments))
     }
 
     /// Whether arguments can be refused before they are sent.

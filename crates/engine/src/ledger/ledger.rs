@@ -92,6 +92,11 @@ impl Ledger {
         Arc::new(Tab::new(Arc::clone(self), kind, request))
     }
 
+    /// Returns whether a session is counted already.
+    pub fn has_session(&self, key: &str) -> bool {
+        self.state().sessions.contains(key)
+    }
+
     /// A client's session began to work; `surface` gives the definitions that its model reads. Of
     /// each key only the first counts.
     pub fn session(

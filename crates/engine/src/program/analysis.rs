@@ -114,8 +114,8 @@ impl ProgramHost {
         };
         let engine = self.agent().analyst().engine().map_err(AnalyzeError::Table)?;
         let request = Request { kind, parameters, output, refusal };
-        let caller = self.agent().principal().name.as_str().into();
-        let mut answer = engine.run_for(&caller, request, inputs, keep, cancel.clone()).await?;
+        let caller = self.agent().fair_caller();
+        let mut answer = engine.run_for(caller, request, inputs, keep, cancel.clone()).await?;
         answer.notes.splice(0..0, notes);
         Ok(answer)
     }

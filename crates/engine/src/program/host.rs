@@ -178,7 +178,7 @@ impl ProgramHost {
                 Ok(json!(self.tool_names(&wanted.server).await?))
             }
             "search_tools" => {
-                let request: SearchRequest = self.parse_named(name, arguments)?;
+                let request: SearchRequest = self.parse_named(name, arguments).await?;
                 Ok(match self.guide.search(&request, self.agent()).await {
                     Answer::Tools(found) => {
                         self.has_read_definitions(&found.tools);
@@ -188,7 +188,7 @@ impl ProgramHost {
                 })
             }
             "get_tool_definition" => {
-                let wanted: DefinitionRequest = self.parse_named(name, arguments)?;
+                let wanted: DefinitionRequest = self.parse_named(name, arguments).await?;
                 let defined = self.guide.define(&wanted, self.agent()).await;
                 let defined = defined.map_err(|error| self.not_found(&error))?;
                 if let Some(tool) = self.guide.defined_tool(&wanted) {
@@ -206,20 +206,23 @@ impl ProgramHost {
     }
 
     /// As [`parse`], whatever names the program gave to the parameters.
-    fn parse_named<T: DeserializeOwned>(
+    async fn parse_named<T: DeserializeOwned>(
         &self,
         tool: &str,
         arguments: &RawValue,
     ) -> Result<T, ToolFailure> {
-        let mut arguments: Map<String, Value> = parse(arguments)?;
-        // The function in the guest hands its default on, also beside another name for it.
-        if arguments.get("detail_level").is_some_and(|level| level == DEFAULT_LEVEL) {
-            arguments.remove("detail_level");
-        }
-        aliases::rename(tool, &mut arguments);
-        self.note(&aliases::take_unknown(tool, &mut arguments));
-        serde_json::from_value(Value::Object(arguments))
-            .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
+        let parsing = || {
+            let mut arguments: Map<String, Value> = parse(arguments)?;
+            // The function in the guest hands its default on, also beside another name for it.
+            if arguments.get("detail_level").is_some_and(|level| level == DEFAULT_LEVEL) {
+                arguments.remove("detail_level");
+            }
+            aliases::rename(tool, &mut arguments);
+            self.note(&aliases::take_unknown(tool, &mut arguments));
+            serde_json::from_value(Value::Object(arguments))
+                .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
+        };
+        self.agent().compute(arguments.get().len(), parsing).await
     }
 
     /// In strict mode nothing enters the sandbox as it is. (What tools give is protected by the

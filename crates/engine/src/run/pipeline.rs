@@ -228,7 +228,7 @@ impl<'e> Run<'e> {
             workspace: self.workspace.clone(),
             read_only: self.read_only,
             shield: self.streams.is_some().then(|| self.watch.shield().clone()),
-            caller: self.agent.principal().name.as_str().into(),
+            caller: Arc::clone(self.agent.fair_caller()),
         };
         Ok(executor.execute(session, request, &self.host, self.cancel.clone()).await?)
     }

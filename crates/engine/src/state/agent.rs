@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use narrows_model::{Access, Principal};
+use narrows_model::{Access, Caller, Principal};
 use narrows_sandbox::Workspace;
 use narrows_store::{Approval, Entry, Filter, NewEntry, Place, Store};
 use serde_json::{Value, json};
@@ -27,17 +27,31 @@ const CLOCK_DIFFERENCE: i64 = 60 * 60 * 1000;
 pub struct Agent {
     pub(super) state: Arc<State>,
     principal: Arc<Principal>,
+    caller: Caller,
 }
 
 impl Agent {
     pub(super) fn new(state: Arc<State>, principal: Arc<Principal>) -> Self {
-        Self { state, principal }
+        let caller = principal.name.as_str().into();
+        Self { state, principal, caller }
+    }
+
+    /// The same, with a share of its own of all that is shared fairly: one principal can be many
+    /// clients, of whom one must not take what there is from the others.
+    pub fn sharing_as(self, caller: impl Into<Caller>) -> Self {
+        Self { caller: caller.into(), ..self }
+    }
+
+    /// Returns whom places and turns are counted for.
+    pub fn fair_caller(&self) -> &Caller {
+        &self.caller
     }
 
     /// The same, at home in another namespace: for whoever owns all of them.
     pub fn of_namespace(&self, namespace: &str) -> Self {
         let principal = Principal::new(self.principal.name.clone(), namespace);
-        Self { state: Arc::clone(&self.state), principal: Arc::new(principal) }
+        let (state, caller) = (Arc::clone(&self.state), Arc::clone(&self.caller));
+        Self { state, principal: Arc::new(principal), caller }
     }
 
     pub fn principal(&self) -> &Principal {
@@ -72,13 +86,13 @@ impl Agent {
     /// Does work on an input of so many bytes where it keeps nobody waiting; see
     /// [`Compute`](crate::compute::Compute).
     pub async fn compute<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        self.state.compute.run(self.name(), bytes, work).await
+        self.state.compute.run(&self.caller, bytes, work).await
     }
 
-    /// Takes all places that this principal has for such work.
+    /// Takes all places that this caller has for such work.
     #[cfg(test)]
     pub(crate) fn take_places(&self) -> Vec<narrows_model::Permit> {
-        self.state.compute.take_all(self.name())
+        self.state.compute.take_all(&self.caller)
     }
 
     /// The directory that this principal's programs see as `/workspace`.

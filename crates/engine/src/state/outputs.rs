@@ -10,7 +10,7 @@ use super::{
     Agent, StateError,
     files::{FileEntry, file_error, milliseconds},
 };
-use crate::media;
+use crate::{compute::ALWAYS_APART, media};
 
 impl Agent {
     /// Brings what the store knows of this principal's files up to date, if any changed.
@@ -33,6 +33,25 @@ impl Agent {
         let made: HashSet<String> = workspace.take_made().into_iter().collect();
         let place = &self.state.settings.place;
         let known = store.files().list(namespace, place).await?;
+        // There can be thousands of files, which nobody else waits for.
+        let comparing = || self.changed_files(&workspace, &known, &made);
+        let (changed, gone) = self.compute(ALWAYS_APART, comparing).await?;
+        store.files().put(namespace, place, &changed).await?;
+        store.files().remove(namespace, place, &gone).await?;
+        if !made.is_empty() {
+            self.clean_up(namespace, &workspace, &made).await?;
+        }
+        Ok(())
+    }
+
+    /// Compares the files that are there with those that are known. Returns those that are new or others,
+    /// and the names of those that are gone.
+    fn changed_files(
+        &self,
+        workspace: &Workspace,
+        known: &[FileRow],
+        made: &HashSet<String>,
+    ) -> Result<(Vec<FileRow>, Vec<String>), StateError> {
         let known: HashMap<&str, &FileRow> =
             known.iter().map(|row| (row.path.as_str(), row)).collect();
         let walked = workspace.walk().map_err(|error| file_error("/workspace", &error))?;
@@ -62,12 +81,7 @@ impl Agent {
                 modified_at,
             });
         }
-        store.files().put(namespace, place, &changed).await?;
-        store.files().remove(namespace, place, &gone).await?;
-        if !made.is_empty() {
-            self.clean_up(namespace, &workspace, &made).await?;
-        }
-        Ok(())
+        Ok((changed, gone))
     }
 
     /// Removes outputs that are too old, and the oldest of those that are too much. What was just
@@ -84,24 +98,28 @@ impl Agent {
         let oldest = milliseconds(std::time::SystemTime::now().checked_sub(settings.output_age));
         let mut bytes: i64 = outputs.iter().map(|row| row.bytes).sum();
         let most = i64::try_from(settings.output_bytes).unwrap_or(i64::MAX);
-        let mut removed = Vec::new();
-        for row in outputs {
-            if row.modified_at >= oldest && bytes <= most {
-                break;
+        let removing = || {
+            let mut removed = Vec::new();
+            for row in outputs {
+                if row.modified_at >= oldest && bytes <= most {
+                    break;
+                }
+                if just_made.contains(&row.path) {
+                    continue;
+                }
+                bytes -= row.bytes;
+                // Gone already is as good.
+                if let Err(error) = workspace.remove(&row.path)
+                    && error.kind() != std::io::ErrorKind::NotFound
+                {
+                    tracing::warn!(%error, path = row.path, "an old output stays");
+                    continue;
+                }
+                removed.push(row.path);
             }
-            if just_made.contains(&row.path) {
-                continue;
-            }
-            bytes -= row.bytes;
-            // Gone already is as good.
-            if let Err(error) = workspace.remove(&row.path)
-                && error.kind() != std::io::ErrorKind::NotFound
-            {
-                tracing::warn!(%error, path = row.path, "an old output stays");
-                continue;
-            }
-            removed.push(row.path);
-        }
+            removed
+        };
+        let removed = self.compute(ALWAYS_APART, removing).await;
         Ok(store.files().remove(namespace, &settings.place, &removed).await?)
     }
 

@@ -41,6 +41,10 @@ use super::{
     stdio::StdioTransport,
     tool_list::{Room, ToolList},
 };
+use crate::{
+    catalog::DefinitionShare,
+    compute::{json_bytes, without_place},
+};
 
 /// How often a child is looked after.
 const CHILD_CHECK: Duration = Duration::from_millis(500);
@@ -288,28 +292,38 @@ impl Connection {
         }
     }
 
-    /// All tools, as the server wrote them.
-    pub(super) async fn list_tools(&self) -> Result<Vec<Value>, UpstreamError> {
+    /// Writes down what the status should show.
+    pub(super) fn report_problem(&self, problem: String) {
+        self.diary.problem(problem);
+    }
+
+    /// Reads all tools, as the server wrote them, into their share of the memory for those of all
+    /// servers.
+    pub(super) async fn list_tools(
+        &self,
+        share: DefinitionShare,
+    ) -> Result<ListedTools, UpstreamError> {
         if self.info.capabilities.tools.is_none() {
-            return Ok(Vec::new());
+            return Ok(ListedTools { tools: Vec::new(), share });
         }
         let _turn = self.listing.lock().await;
         self.service.service().notices().read_tools();
-        let mut list = ToolList::default();
+        let mut list = ToolList::new(share);
         let mut cursor: Option<String> = None;
         loop {
             let page = self.list_page(cursor.clone()).await?;
-            let room = list.add(page.tools);
+            let room = without_place(json_bytes(&page.tools), || list.add(page.tools));
             if page.next_cursor.is_none() || page.next_cursor == cursor || room == Room::Full {
                 break;
             }
             cursor = page.next_cursor;
         }
+        let share = list.take_share();
         let (tools, problem) = list.finish();
         if let Some(problem) = problem {
             self.diary.problem(problem);
         }
-        Ok(tools)
+        Ok(ListedTools { tools, share })
     }
 
     async fn list_page(&self, cursor: Option<String>) -> Result<RawPage, UpstreamError> {
@@ -470,6 +484,12 @@ impl Connection {
             child.end().await;
         }
     }
+}
+
+/// The tools of a server, and the memory that they take.
+pub(super) struct ListedTools {
+    pub(super) tools: Vec<Value>,
+    pub(super) share: DefinitionShare,
 }
 
 async fn listen(

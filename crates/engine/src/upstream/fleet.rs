@@ -132,6 +132,13 @@ impl Fleet {
         self.find(name)?.connection().await?.subscribe(uri, &self.changes).await
     }
 
+    /// Shows something in a server's status that went wrong with it.
+    pub fn report_problem(&self, name: &str, problem: String) {
+        if let Some(server) = self.servers.get(name) {
+            server.report_problem(problem);
+        }
+    }
+
     pub fn era(&self, name: &str) -> Era {
         self.servers.get(name).map_or(Era::Unknown, |server| server.era())
     }

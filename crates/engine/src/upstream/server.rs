@@ -19,12 +19,15 @@ use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     caller::Caller,
-    connection::{Connection, Era, Means, OpenError, Reply},
+    connection::{Connection, Era, ListedTools, Means, OpenError, Reply},
     error::UpstreamError,
     relisting::{ChangesPause, REFRESH_PAUSE},
     server_log::LogSource,
 };
-use crate::catalog::{Catalog, Listing};
+use crate::{
+    catalog::{Catalog, DefinitionShare, Listing},
+    compute::{ALWAYS_APART, without_place},
+};
 
 /// A server that dies sooner than this after its start counts as one that does not start.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
@@ -174,6 +177,14 @@ impl Upstream {
         connection.request(request, caller).await
     }
 
+    /// Shows something in the status of a server that runs.
+    pub(super) fn report_problem(&self, problem: String) {
+        let connection = self.state().connection.clone();
+        if let Some(connection) = connection {
+            connection.report_problem(problem);
+        }
+    }
+
     /// The server's own words about itself, when it runs.
     pub(super) async fn info(&self) -> Result<ServerPeerInfo, UpstreamError> {
         Ok(self.connection().await?.info().clone())
@@ -254,7 +265,8 @@ impl Upstream {
 
     async fn open_and_list(&self) -> Result<Arc<Connection>, OpenError> {
         let connection = self.open_in_some_era().await?;
-        let listed = tokio::time::timeout(self.spec.start_timeout, connection.list_tools()).await;
+        let listing = connection.list_tools(self.definition_share());
+        let listed = tokio::time::timeout(self.spec.start_timeout, listing).await;
         let tools = match listed {
             Ok(Ok(tools)) => tools,
             Ok(Err(UpstreamError::LoginNeeded { .. })) => return Err(OpenError::LoginNeeded),
@@ -297,7 +309,12 @@ impl Upstream {
         Err(OpenError::Handshake(refusal))
     }
 
-    fn publish(&self, connection: &Connection, tools: Vec<serde_json::Value>) {
+    fn definition_share(&self) -> DefinitionShare {
+        self.catalog.definition_share(&self.spec.name)
+    }
+
+    /// Tells everybody what the server listed.
+    fn publish(&self, connection: &Connection, listed: ListedTools) {
         let info = connection.info();
         let about = crate::catalog::About {
             era: connection.era(),
@@ -309,7 +326,9 @@ impl Upstream {
                 .map(|text| text[..text.floor_char_boundary(MAX_INSTRUCTIONS_BYTES)].to_owned()),
             capabilities: info.capabilities.clone(),
         };
-        self.catalog.replace(&self.spec, Listing { about, tools });
+        let ListedTools { tools, share } = listed;
+        let publish = || self.catalog.publish(&self.spec, Listing { about, tools }, share);
+        without_place(ALWAYS_APART, publish);
     }
 
     /// Records what came of an attempt to open a connection.
@@ -426,7 +445,8 @@ impl Upstream {
     async fn list_now(&self) {
         let connection = self.state().connection.clone();
         let Some(connection) = connection else { return };
-        let listed = tokio::time::timeout(self.spec.start_timeout, connection.list_tools()).await;
+        let listing = connection.list_tools(self.definition_share());
+        let listed = tokio::time::timeout(self.spec.start_timeout, listing).await;
         match listed {
             Ok(Ok(tools)) => self.publish(&connection, tools),
             Ok(Err(error)) => self.state().last_error = Some(error.to_string()),

@@ -3,13 +3,15 @@
 
 use serde_json::{Value, json};
 
+use crate::catalog::{DefinitionShare, MAX_DEFINITION_BYTES, value_bytes};
+
 /// A server that lists more tools than this lists without end.
 const MAX_TOOLS: usize = 20_000;
 /// So many pages, of which some may be empty.
 const MAX_PAGES: usize = 2_000;
 /// What all definitions of a server may take in memory. Pages of descriptions of 16 MB each filled
 /// gigabytes, on disk too.
-const MAX_LIST_BYTES: usize = 32 << 20;
+const MAX_LIST_BYTES: usize = 64 << 20;
 /// What one definition may take: models read them.
 const MAX_TOOL_BYTES: usize = 1 << 20;
 /// Suggestions, modules and rules go by names. The specification has 128 characters.
@@ -20,6 +22,8 @@ const MAX_NAME_BYTES: usize = 512;
 pub(super) struct ToolList {
     tools: Vec<Value>,
     bytes: usize,
+    /// Of the memory for all servers.
+    share: DefinitionShare,
     pages: usize,
     /// Tools that were left out, and why the first was.
     left_out: usize,
@@ -34,6 +38,10 @@ pub(super) enum Room {
 }
 
 impl ToolList {
+    pub(super) fn new(share: DefinitionShare) -> Self {
+        Self { share, ..Self::default() }
+    }
+
     /// Adds the tools of a page.
     pub(super) fn add(&mut self, page: Vec<Value>) -> Room {
         self.pages += 1;
@@ -60,7 +68,7 @@ impl ToolList {
             }
             Some(name) => name.to_owned(),
         };
-        let bytes = size(&tool, MAX_TOOL_BYTES);
+        let bytes = value_bytes(&tool, MAX_TOOL_BYTES);
         if bytes > MAX_TOOL_BYTES {
             // Reading it took as long as if it were kept.
             self.bytes += MAX_TOOL_BYTES;
@@ -75,10 +83,20 @@ impl ToolList {
             let most = MAX_LIST_BYTES >> 20;
             return Err(format!("its tools are larger than {most} MB together"));
         }
+        if !self.share.grow(bytes) {
+            self.bytes = MAX_LIST_BYTES;
+            let most = MAX_DEFINITION_BYTES >> 20;
+            return Err(format!("the tools of all servers are larger than {most} MB together"));
+        }
         self.bytes += bytes;
         mend_schema(&mut tool);
         self.tools.push(tool);
         Ok(())
+    }
+
+    /// Returns the memory that the tools take of that for all servers.
+    pub(super) fn take_share(&mut self) -> DefinitionShare {
+        std::mem::take(&mut self.share)
     }
 
     /// Returns the tools, and what to say if there are others.
@@ -101,29 +119,12 @@ fn mend_schema(tool: &mut Value) {
     }
 }
 
-/// Returns about how much a value takes in memory, or more than `max`.
-fn size(value: &Value, max: usize) -> usize {
-    let mut total = size_of::<Value>();
-    let mut add = |value: &Value| {
-        if total <= max {
-            total += size(value, max - total);
-        }
-    };
-    match value {
-        Value::String(text) => total += text.len(),
-        Value::Array(items) => items.iter().for_each(add),
-        Value::Object(fields) => {
-            fields.values().for_each(&mut add);
-            total += fields.keys().map(|key| key.len() + size_of::<String>()).sum::<usize>();
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-    total
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
     use super::*;
+    use crate::catalog::{Catalog, tests::spec};
 
     fn names(tools: &[Value]) -> Vec<&str> {
         tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect()
@@ -168,13 +169,38 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_beside_the_tools_of_other_servers_is_left_out_and_told() {
+        let specs = [spec("first"), spec("second")];
+        let catalog = Catalog::new(&specs, None);
+        let mut first = catalog.definition_share("first");
+        assert!(first.grow(MAX_DEFINITION_BYTES - (1 << 20)));
+        let tool = |name: &str| json!({"name": name, "description": "x".repeat(600 << 10)});
+        let mut second = ToolList::new(catalog.definition_share("second"));
+        assert_eq!(second.add(vec![tool("fits"), tool("does_not")]), Room::Full);
+        let _share = second.take_share();
+        let (tools, problem) = second.finish();
+        assert_eq!(names(&tools), ["fits"]);
+        let told = "1 tool was left out: the tools of all servers are larger than 256 MB together";
+        assert_eq!(problem.unwrap(), told);
+    }
+
+    #[test]
     fn a_list_without_end_is_not_read_to_its_end() {
         let half = json!({"name": "t", "description": "x".repeat(MAX_TOOL_BYTES / 2)});
         let mut list = ToolList::default();
         let pages = (1..).find(|_| list.add(vec![half.clone()]) == Room::Full).unwrap();
-        assert!((MAX_LIST_BYTES * 2 / MAX_TOOL_BYTES - 1..80).contains(&pages), "{pages}");
+        let expected = MAX_LIST_BYTES * 2 / MAX_TOOL_BYTES;
+        assert!((expected - 1..expected * 5 / 4).contains(&pages), "{pages}");
         let (_, problem) = list.finish();
-        assert!(problem.unwrap().contains("larger than 32 MB together"));
+        assert!(problem.unwrap().contains("larger than 64 MB together"));
+
+        // What is many fields takes as much as it takes in memory, not as text.
+        let fields: Map<String, Value> =
+            (0..1_000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
+        let wide = json!({"name": "t", "inputSchema": {"type": "object", "properties": fields}});
+        let mut list = ToolList::default();
+        let pages = (1..).find(|_| list.add(vec![wide.clone()]) == Room::Full).unwrap();
+        assert!((90..130).contains(&pages), "{pages}");
 
         let huge = json!({"name": "t", "description": "x".repeat(MAX_TOOL_BYTES)});
         let mut list = ToolList::default();

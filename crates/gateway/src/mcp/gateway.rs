@@ -4,8 +4,15 @@ use std::{sync::Arc, time::Duration};
 
 use narrows_engine::{Engine, Guide, UnderWay, broker::Broker, ledger::Ledger, state::Agent};
 use narrows_model::Principal;
+use rmcp::{RoleServer, service::RequestContext};
 
-use super::{parked::Parked, passthrough::Passthrough, token_notice::TokenNotice};
+use super::{
+    http::{self, CallerId},
+    parked::Parked,
+    passthrough::Passthrough,
+    token_notice::TokenNotice,
+    tools::own_tools,
+};
 
 const HOUSE_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -43,7 +50,7 @@ impl Gateway {
     ) -> Arc<Self> {
         let broker = engine.guide().broker().clone();
         Arc::new(Self {
-            passthrough: Passthrough::new(broker.clone()),
+            passthrough: Passthrough::new(broker.clone(), own_tools(surface)),
             broker,
             engine,
             ledger,
@@ -84,8 +91,25 @@ impl Gateway {
     }
 
     /// What lasts, as whoever asks may see it.
-    pub(super) fn agent(&self, principal: Option<Arc<Principal>>) -> Agent {
-        self.engine.agent(principal.unwrap_or_else(|| Arc::clone(&self.principal)))
+    pub(super) fn agent(&self, context: &RequestContext<RoleServer>) -> Agent {
+        self.agent_with(http::principal(context), http::caller_id(context))
+    }
+
+    /// The keys of nobody in particular are one principal, and still have shares of their own.
+    pub(super) fn agent_with(
+        &self,
+        principal: Option<Arc<Principal>>,
+        key: Option<CallerId>,
+    ) -> Agent {
+        match (principal, key) {
+            (Some(principal), _) => self.engine.agent(principal),
+            (None, None) => self.engine.agent(Arc::clone(&self.principal)),
+            (None, Some(CallerId(number))) => {
+                // No agent is called so: their names have no spaces.
+                let caller = format!("key {number}");
+                self.engine.agent(Arc::clone(&self.principal)).sharing_as(caller)
+            }
+        }
     }
 
     /// Gives up what waits for answers of clients, all of whom have left, and waits until the last work
@@ -110,5 +134,47 @@ impl Gateway {
 impl std::fmt::Debug for Gateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gateway").field("surface", &self.surface).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use narrows_engine::{Background, GuideSettings};
+    use narrows_sandbox::SandboxConfig;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::{
+        app,
+        config::{Config, Places},
+    };
+
+    /// A gateway without servers.
+    pub(in crate::mcp) fn gateway() -> (TempDir, Arc<Gateway>) {
+        let home = tempfile::tempdir().unwrap();
+        let places = Places::below(home.path());
+        let broker = app::broker(&places, Vec::new()).unwrap();
+        let background = Background::default();
+        let guide = Arc::new(Guide::new(broker, GuideSettings::default(), background.clone()));
+        let state = app::state(&places, &Config::default()).unwrap();
+        let engine = Engine::new(guide, state, SandboxConfig::default());
+        let ledger = Ledger::new(None, background);
+        (home, Gateway::new(engine, ledger, Principal::local(), Surface::Core))
+    }
+
+    /// One key took the places of all that are nobody's in particular.
+    #[tokio::test]
+    async fn each_key_has_a_share_of_its_own_of_what_is_shared_fairly() {
+        let (_home, gateway) = gateway();
+        let key = |number| gateway.agent_with(None, Some(CallerId(number)));
+        let (first, second) = (key(1), key(2));
+        assert_ne!(first.fair_caller(), second.fair_caller());
+        assert_eq!(first.fair_caller(), key(1).fair_caller());
+        assert_eq!(first.principal(), second.principal());
+        // An agent is who it is with any key, and whoever has none is local.
+        let ada = Arc::new(Principal::new("ada", "ada"));
+        let ada = gateway.agent_with(Some(ada), Some(CallerId(3)));
+        assert_eq!((&**ada.fair_caller(), &*ada.principal().name), ("ada", "ada"));
+        assert_eq!(&**gateway.agent_with(None, None).fair_caller(), "local");
     }
 }

@@ -12,6 +12,7 @@ mod instructions;
 mod json_scan;
 mod lines;
 mod parked;
+mod passed_tools;
 mod passing;
 mod passthrough;
 mod request_ids;

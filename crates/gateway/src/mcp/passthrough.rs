@@ -2,15 +2,16 @@
 //! names.
 
 use std::{
-    collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, PoisonError},
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
 use futures::future::join_all;
 use narrows_engine::{
     broker::Broker,
-    catalog::Tool,
+    catalog::Snapshot,
+    compute::{ALWAYS_APART, json_bytes, without_place},
     safety::Target,
     state::Agent,
     upstream::{Nobody, Reply, UpstreamError},
@@ -25,13 +26,12 @@ use rmcp::{
     },
 };
 
-/// `auto` passes a server through while its tools, as JSON, are no longer than this: about a
-/// thousand tokens.
-const AUTO_BYTES: usize = 4_000;
+use super::passed_tools::{PassedTools, is_passed};
+
 /// How long a list waits for a server that is not ready. It follows by a notification.
 const LIST_PATIENCE: Duration = Duration::from_secs(5);
 /// A list of more pages than this has no end.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 /// What all pages of one list may have as JSON. A page may be a whole message, and a hundred of those
 /// gigabytes.
 const MAX_LIST_BYTES: usize = 32 << 20;
@@ -49,6 +49,16 @@ pub(super) struct Passthrough {
     servers: Vec<String>,
     /// Which server a resource, a template or a prompt was listed by.
     owners: Mutex<HashMap<Item, String>>,
+    ours: Vec<rmcp::model::Tool>,
+    made: Mutex<Option<Made>>,
+    /// Held while the list is made: those who need it too wait for it.
+    making: Mutex<()>,
+}
+
+/// The tools that are passed through, and what they were made of.
+struct Made {
+    of: Weak<Snapshot>,
+    tools: Arc<PassedTools>,
 }
 
 /// Something that a server has beside tools.
@@ -59,21 +69,12 @@ pub(super) enum Item {
 }
 
 impl Passthrough {
-    pub(super) fn new(broker: Broker) -> Self {
+    /// `ours` are the tools that the gateway has itself.
+    pub(super) fn new(broker: Broker, ours: Vec<rmcp::model::Tool>) -> Self {
         let passes = |spec: &&ServerSpec| spec.expose != Expose::Code;
         let servers = broker.fleet().specs().filter(passes).map(|spec| spec.name.clone()).collect();
-        Self { broker, servers, owners: Mutex::default() }
-    }
-
-    fn is_passed(&self, spec: &ServerSpec) -> bool {
-        match spec.expose {
-            Expose::Code => false,
-            Expose::Direct | Expose::Both => true,
-            Expose::Auto => self.broker.catalog().listing(&spec.name).is_some_and(|listing| {
-                let size: usize = listing.tools.iter().map(|tool| tool.raw.to_string().len()).sum();
-                size <= AUTO_BYTES
-            }),
-        }
+        let (owners, made, making) = Default::default();
+        Self { broker, servers, ours, owners, made, making }
     }
 
     /// Waits a little for servers that have not listed their tools yet.
@@ -85,40 +86,45 @@ impl Passthrough {
         join_all(started).await;
     }
 
-    /// The tools that are passed through, with the names that clients use. A name that two
-    /// servers have, or that is ours, gets its server in front.
-    pub(super) fn tools(&self, ours: &[rmcp::model::Tool]) -> Vec<(String, Arc<Tool>)> {
+    /// Returns the tools that are passed through, with the names that clients use.
+    pub(super) async fn tools(&self, agent: &Agent) -> Arc<PassedTools> {
         let snapshot = self.broker.catalog().snapshot();
-        let passed: Vec<Arc<Tool>> = self
-            .broker
-            .fleet()
-            .specs()
-            .filter(|spec| self.is_passed(spec))
-            .filter_map(|spec| snapshot.server(&spec.name))
-            .flat_map(|server| server.tools.iter().cloned())
+        match self.made_of(&snapshot) {
+            Some(tools) => tools,
+            None => agent.compute(ALWAYS_APART, || self.make(&snapshot)).await,
+        }
+    }
+
+    /// As [`Self::tools`], for those who cannot wait.
+    pub(super) fn tools_now(&self) -> Arc<PassedTools> {
+        let snapshot = self.broker.catalog().snapshot();
+        let made = self.made_of(&snapshot);
+        made.unwrap_or_else(|| without_place(ALWAYS_APART, || self.make(&snapshot)))
+    }
+
+    /// Returns what was made of this state of the catalog.
+    fn made_of(&self, snapshot: &Arc<Snapshot>) -> Option<Arc<PassedTools>> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = made.as_ref().filter(|made| made.of.as_ptr() == Arc::as_ptr(snapshot));
+        made.map(|made| Arc::clone(&made.tools))
+    }
+
+    /// Makes the list of tools, or takes what another has made meanwhile. It keeps its thread waiting.
+    fn make(&self, snapshot: &Arc<Snapshot>) -> Arc<PassedTools> {
+        let _turn = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tools) = self.made_of(snapshot) {
+            return tools;
+        }
+        let specs = self.broker.fleet().specs();
+        let listed = specs.filter_map(|spec| Some((spec.expose, snapshot.server(&spec.name)?)));
+        let servers: Vec<_> = listed
+            .filter(|(expose, server)| is_passed(*expose, server))
+            .map(|(_, server)| Arc::clone(server))
             .collect();
-        let mut times: HashMap<&str, usize> = HashMap::new();
-        for name in ours.iter().map(|tool| tool.name.as_ref()) {
-            *times.entry(name).or_default() += 1;
-        }
-        for tool in &passed {
-            *times.entry(tool.id.tool.as_str()).or_default() += 1;
-        }
-        let is_single = |tool: &Arc<Tool>| times.get(tool.id.tool.as_str()) == Some(&1);
-        let mut taken: HashSet<String> = ours.iter().map(|tool| tool.name.to_string()).collect();
-        // What one server calls a tool by itself may be what another's gets with its server in front.
-        taken.extend(passed.iter().filter(|tool| is_single(tool)).map(|tool| tool.id.tool.clone()));
-        let mut name_of = |tool: &Arc<Tool>| {
-            if is_single(tool) {
-                return tool.id.tool.clone();
-            }
-            let name = format!("{}__{}", tool.id.server, tool.id.tool);
-            let numbered = (2..).map(|number| format!("{name}_{number}"));
-            let mut names = std::iter::once(name.clone()).chain(numbered);
-            let free = names.find(|name| taken.insert(name.clone()));
-            free.unwrap_or(name)
-        };
-        passed.iter().map(|tool| (name_of(tool), Arc::clone(tool))).collect()
+        let tools = Arc::new(PassedTools::new(&servers, &self.ours));
+        let made = Made { of: Arc::downgrade(snapshot), tools: Arc::clone(&tools) };
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        tools
     }
 
     /// What the servers can do beside tools, as far as it is known before they have started.
@@ -207,7 +213,7 @@ impl Passthrough {
     ) -> Vec<T> {
         let shown = self.servers.iter().filter(|server| !agent.hides(Target::read(server, kind)));
         let lists = shown.map(async |server| {
-            let pages = self.pages(server, &request).await;
+            let pages = self.pages(server, agent, &request).await;
             let list: Vec<T> = pages.into_iter().flat_map(&listed).collect();
             self.own(server, list.iter().map(&item));
             list
@@ -219,12 +225,14 @@ impl Passthrough {
     async fn pages(
         &self,
         server: &str,
+        agent: &Agent,
         request: impl Fn(PaginatedRequestParams) -> ClientRequest,
     ) -> Vec<ServerResult> {
         let mut pages = Vec::new();
         let mut cursor = None;
         let mut bytes = 0;
-        while pages.len() < MOST_PAGES {
+        let method = request(PaginatedRequestParams::default()).method().to_owned();
+        loop {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
             let asked = self.broker.fleet().request(server, request(params), Arc::new(Nobody));
             let asked = tokio::time::timeout(LIST_PATIENCE, asked).await;
@@ -235,15 +243,21 @@ impl Passthrough {
                 ServerResult::ListResourceTemplatesResult(list) => list.next_cursor.clone(),
                 _ => None,
             };
-            bytes += serde_json::to_string(&page).map_or(0, |text| text.len());
-            if bytes > MAX_LIST_BYTES {
-                tracing::warn!(
-                    server,
-                    "a list of resources or prompts is too long and was cut off"
-                );
+            let counting = || serde_json::to_string(&page).map_or(0, |text| text.len());
+            bytes += agent.compute(json_bytes(&page), counting).await;
+            let excess = if bytes > MAX_LIST_BYTES {
+                Some(format!("{} MB", MAX_LIST_BYTES >> 20))
+            } else {
+                pages.push(page);
+                let has_more = pages.len() == MAX_PAGES && cursor.is_some();
+                has_more.then(|| format!("{MAX_PAGES} pages"))
+            };
+            if let Some(excess) = excess {
+                let problem = format!("{method} has more than {excess}, and was cut off");
+                tracing::warn!(server, problem, "a list of a server is too long");
+                self.broker.fleet().report_problem(server, problem);
                 break;
             }
-            pages.push(page);
             if cursor.is_none() {
                 break;
             }

@@ -44,6 +44,7 @@ use super::{
     http,
     instructions::instructions,
     parked::{self, Asked, ClientWork, Pending},
+    passed_tools::PassedTools,
     passing,
     passthrough::Item,
     token_notice::AnswerOf,
@@ -113,17 +114,10 @@ impl Session {
         }
     }
 
-    /// Our own tools, and those of servers that are passed through.
-    fn tools(&self, is_visible: &dyn Fn(&CatalogTool) -> bool) -> Vec<Tool> {
+    /// Returns our own tools, and those of servers that are passed through.
+    fn tools(&self, passed: &PassedTools, is_visible: &dyn Fn(&CatalogTool) -> bool) -> Vec<Tool> {
         let mut tools = own_tools(self.gateway.surface);
-        let passed = self.gateway.passthrough.tools(&tools).into_iter();
-        for (name, tool) in passed.filter(|(_, tool)| is_visible(tool)) {
-            // The definition as its server wrote it, as far as the protocol's types go.
-            if let Ok(mut definition) = serde_json::from_value::<Tool>(tool.raw.clone()) {
-                definition.name = name.into();
-                tools.push(definition);
-            }
-        }
+        tools.extend(passed.definitions(is_visible).cloned());
         tools
     }
 
@@ -155,13 +149,17 @@ impl Session {
         }
         let session = self.clone();
         let key = self.ledger_key(context);
-        let agent = self.gateway.agent(http::principal(context));
+        let agent = self.gateway.agent(context);
         let arguments = params.arguments.unwrap_or_default();
         let runs_code = own.runs_code();
         let work = self.start(context, agent.clone(), move |client| async move {
             let gateway = &session.gateway;
-            let result = own.call(gateway, agent, arguments, client).await;
-            gateway.ledger.session(key, gateway.broker.catalog(), || session.definitions());
+            let result = own.call(gateway, agent.clone(), arguments, client).await;
+            if !gateway.ledger.has_session(&key) {
+                let (ledger, catalog) = (&gateway.ledger, gateway.broker.catalog());
+                let counting = || ledger.session(key, catalog, || session.definitions());
+                agent.compute(ALWAYS_APART, counting).await;
+            }
             Ok(ServerResult::CallToolResult(result))
         });
         Ok(if runs_code { work.counting_progress() } else { work })
@@ -173,7 +171,7 @@ impl Session {
         mut params: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<ClientWork, ErrorData> {
-        let agent = self.gateway.agent(http::principal(context));
+        let agent = self.gateway.agent(context);
         let tool = self.passed_tool(&params.name, &agent).await?;
         let asks_itself = is_modern(context);
         // A server that asks by itself may do without a state, and knows what is answered.
@@ -197,7 +195,7 @@ impl Session {
         items: Vec<T>,
         context: &RequestContext<RoleServer>,
     ) -> Vec<T> {
-        passing::listed(&self.gateway.agent(http::principal(context)), &items).await
+        passing::listed(&self.gateway.agent(context), &items).await
     }
 
     /// Returns whose session this is, for the ledger. Requests of the newer protocol have no session,
@@ -212,7 +210,8 @@ impl Session {
 
     /// What this client's model reads of all tools that it is shown.
     fn definitions(&self) -> String {
-        let definitions = self.tools(&|_| true).into_iter().filter_map(|tool| {
+        let passed = self.gateway.passthrough.tools_now();
+        let definitions = self.tools(&passed, &|_| true).into_iter().filter_map(|tool| {
             let raw = serde_json::to_value(&tool).ok()?;
             Some(definition_text(&tool.name, &raw))
         });
@@ -221,18 +220,18 @@ impl Session {
 
     /// The tool of a server that the client sees by this name.
     async fn passed_tool(&self, name: &str, agent: &Agent) -> Result<Arc<CatalogTool>, ErrorData> {
-        let ours = own_tools(self.gateway.surface);
-        let mut passed = self.gateway.passthrough.tools(&ours);
-        if !passed.iter().any(|(known, _)| known == name) {
-            self.gateway.passthrough.ready().await;
-            passed = self.gateway.passthrough.tools(&ours);
+        let passthrough = &self.gateway.passthrough;
+        let mut passed = passthrough.tools(agent).await;
+        if passed.get(name).is_none() {
+            passthrough.ready().await;
+            passed = passthrough.tools(agent).await;
         }
-        if let Some((_, tool)) = passed.iter().find(|(known, _)| known == name) {
-            return Ok(Arc::clone(tool));
+        if let Some(passed) = passed.get(name) {
+            return Ok(Arc::clone(&passed.tool));
         }
         let looking = || {
-            let known = ours.iter().map(|tool| tool.name.as_ref());
-            nearest(name, known.chain(passed.iter().map(|(name, _)| name.as_str())))
+            let ours = own_tools(self.gateway.surface);
+            nearest(name, ours.iter().map(|tool| tool.name.as_ref()).chain(passed.names()))
         };
         let hint = agent.compute(ALWAYS_APART, looking).await;
         let hint = match hint.0.is_empty() {
@@ -252,7 +251,7 @@ impl Session {
     ) -> ClientWork {
         let gateway = Arc::clone(&self.gateway);
         let asks_itself = is_modern(context);
-        let agent = gateway.agent(http::principal(context));
+        let agent = gateway.agent(context);
         let caller = agent.clone();
         self.start(context, caller, move |client| async move {
             passing::item(&gateway, &agent, &item, request, asks_itself, client).await
@@ -388,13 +387,23 @@ impl ServerHandler for Session {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         self.gateway.passthrough.ready().await;
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
+        let passed = self.gateway.passthrough.tools(&agent).await;
         // Definitions of tools are public, and shown as they are.
-        Ok(ListToolsResult::with_all_items(self.tools(&|tool| !agent.hides(tool))))
+        let listing = || self.tools(&passed, &|tool| !agent.hides(tool));
+        let tools = agent.compute(passed.bytes(), listing).await;
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
+    /// Finds a tool whose definition the transport compares with the headers of a call: it asks for it
+    /// with every request that has no session.
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools(&|_| true).into_iter().find(|tool| tool.name == name)
+        if OwnTool::named(name).is_some() {
+            let ours = own_tools(self.gateway.surface);
+            return ours.into_iter().find(|tool| tool.name == name);
+        }
+        let passed = self.gateway.passthrough.tools_now();
+        passed.get(name)?.definition.clone()
     }
 
     async fn call_tool(
@@ -404,7 +413,7 @@ impl ServerHandler for Session {
     ) -> Result<CallToolResponse, ErrorData> {
         let own = OwnTool::named(&request.name);
         let is_about_tokens = own.as_ref().is_some_and(OwnTool::is_about_tokens);
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let bytes = json_bytes(&request.arguments);
         let noting = || json!({"tools/call": request.name, "arguments": request.arguments});
         let asked = agent.compute(bytes, noting).await;
@@ -419,7 +428,7 @@ impl ServerHandler for Session {
                 // Servers of the older protocol do not say it; clients of the newer must be told.
                 result.result_type.get_or_insert(ResultType::COMPLETE);
                 if !is_about_tokens {
-                    let mode = self.gateway.agent(http::principal(&context)).safety().mode();
+                    let mode = self.gateway.agent(&context).safety().mode();
                     let client = self.ledger_key(&context);
                     let of = own.map_or(AnswerOf::Server, |_| AnswerOf::OwnTool);
                     self.gateway.token_notice.add(client, mode, of, &mut result);
@@ -436,7 +445,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let prompts = self.gateway.passthrough.prompts(&agent).await;
         Ok(ListPromptsResult::with_all_items(self.listed(prompts, &context).await))
     }
@@ -475,7 +484,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let resources = self.gateway.passthrough.resources(&agent).await;
         Ok(ListResourcesResult::with_all_items(self.listed(resources, &context).await))
     }
@@ -485,7 +494,7 @@ impl ServerHandler for Session {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let templates = self.gateway.passthrough.resource_templates(&agent).await;
         let templates = self.listed(templates, &context).await;
         Ok(ListResourceTemplatesResult::with_all_items(templates))
@@ -544,7 +553,7 @@ impl ServerHandler for Session {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let agent = self.gateway.agent(http::principal(&context));
+        let agent = self.gateway.agent(&context);
         let uri = passing::subscribe(&self.gateway, &agent, &request.uri).await?;
         self.state().subscribed.insert(uri, request.uri);
         self.follow_changes(context.peer);
@@ -569,7 +578,7 @@ impl ServerHandler for Session {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut changes = Changes::from_now(&self.gateway.broker);
-        let agent = self.gateway.agent(http::principal(context.request_context()));
+        let agent = self.gateway.agent(context.request_context());
         let mut subscribed = BTreeMap::new();
         for known in context.accepted().resource_subscriptions.iter().flatten() {
             let uri = passing::subscribe(&self.gateway, &agent, known).await;
@@ -603,19 +612,12 @@ fn unexpected() -> ErrorData {
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, time::Duration};
+    use std::time::Duration;
 
-    use narrows_engine::{Background, Engine, Guide, GuideSettings, ledger::Ledger};
-    use narrows_model::Principal;
-    use narrows_sandbox::SandboxConfig;
     use rmcp::{ServiceExt, service::ServiceError};
 
     use super::*;
-    use crate::{
-        app,
-        config::{Config, Places},
-        mcp::Surface,
-    };
+    use crate::mcp::gateway::tests::gateway;
 
     #[test]
     fn a_client_that_says_megabytes_of_itself_is_remembered_by_a_short_name() {
@@ -625,27 +627,12 @@ mod tests {
         assert_eq!(name("one"), name("one"));
     }
 
-    /// A gateway at home in a directory, without servers.
-    fn gateway(home: &Path) -> Arc<Gateway> {
-        let places = Places::below(home);
-        let broker = app::broker(&places, Vec::new()).unwrap();
-        let background = Background::default();
-        let guide = Arc::new(Guide::new(broker, GuideSettings::default(), background.clone()));
-        let state = app::state(&places, &Config::default()).unwrap();
-        Gateway::new(
-            Engine::new(guide, state, SandboxConfig::default()),
-            Ledger::new(None, background),
-            Principal::local(),
-            Surface::Core,
-        )
-    }
-
     /// Neither is asked again, be it us or a server.
     #[tokio::test]
     async fn what_answers_no_question_of_ours_begins_nothing() {
-        let home = tempfile::tempdir().unwrap();
+        let (_home, gateway) = gateway();
         let (near, far) = tokio::io::duplex(1 << 16);
-        let session = Session::new(gateway(home.path()));
+        let session = Session::new(gateway);
         let (client, served) = tokio::join!(().serve(near), session.serve(far));
         let (client, _served) = (client.unwrap(), served.unwrap());
         let refused = |error: ServiceError, why: &str| {
@@ -669,11 +656,24 @@ mod tests {
         refused(client.read_resource_once(read).await.unwrap_err(), unknown);
     }
 
+    /// Some clients ask for them with every call.
+    #[tokio::test]
+    async fn the_tools_that_are_passed_through_are_made_once() {
+        let (_home, gateway) = gateway();
+        let agent = gateway.agent_with(None, None);
+        let passed = gateway.passthrough.tools(&agent).await;
+        assert!(Arc::ptr_eq(&passed, &gateway.passthrough.tools(&agent).await));
+        assert!(Arc::ptr_eq(&passed, &gateway.passthrough.tools_now()));
+        let session = Session::new(gateway);
+        assert_eq!(session.get_tool("execute_code").unwrap().name, "execute_code");
+        assert!(session.get_tool("nothing").is_none());
+        assert_eq!(session.tools(&passed, &|_| true).len(), 3);
+    }
+
     /// Nothing has to change for it to end.
     #[tokio::test]
     async fn no_task_outlives_a_client_that_left() {
-        let home = tempfile::tempdir().unwrap();
-        let gateway = gateway(home.path());
+        let (_home, gateway) = gateway();
         let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
         let before = tasks();
         let (near, far) = tokio::io::duplex(1 << 16);

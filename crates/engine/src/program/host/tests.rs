@@ -103,6 +103,24 @@ async fn a_table_that_a_server_writes_is_rows_unless_the_server_is_to_be_left_al
     assert_eq!(program.call("mcp__s__go", json!({})).await, Ok(json!(TABLE)));
 }
 
+/// Each unknown argument was told, on a thread that answers everybody.
+#[tokio::test]
+async fn many_unknown_arguments_are_counted_within_the_share_of_the_agent() {
+    let program = RunningProgram::new(&[&mail()], SafetySettings::default()).await;
+    let mut asked: Map<String, Value> =
+        (0..5_000).map(|number| (format!("wrong{number}"), json!(1))).collect();
+    asked.insert("query".to_owned(), json!("send a mail"));
+    let places = program.host.agent().take_places();
+    let mut waiting = Box::pin(program.query("search_tools", json!(asked)));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    assert!(program.host.take_notes().is_empty());
+    drop(places);
+    assert!(waiting.await.unwrap().to_string().contains("send_mail"));
+    let notes = program.host.take_notes();
+    assert_eq!(notes.len(), 6, "{notes:?}");
+    assert!(notes[5].starts_with("4995 more arguments are no parameters"), "{notes:?}");
+}
+
 #[tokio::test]
 async fn an_image_of_a_tool_is_a_file_of_the_programs_workspace() {
     let image = json!({"type": "image", "mimeType": "image/png", "data": "AAEC"});

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     broker::tests::agent,
+    compute::ALWAYS_APART,
     safety::{Mode, SafetySettings},
     state::tests::state,
 };
@@ -31,6 +32,23 @@ fn whoever_owns_all_namespaces_goes_to_one_under_its_own_name() {
     assert_eq!((agent.name(), agent.principal().home.as_str()), ("local", "team"));
     assert!(agent.workspace().unwrap().path().ends_with("workspaces/team"));
     assert!(agent.namespace(Some("default"), Access::Read).is_err());
+}
+
+#[tokio::test]
+async fn clients_of_one_principal_can_have_shares_of_their_own() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(home.path(), SafetySettings::default());
+    let (first, second) = (agent.clone().sharing_as("key 1"), agent.sharing_as("key 2"));
+    let places = first.take_places();
+    second.compute(ALWAYS_APART, || ()).await;
+    // The control: the first has its share, in whatever namespace.
+    let elsewhere = first.of_namespace("team");
+    let mut waiting = std::pin::pin!(elsewhere.compute(ALWAYS_APART, || ()));
+    assert!(futures::poll!(&mut waiting).is_pending());
+    drop(places);
+    waiting.await;
+    // What lasts is the same for both.
+    assert_eq!(first.principal(), second.principal());
 }
 
 #[tokio::test]

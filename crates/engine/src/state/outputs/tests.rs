@@ -91,6 +91,23 @@ async fn an_output_that_an_agent_wrote_over_is_its_own() {
     assert_eq!(names(&agent), ["stdout-1.txt", "stdout-3.txt"]);
 }
 
+/// A workspace has thousands of files.
+#[tokio::test]
+async fn files_are_looked_at_within_the_share_of_their_agent() {
+    let (_home, agent) = agent();
+    agent.workspace().unwrap().write("a.txt", b"x").unwrap();
+    let places = agent.take_places();
+    let mut noting = std::pin::pin!(agent.note_files());
+    // Each asks the store as often as they are noted, so they would be noted before these end.
+    for _ in 0..20 {
+        assert!(futures::poll!(&mut noting).is_pending());
+        assert!(origin(&agent, "a.txt").await.is_none());
+    }
+    drop(places);
+    noting.await;
+    assert!(origin(&agent, "a.txt").await.is_some());
+}
+
 #[tokio::test]
 async fn what_is_gone_is_forgotten() {
     let (_home, agent) = agent();

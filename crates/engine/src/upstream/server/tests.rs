@@ -5,9 +5,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::{
-    catalog::tests::spec,
+    catalog::tests::{named, spec},
     upstream::{
-        Fleet, Guard, LoginStore, ServerLogs, connection, fleet::tests::upstream, inbox::Inbox,
+        Fleet, Guard, LoginStore, ServerLogs, connection,
+        fleet::tests::upstream,
+        inbox::Inbox,
+        tests::{FakeReply, FakeServer, broker},
     },
 };
 
@@ -20,7 +23,7 @@ pub(in crate::upstream) async fn start(
 ) {
     let changes = server.means.changes.clone();
     let opened = connection::tests::connection(&server.spec, stream, inbox, closed, changes).await;
-    let tools = opened.list_tools().await.unwrap();
+    let tools = opened.list_tools(server.definition_share()).await.unwrap();
     server.publish(&opened, tools);
     server.settle(Ok(Arc::new(opened))).unwrap();
 }
@@ -48,6 +51,17 @@ fn so_many_failures_that_the_pause_would_overflow_are_one_more_failure() {
     let mut state = State { failures: 1_000_000, ..State::default() };
     state.fail();
     assert!(state.not_before.unwrap() <= Instant::now() + LONGEST_PAUSE);
+}
+
+#[tokio::test]
+async fn what_was_cut_off_of_a_list_is_in_the_status_of_its_server() {
+    let server = FakeServer::new("s", named(&["go"]), |_| FakeReply::Nothing);
+    let broker = broker(&[&server], &[]).await;
+    let fleet = broker.fleet();
+    assert_eq!(fleet.status("s").unwrap().last_error, None);
+    let problem = "resources/list has more than 100 pages, and was cut off";
+    fleet.report_problem("s", problem.to_owned());
+    assert_eq!(fleet.status("s").unwrap().last_error.as_deref(), Some(problem));
 }
 
 #[tokio::test]

@@ -59,9 +59,7 @@ impl CodeRequest {
             Some(Value::String(level)) => Some(level).filter(|level| !level.is_empty()),
             Some(_) => return Err("\"isolation\" is not the name of a level".into()),
         };
-        for unknown in arguments.keys() {
-            corrections.push(aliases::ignored(EXECUTE_CODE, unknown));
-        }
+        corrections.extend(aliases::take_unknown(EXECUTE_CODE, &mut arguments));
         Ok(Self { code, context, timeout, session, isolation, corrections })
     }
 

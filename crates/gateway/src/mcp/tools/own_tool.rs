@@ -107,14 +107,17 @@ impl OwnTool {
             gateway.ledger.open(kind, &format!("{}{written}", self.name))
         };
         let stats = agent.compute(bytes, opening).await;
-        // A program's arguments may be wrapped in others, and are renamed where they are read.
-        if self.purpose != Purpose::Code {
-            aliases::rename(self.name, &mut arguments);
-        }
-        let ignored = match self.purpose {
-            Purpose::Lookup => aliases::take_unknown(self.name, &mut arguments),
-            _ => Vec::new(),
+        let naming = || {
+            // A program's arguments may be wrapped in others, and are renamed where they are read.
+            if self.purpose != Purpose::Code {
+                aliases::rename(self.name, &mut arguments);
+            }
+            match self.purpose {
+                Purpose::Lookup => aliases::take_unknown(self.name, &mut arguments),
+                _ => Vec::new(),
+            }
         };
+        let ignored = agent.compute(bytes, naming).await;
         let request = ToolRequest {
             gateway: Arc::clone(gateway),
             agent: agent.clone(),

@@ -3,11 +3,15 @@
 use narrows_engine::{
     Analyzed, Finished, Refusal, compute::json_bytes, policy::WorkspaceUse, state::Agent,
 };
+use narrows_model::cut;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::outcome::{self, Form};
+
+/// How much is said of arguments that do not fit.
+const MAX_MISFIT_BYTES: usize = 2_000;
 
 /// What one of our own tools gives a client: it is made of what was protected, and of nothing else.
 #[derive(Debug)]
@@ -72,8 +76,14 @@ impl From<Refusal> for ClientResult {
 
 /// Reads what a tool is asked for.
 pub(super) fn parse<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, String> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| format!("the arguments do not fit: {error}"))
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| misfit(&error))
+}
+
+/// Says why arguments are not taken. A name that is not known can have megabytes.
+fn misfit(error: &serde_json::Error) -> String {
+    let why = error.to_string();
+    let end = if why.len() > MAX_MISFIT_BYTES { "…" } else { "" };
+    format!("the arguments do not fit: {}{end}", cut::head(&why, MAX_MISFIT_BYTES))
 }
 
 /// Text for a model and the same as data for a program. Some clients hand the data to their model

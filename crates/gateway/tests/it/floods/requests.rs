@@ -63,6 +63,9 @@ fn laborious() -> Vec<Request> {
     let misspelt = joined(size(500, 20_000), ", ", |n| format!("{}{n}", "tol".repeat(10)));
     let fields: serde_json::Map<String, Value> =
         (0..size(500, 450_000)).map(|n| (format!("name{n}"), json!("x"))).collect();
+    // Four of them took 1.5 GB, and were answered with 81 MB.
+    let mut unknown = json!(fields);
+    unknown["query"] = json!("tool_7");
     vec![
         code("functions", functions, "\"success\":true"),
         code("calls of tools", format!("import servers\n{calls}"), "tol_0"),
@@ -89,6 +92,7 @@ fn laborious() -> Vec<Request> {
             "Name: Ada Lovelace, born 1.1.1990 at 5 Main Street. ".repeat(size(500, 280_000)),
             "Ada Lovelace",
         ),
+        request("unknown arguments", "search_tools", unknown, "more arguments are no parameters"),
         request("keys", "sanitize_pii", json!({ "data": fields }), "name0"),
     ]
 }

@@ -352,3 +352,75 @@ fn a_schema_that_takes_exponential_time_to_check_keeps_nobody_waiting() {
     }
     bystander.memory_goes_back("schemas");
 }
+
+/// Each unknown field was compared with each property: `/health` waited for 8 s.
+#[test]
+fn many_wrong_fields_keep_nobody_waiting() {
+    let place = with_agents(Place::new().server("bad", "wide 300 1", ""));
+    let gateway = start(&place);
+    let bystander = Bystander::new(&gateway, OTHER);
+    let attacker = Caller::new(&gateway, ATTACKER);
+    let session = attacker.session();
+    for fields in size(&[1, 20][..], &[1, 130, 15_000]) {
+        let code = format!(
+            "import client\nfor _ in range({}):\n \
+             try: await client.call_mcp_tool('bad.wide_0', {{'p' * 35 + f'x{{n}}': 1 for n in range({fields})}})\n \
+             except Exception as error: result = str(error)",
+            size(2, 60)
+        );
+        let calls = [2, 3].map(|id| program(id, &json!({"code": code, "timeout": 60})).to_string());
+        let name = format!("{fields} wrong fields");
+        let answers = bystander.during(&name, || all_at_once(attacker, &session, &calls));
+        for answer in answers {
+            let outcome = answer.message()["result"]["structuredContent"].take();
+            let told = outcome["result"].as_str().unwrap_or_default();
+            // One wrong field, which is told as it is, is the control.
+            let more = if *fields == 1 { "is not known" } else { "more are not known" };
+            assert!(told.contains(more) && told.len() < 8_000, "{fields}: {outcome}");
+        }
+    }
+    bystander.memory_goes_back("wrong fields");
+}
+
+/// A client that asked for the tools of such a server four times at once kept all others waiting.
+#[test]
+fn lists_of_many_tools_keep_nobody_waiting() {
+    let count = size(200, 20_000);
+    let direct = "expose = \"direct\"";
+    let place = with_agents(Place::new().server("bad", &format!("many {count}"), direct));
+    let gateway = start(&place);
+    let bystander = Bystander::new(&gateway, OTHER);
+    let attacker = Caller::new(&gateway, ATTACKER);
+    let session = attacker.session();
+    let list = |id| json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"}).to_string();
+    let lists = [2, 3, 4, 5].map(list);
+    let answers = bystander.during("lists", || all_at_once(attacker, &session, &lists));
+    for answer in answers {
+        let tools = answer.message()["result"]["tools"].as_array().map(Vec::len);
+        assert!(tools.is_some_and(|tools| tools > count), "{tools:?}");
+    }
+    bystander.memory_goes_back("lists");
+}
+
+/// Six servers, each within what it may list, took 750 MB for good. What is within the bound of all of
+/// them is known, and stays in memory.
+#[test]
+fn lists_just_under_their_bounds_take_no_more_than_they_may() {
+    let servers = size(2, 5);
+    let mode = size("wide 20 3", "wide 1200 60");
+    let place = (0..servers)
+        .fold(Place::new(), |place, number| place.server(&format!("bad{number}"), mode, ""));
+    let place = with_agents(place);
+    let gateway = start(&place);
+    let bystander = Bystander::new(&gateway, OTHER);
+    let attacker = Caller::new(&gateway, ATTACKER);
+    let session = attacker.session();
+    let last = size(2, 59);
+    let code = format!(
+        "import client\nresult = [await client.call_mcp_tool(f'bad{{n}}.wide_{last}', {{}}) for n in range({servers})]"
+    );
+    let call = program(2, &json!({"code": code, "timeout": 100})).to_string();
+    let answers = bystander.during("wide lists", || all_at_once(attacker, &session, &[call]));
+    let outcome = answers[0].message()["result"]["structuredContent"].take();
+    assert_eq!(outcome["result"], json!(vec!["wide"; servers]), "{outcome}");
+}

@@ -1,0 +1,166 @@
+//! The tools of servers that a client sees as they are, with the names that it sees: made once for each
+//! state of the catalog, because a list can have twenty thousand tools, and some clients ask for it with
+//! every call.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use narrows_engine::catalog::{ServerTools, Tool};
+use narrows_model::Expose;
+use rmcp::model::Tool as Definition;
+
+/// `auto` passes a server through while its tools, as JSON, are no longer than this: about a
+/// thousand tokens.
+const AUTO_BYTES: usize = 4_000;
+/// What a definition takes that has next to nothing in it; to know whether copying all takes long.
+const DEFINITION_BYTES: usize = 100;
+
+/// One of them.
+#[derive(Debug)]
+pub(super) struct PassedTool {
+    pub(super) tool: Arc<Tool>,
+    /// As its server wrote it, as far as the protocol's types go, with the name that clients see. None
+    /// if they do not go so far: it is not listed, and can be called.
+    pub(super) definition: Option<Definition>,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct PassedTools {
+    tools: Vec<PassedTool>,
+    by_name: HashMap<String, usize>,
+}
+
+impl PassedTools {
+    /// Makes them of what servers list. A name that two servers have, or that is ours, gets its server
+    /// in front.
+    pub(super) fn new(servers: &[Arc<ServerTools>], ours: &[Definition]) -> Self {
+        let passed: Vec<&Arc<Tool>> = servers.iter().flat_map(|server| &server.tools).collect();
+        let mut times: HashMap<&str, usize> = HashMap::new();
+        for name in ours.iter().map(|tool| tool.name.as_ref()) {
+            *times.entry(name).or_default() += 1;
+        }
+        for tool in &passed {
+            *times.entry(tool.id.tool.as_str()).or_default() += 1;
+        }
+        let is_single = |tool: &Tool| times.get(tool.id.tool.as_str()) == Some(&1);
+        let mut taken: HashSet<String> = ours.iter().map(|tool| tool.name.to_string()).collect();
+        // What one server calls a tool by itself may be what another's gets with its server in front.
+        taken.extend(passed.iter().filter(|tool| is_single(tool)).map(|tool| tool.id.tool.clone()));
+        let mut name_of = |tool: &Tool| {
+            if is_single(tool) {
+                return tool.id.tool.clone();
+            }
+            let name = format!("{}__{}", tool.id.server, tool.id.tool);
+            let numbered = (2..).map(|number| format!("{name}_{number}"));
+            let mut names = std::iter::once(name.clone()).chain(numbered);
+            let free = names.find(|name| taken.insert(name.clone()));
+            free.unwrap_or(name)
+        };
+        let mut all = Self::default();
+        for tool in passed {
+            let name = name_of(tool);
+            let mut definition = serde_json::from_value::<Definition>(tool.raw.clone()).ok();
+            if let Some(definition) = &mut definition {
+                definition.name = name.clone().into();
+            }
+            all.by_name.insert(name, all.tools.len());
+            all.tools.push(PassedTool { tool: Arc::clone(tool), definition });
+        }
+        all
+    }
+
+    /// Finds the tool that a client sees by this name.
+    pub(super) fn get(&self, name: &str) -> Option<&PassedTool> {
+        self.by_name.get(name).and_then(|place| self.tools.get(*place))
+    }
+
+    /// Returns the definitions of the tools that are visible.
+    pub(super) fn definitions(
+        &self,
+        is_visible: impl Fn(&Tool) -> bool,
+    ) -> impl Iterator<Item = &Definition> {
+        let visible = self.tools.iter().filter(move |passed| is_visible(&passed.tool));
+        visible.filter_map(|passed| passed.definition.as_ref())
+    }
+
+    /// Returns the names that clients see.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// Returns about how much there is to copy for a list.
+    pub(super) fn bytes(&self) -> usize {
+        self.tools.len() * DEFINITION_BYTES
+    }
+}
+
+/// Whether a server's tools are passed through. Of a long list no more is written than tells that it is.
+pub(super) fn is_passed(expose: Expose, server: &ServerTools) -> bool {
+    match expose {
+        Expose::Code => false,
+        Expose::Direct | Expose::Both => true,
+        Expose::Auto => {
+            let mut left = AUTO_BYTES;
+            server.tools.iter().all(|tool| {
+                let rest = left.checked_sub(tool.raw.to_string().len());
+                left = rest.unwrap_or_default();
+                rest.is_some()
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_engine::catalog::{About, Catalog, Listing};
+    use narrows_model::{Connection, ServerSpec, StdioSpec};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn server(name: &str, tools: Vec<Value>) -> Arc<ServerTools> {
+        let spec = ServerSpec::new(name, Connection::Stdio(StdioSpec::default()));
+        let catalog = Catalog::new(std::slice::from_ref(&spec), None);
+        catalog.replace(&spec, Listing { about: About::default(), tools });
+        catalog.listing(name).unwrap()
+    }
+
+    fn named(name: &str) -> Value {
+        json!({"name": name, "inputSchema": {"type": "object"}})
+    }
+
+    #[test]
+    fn each_tool_is_found_by_the_one_name_that_it_is_listed_by() {
+        let first = server("a", vec![named("both"), named("own"), named("b__both")]);
+        // A definition that the protocol's types do not take.
+        let odd = json!({"name": "odd", "description": 7, "inputSchema": {}});
+        let second = server("b", vec![named("both"), odd]);
+        let ours = [serde_json::from_value::<Definition>(named("own")).unwrap()];
+        let tools = PassedTools::new(&[first, second], &ours);
+        let listed: Vec<&str> = tools.definitions(|_| true).map(|tool| &*tool.name).collect();
+        assert_eq!(listed, ["a__both", "a__own", "b__both", "b__both_2"]);
+        for (name, id) in [
+            ("a__both", "a.both"),
+            ("a__own", "a.own"),
+            ("b__both", "a.b__both"),
+            ("b__both_2", "b.both"),
+            ("odd", "b.odd"),
+        ] {
+            assert_eq!(tools.get(name).unwrap().tool.id.to_string(), id);
+        }
+        assert!(tools.get("both").is_none() && tools.get("own").is_none());
+        let shown = tools.definitions(|tool| tool.id.server == "b").count();
+        assert_eq!(shown, 1);
+    }
+
+    #[test]
+    fn auto_passes_servers_with_few_tools() {
+        let few = server("few", vec![named("one")]);
+        let many = server("many", (0..200).map(|n| named(&format!("tool_{n}"))).collect());
+        assert!(is_passed(Expose::Auto, &few) && !is_passed(Expose::Auto, &many));
+        assert!(is_passed(Expose::Direct, &many) && !is_passed(Expose::Code, &few));
+    }
+}
