@@ -29,7 +29,8 @@ _OF_THE_MODULE = {
     "__file__", "__loader__", "__name__", "__package__", "__spec__",
 }
 _SIMPLE = (str, int, float, bool, bytes, complex, type(None))
-_LONGEST_REASON = 200
+# The host keeps 200 bytes, and cuts through no value: it has to see more than that.
+_LONGEST_REASON = 1_000
 
 
 def save(scope: dict, cells: list[tuple[str, str]], given: dict, most: int = MOST) -> tuple[bytes, dict[str, str]]:
