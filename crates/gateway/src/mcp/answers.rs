@@ -76,12 +76,10 @@ pub(super) async fn answer(
             ClientResult::exempt(restored, Exemption::Restored)
         }
         OwnTool::SearchTools => {
-            let found = search_tools(gateway, &agent, arguments).await;
-            ClientResult::exempt(found, Exemption::Definitions)
+            definitions(search_tools(gateway, &agent, arguments).await, &agent).await
         }
         OwnTool::GetToolDefinition => {
-            let defined = get_tool_definition(gateway, &agent, arguments).await;
-            ClientResult::exempt(defined, Exemption::Definitions)
+            definitions(get_tool_definition(gateway, &agent, arguments).await, &agent).await
         }
         OwnTool::GetExecutionStats => protect(execution_stats(gateway, &agent).await).await,
         OwnTool::SaveSkill => protect(keeping::save_skill(gateway, &agent, arguments).await).await,
@@ -102,6 +100,16 @@ pub(super) async fn answer(
     let closing = || tab.close(&model_text(&result), result.is_error != Some(true));
     agent.compute(result_bytes, closing).await;
     result
+}
+
+/// Sends definitions as they are. Why there are none is no definition: it may be what a server wrote
+/// before it ended.
+async fn definitions(result: CallToolResult, agent: &Agent) -> ClientResult {
+    if result.is_error == Some(true) {
+        ClientResult::protect(result, agent).await
+    } else {
+        ClientResult::exempt(result, Exemption::Definitions)
+    }
 }
 
 async fn search_tools(
