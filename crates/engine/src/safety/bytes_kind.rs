@@ -62,17 +62,15 @@ pub(super) struct WideText {
 impl WideText {
     /// The bytes of a text in the same encoding.
     pub(super) fn encode(&self, text: &str) -> Vec<u8> {
-        let bytes = |unit: u16| match self.is_big_endian {
-            true => unit.to_be_bytes(),
-            false => unit.to_le_bytes(),
-        };
+        let bytes =
+            |unit: u16| if self.is_big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() };
         text.encode_utf16().flat_map(bytes).collect()
     }
 }
 
 /// The text that bytes are in UTF-16, of either order, if that is what they are.
 pub(super) fn wide_text(bytes: &[u8]) -> Option<WideText> {
-    if bytes.is_empty() || bytes.len() % 2 != 0 {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(2) {
         return None;
     }
     let zeros = |first: usize| bytes.iter().skip(first).step_by(2).filter(|b| **b == 0).count();
@@ -80,10 +78,8 @@ pub(super) fn wide_text(bytes: &[u8]) -> Option<WideText> {
     let likely =
         bytes.starts_with(b"\xfe\xff") || (!bytes.starts_with(b"\xff\xfe") && zeros(0) > zeros(1));
     [likely, !likely].into_iter().find_map(|is_big_endian| {
-        let unit = |pair: &[u8]| match is_big_endian {
-            true => u16::from_be_bytes([pair[0], pair[1]]),
-            false => u16::from_le_bytes([pair[0], pair[1]]),
-        };
+        let of = if is_big_endian { u16::from_be_bytes } else { u16::from_le_bytes };
+        let unit = |pair: &[u8]| of([pair[0], pair[1]]);
         let units: Vec<u16> = bytes.chunks_exact(2).map(unit).collect();
         let text = String::from_utf16(&units).ok()?;
         let is_odd = |c: char| {
