@@ -32,6 +32,13 @@ class Lost(NotebookTest):
         self.assertEqual(self.scope["keep"], [1])
         self.assertNotIn("inside", self.scope)
 
+    def test_more_of_a_reason_is_handed_over_than_the_host_keeps(self):
+        # The host keeps 200 bytes, and has to see the values that it would cut through.
+        self.run_cell(
+            "class A:\n    def __reduce__(self): raise ValueError('x' * 250 + ' ada.lovelace@example.com is no one')\na = A()"
+        )
+        self.assertIn("ada.lovelace@example.com is no one", self.move()["a"])
+
     def test_the_names_of_what_was_lost_stay_known(self):
         self.run_cell("gen = (i for i in [1])")
         state, lost = self.save()

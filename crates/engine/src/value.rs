@@ -299,6 +299,11 @@ mod tests {
         let long = format!("{start} ada@example.com");
         let told = failed(json!({"content": [text_block(&long)], "isError": true}));
         assert_eq!(told, format!("{start} … ({} bytes in all)", long.len()));
+        // Only its label tells that a word of letters is a password.
+        let start = format!("{}{{\"password\": \"", "x".repeat(LONGEST_MESSAGE - 28));
+        let long = format!("{start}correcthorsebatterystaple\"}}");
+        let told = failed(json!({"content": [text_block(&long)], "isError": true}));
+        assert_eq!(told, format!("{start}… ({} bytes in all)", long.len()));
     }
 
     #[test]

@@ -2,10 +2,14 @@
 //!
 //! Personal data is looked for when a text is given to a client. What is cut before that must not
 //! end in half of an address, which is found no more and can still be read: so no word is cut that
-//! may be part of a value, and no row of numbers.
+//! may be part of a value, no row of numbers, and no text in quotes behind a label, which may be a
+//! password of letters or a name.
 
 /// Signs that no value reaches over: those of JSON, lists and tables.
 const FIRM: &str = ",;\"'{}[]<>|";
+
+/// Longer texts in quotes are no values that only their label tells.
+const LONGEST_QUOTED: usize = 512;
 
 /// Returns the beginning of a text, of at most so many bytes, up to a place that no value reaches
 /// over.
@@ -14,6 +18,9 @@ pub fn head(text: &str, max_bytes: usize) -> &str {
         return text;
     }
     let (mut head, rest) = text.split_at(text.floor_char_boundary(max_bytes));
+    if let Some(quoted) = Quoted::open_at_the_end(head) {
+        return &head[..quoted.start];
+    }
     let (start, end) = (last_word(head), first_word(rest));
     if is_telling(start, end) {
         head = &head[..head.len() - start.len()];
@@ -34,6 +41,12 @@ pub fn tail(text: &str, max_bytes: usize) -> &str {
         return text;
     }
     let (rest, mut tail) = text.split_at(text.ceil_char_boundary(text.len() - max_bytes));
+    if let Some(quoted) = Quoted::open_at_the_end(rest) {
+        let limit = text.floor_char_boundary(rest.len() + LONGEST_QUOTED);
+        if let Some(length) = quoted.end_in(&text[quoted.start..limit]) {
+            return &text[quoted.start + length..];
+        }
+    }
     let (start, end) = (last_word(rest), first_word(tail));
     if is_telling(start, end) {
         tail = &tail[end.len()..];
@@ -45,6 +58,44 @@ pub fn tail(text: &str, max_bytes: usize) -> &str {
             return tail;
         }
         tail = &after[word.len()..];
+    }
+}
+
+/// The beginning of a text in quotes that has a label: `"password": "corr`, `name='Ada Lo`.
+#[derive(Clone, Copy)]
+struct Quoted {
+    /// Behind the quote.
+    start: usize,
+    quote: u8,
+    /// In JSON within a text the quotes have backslashes before them.
+    is_escaped: bool,
+}
+
+impl Quoted {
+    /// The one that a text ends in.
+    fn open_at_the_end(text: &str) -> Option<Self> {
+        let floor = text.ceil_char_boundary(text.len().saturating_sub(LONGEST_QUOTED));
+        let bytes = text.as_bytes();
+        let opening = (floor..text.len()).rev().find_map(|at| {
+            let quote = Some(bytes[at]).filter(|byte| b"\"'`".contains(byte))?;
+            let before = text[..at].trim_end_matches('\\');
+            let is_escaped = before.len() < at;
+            let labels = before.trim_end_matches([' ', '\t']).ends_with([':', '=']);
+            labels.then_some(Self { start: at + 1, quote, is_escaped })
+        })?;
+        let rest = &text[opening.start..];
+        (!rest.contains('\n') && opening.end_in(rest).is_none()).then_some(opening)
+    }
+
+    /// Where its other quote is.
+    fn end_in(self, text: &str) -> Option<usize> {
+        let bytes = text.as_bytes();
+        (0..bytes.len()).find(|at| {
+            let slashes = bytes[..*at].iter().rev().take_while(|byte| **byte == b'\\').count();
+            // An escaped quote within is no end.
+            let ends = if self.is_escaped { slashes == 1 } else { slashes % 2 == 0 };
+            bytes[*at] == self.quote && ends
+        })
     }
 }
 
@@ -114,6 +165,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Only the label tells that words in quotes are a value: of what is cut through nothing is left.
+    #[test]
+    fn no_half_of_a_text_in_quotes_is_left_at_a_cut() {
+        for (before, after) in [
+            ("{\"password\": \"", "\", \"n\": 1}"),
+            ("{\"password\":\"", "\"}"),
+            ("said \"{\\\"password\\\": \\\"", "\\\"}\" in the end"),
+            ("set name='", "' and go"),
+        ] {
+            for value in ["correcthorsebatterystaple", "correct horse", "a horse"] {
+                let text = format!("{before}{value}{after}");
+                for bytes in before.len() + 1..before.len() + value.len() {
+                    assert_eq!(head(&text, bytes), before, "{text:?} at {bytes}");
+                }
+                for bytes in after.len() + 1..after.len() + value.len() {
+                    let cut = tail(&text, bytes);
+                    assert!(after.ends_with(cut), "{text:?} at {bytes}: {cut:?}");
+                }
+            }
+        }
+        // Long texts are no values of this kind, and what is in prose is cut as words are.
+        let long = format!("{{\"text\": \"{}\"}}", "some words ".repeat(100));
+        assert_eq!(head(&long, 1000).len(), 1000);
+        assert_eq!(head("it's said: don't worry about it", 22), "it's said: don't worry");
     }
 
     #[test]

@@ -20,7 +20,8 @@ const SECRET_NAMES: [&str; 12] = [
 ];
 
 /// How tokens of well-known services begin.
-const SECRET_STARTS: [&str; 22] = [
+const SECRET_STARTS: [&str; 23] = [
+    "SG.",
     "sk-",
     "sk_",
     "pk_",
@@ -50,30 +51,118 @@ const SHORTEST_TOKEN: usize = 12;
 /// Shorter words without one are no random ones.
 const SHORTEST_RANDOM: usize = 24;
 
-/// Returns the parts of words that look like secrets: values of options and variables that are
-/// called so, what stands before the host and behind the `?` of an address, and tokens.
+/// What stands before the secret in a header: `Authorization: Bearer …`.
+const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "apikey", "digest"];
+
+/// Returns the parts of words that look like secrets: values of options, variables, headers and fields
+/// that are called so, what stands before the host and behind the `?` of an address, and tokens. A
+/// word may be a whole command line, a connection string or JSON.
 pub fn secrets_in<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<String> {
-    let mut secrets = Vec::new();
-    let mut is_announced = false;
+    let mut reader = Reader::default();
     for word in words {
+        reader.read(word);
+    }
+    reader.secrets.retain(|secret| !secret.is_empty());
+    reader.secrets
+}
+
+/// Goes through words, and remembers what the last one announced.
+#[derive(Default)]
+struct Reader {
+    secrets: Vec<String>,
+    announced: Announced,
+}
+
+/// What is said of the next word.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Announced {
+    #[default]
+    Nothing,
+    /// The name before it is that of a secret, and `:` or `=` may follow: `{"apiKey": "…"}`.
+    Name,
+    /// An option has it as its value, unless another one follows: `--token`.
+    Option,
+    /// It is a secret, or says how the next one is meant: `Authorization: Bearer …`.
+    Value,
+}
+
+impl Reader {
+    fn read(&mut self, word: &str) {
         let is_option = word.starts_with('-');
-        if is_announced && !is_option {
-            secrets.push(word.to_owned());
+        if matches!(self.announced, Announced::Value | Announced::Option)
+            && !(is_option || is_scheme(word))
+        {
+            self.secrets.push(word.to_owned());
         }
-        is_announced = is_option && !word.contains('=') && is_secret_name(word);
         if let Some((name, value)) = word.split_once('=')
             && is_secret_name(name)
         {
-            secrets.push(value.to_owned());
+            self.secrets.push(value.to_owned());
         }
         if let Some((_, rest)) = word.split_once("://") {
-            secrets.extend(of_address(rest));
+            self.secrets.extend(of_address(rest));
         }
-        let value = word.split_once('=').map_or(word, |(_, value)| value);
-        secrets.extend([word, value].into_iter().filter(|word| looks_secret(word)).map(Into::into));
+        // Only what directly follows in the same word belongs to a field.
+        if self.announced == Announced::Name {
+            self.announced = Announced::Nothing;
+        }
+        let mut at = 0;
+        for piece in word.split(is_separator) {
+            let quote = word[..at].chars().next_back().filter(|c| matches!(c, '"' | '\''));
+            let rest = &word[at..];
+            at += piece.len() + word[at + piece.len()..].chars().next().map_or(0, char::len_utf8);
+            if !piece.is_empty() {
+                let quoted = quote.and_then(|quote| rest.split(quote).next());
+                self.read_piece(piece, quoted.unwrap_or(piece));
+            }
+        }
     }
-    secrets.retain(|secret| !secret.is_empty());
-    secrets
+
+    /// Reads a piece between separators, which is the beginning of a text in quotes, or all there is.
+    fn read_piece(&mut self, piece: &str, quoted: &str) {
+        let is_option = piece.starts_with('-');
+        match self.announced {
+            Announced::Name if matches!(piece, ":" | "=") => {
+                self.announced = Announced::Value;
+                return;
+            }
+            Announced::Value if is_scheme(piece) || piece == ":" => return,
+            Announced::Option if is_option => {}
+            Announced::Option | Announced::Value => {
+                self.secrets.extend([piece, quoted].map(str::to_owned));
+            }
+            Announced::Name | Announced::Nothing => {}
+        }
+        // `--header=Authorization:`
+        let label = piece.strip_suffix(':').and_then(|label| label.rsplit('=').next());
+        self.announced = match label {
+            Some(name) if names_secret(name) => Announced::Value,
+            _ if is_option && !piece.contains('=') && is_secret_name(piece) => Announced::Option,
+            _ if names_secret(piece) => Announced::Name,
+            _ => Announced::Nothing,
+        };
+        for (sign, _) in piece.match_indices('=') {
+            if is_secret_name(&piece[..sign]) {
+                self.secrets.push(piece[sign + 1..].to_owned());
+            }
+        }
+        let field = piece.split_once(':').filter(|(_, value)| !value.starts_with("//"));
+        if let Some((name, value)) = field
+            && names_secret(name)
+        {
+            self.secrets.push(value.to_owned());
+        }
+        if let Some((_, rest)) = piece.split_once("://") {
+            self.secrets.extend(of_address(rest));
+        } else {
+            let value = piece.split_once('=').map_or(piece, |(_, value)| value);
+            // Some tokens have a number before a colon.
+            let named = field.filter(|(name, _)| !name.bytes().all(|b| b.is_ascii_digit()));
+            let likely = [piece, value].into_iter().chain(named.map(|(_, value)| value));
+            let likely = likely.filter(|word| looks_secret(word));
+            self.secrets.extend(likely.map(str::to_owned));
+        }
+    }
 }
 
 /// Whether a word is a token by itself: it begins as those of a known service, or is long and looks
@@ -83,15 +172,58 @@ pub fn looks_secret(word: &str) -> bool {
     if starts && word.len() >= SHORTEST_TOKEN {
         return true;
     }
-    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+=".contains(&byte));
+    let has_parts = word.contains(['/', '.', ':']);
+    let is_plain =
+        word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+=/.:".contains(&byte));
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    word.len() >= SHORTEST_RANDOM && is_plain && digits >= 3 && letters >= 3
+    if word.len() < SHORTEST_RANDOM || !is_plain || letters < 3 {
+        return false;
+    }
+    if has_parts { digits >= 1 && is_mixed(word) } else { digits >= 3 }
+}
+
+/// Whether small letters, capitals and digits take turns as in random words. They seldom do in paths,
+/// names of hosts and versions, apart from the capitals that words begin with.
+fn is_mixed(word: &str) -> bool {
+    let is_path = word.starts_with(['/', '.', '~']);
+    let sort = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_digit());
+    let (mut pairs, mut changes) = (0, 0);
+    for pair in word.as_bytes().windows(2) {
+        if pair.iter().all(u8::is_ascii_alphanumeric) {
+            let begins_word = pair[0].is_ascii_uppercase() && pair[1].is_ascii_lowercase();
+            pairs += 1;
+            changes += usize::from(sort(pair[0]) != sort(pair[1]) && !begins_word);
+        }
+    }
+    !is_path && pairs >= SHORTEST_RANDOM / 2 && changes * 5 >= pairs
+}
+
+/// What parts the words of a command line, a connection string or JSON.
+fn is_separator(c: char) -> bool {
+    c.is_whitespace() || ";,\"'{}[]()".contains(c)
+}
+
+fn is_scheme(word: &str) -> bool {
+    SCHEMES.iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_NAMES.iter().any(|word| name.contains(word))
+}
+
+/// Whether a header or a field is called so: `X-API-Key`, `apiKey`. `auth-server:v2` and
+/// `keycloak:26` are images with their versions.
+fn names_secret(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+    is_name
+        && !name.starts_with('-')
+        && (["authorization", "cookie", "credentials", "passphrase"]
+            .iter()
+            .any(|end| lower.ends_with(end))
+            || SECRET_NAMES.iter().any(|end| lower.ends_with(end)))
 }
 
 /// What is behind `://`: name and password, values of the query, parts of the path that look random.
@@ -121,6 +253,19 @@ mod tests {
             &["run", "-e", "DB_PASSWORD=s3cret", "image"],
             &["postgres://user:s3cret@host/db"],
             &["https://host/mcp?api_key=s3cret&x=1"],
+            &["--header", "Authorization: Bearer s3cret"],
+            &["--header=Authorization: Bearer s3cret"],
+            &["-H", "X-API-Key: s3cret"],
+            &["-H", "X-API-Key:s3cret"],
+            &["-H", "X-API-Key:", "s3cret"],
+            &["--config", r#"{"apiKey":"s3cret"}"#],
+            &["--config", r#"{"url": "x", "auth": {"apiKey" : "s3cret", "n": 1}}"#],
+            &[r#"--config={'token': 's3cret'}"#],
+            &["--config=apiKey=s3cret"],
+            &["Server=db;User Id=sa;Password=s3cret"],
+            &["run --token s3cret now"],
+            &["-c", "curl -H 'Authorization: token s3cret' https://host"],
+            &["--token", "-", "--password", "s3cret"],
         ] {
             assert!(secrets_in(words.iter().copied()).contains(&"s3cret".to_owned()), "{words:?}");
         }
@@ -129,10 +274,22 @@ mod tests {
             "ghp_abcdefghijklmnop",
             "xoxb-123456789012-abc",
             "0f8fad5b7d9c4f0e8a3c2b1d",
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw",
+            "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",
         ] {
             assert_eq!(secrets_in([token, "plain"]), [token, token], "{token}");
-            assert!(!secrets_in([format!("https://h/s/{token}/mcp").as_str()]).is_empty());
+            let of = |word: String| secrets_in([word.as_str()]);
+            for word in [format!("run {token} now"), format!("x=[{token}]"), format!("X:{token}")] {
+                assert!(of(word.clone()).contains(&token.to_owned()), "{word}");
+            }
+            if !token.contains('/') {
+                assert!(!of(format!("https://h/s/{token}/mcp")).is_empty(), "{token}");
+            }
         }
+        // All of what stands in quotes belongs to it.
+        let secrets = secrets_in([r#"{"password": "correct, horse"}"#]);
+        assert!(secrets.contains(&"correct, horse".to_owned()), "{secrets:?}");
     }
 
     #[test]
@@ -143,6 +300,15 @@ mod tests {
             &["run", "--rm", "-i", "ghcr.io/github/github-mcp-server:v0.20.1"],
             &["https://mcp.example.com/v1/mcp"],
             &["sk-learn", "mcp-server-for-a-database-of-books"],
+            &["run", "/srv/MyApp2/releases/20240115T101500Z/bin/server.js", "src/Main2Server.java"],
+            &["com.example.tools.MyServer:V1.2.3-build20240115", "node_modules/pkg/dist/index2.js"],
+            &[
+                "ec2-203-0-113-25.eu-west-1.compute.example.com:8080",
+                "ghcr.io/org/auth-server:v2.0.1",
+            ],
+            &["keycloak:26.0.1", "localhost:8080", "C:/Users/me/Documents/Project2024/server.exe"],
+            &["sh", "-c", "cd /srv/app && exec ./server --port 8080; echo done: 'ok'"],
+            &[r#"{"mcpServers": {"port": 8080, "root": "/srv/data/2024"}}"#],
         ] {
             assert_eq!(secrets_in(words.iter().copied()), [""; 0], "{words:?}");
         }

@@ -2,12 +2,18 @@
 
 use std::ops::Range;
 
+use memchr::{memchr, memrchr};
+
 use crate::lexicon::{Cues, Hit, Word, hits};
 
 /// Words further away than this say nothing about a value.
 const REACH: usize = 48;
 /// A key says something about a whole value, not about a number deep inside of a long text.
 const SHORT_TEXT: usize = 96;
+/// How far the names of columns are looked for: a line that is made to be long is not read again for
+/// each number in it.
+const LONGEST_ROW: usize = 512;
+const MOST_LINES_OF_A_HEAD: usize = 3;
 
 /// Whether something may begin here: it does not go on with a word before it. The letter of a
 /// line break that is written out, as in JSON, is no part of a word.
@@ -57,6 +63,12 @@ pub(crate) struct Around {
 impl Around {
     pub(crate) fn says(&self, cues: Cues) -> bool {
         self.all.any(cues)
+    }
+
+    /// Words for what has numbers, and none for what people have: `part no`, not `card no`.
+    pub(crate) fn is_of_things(&self) -> bool {
+        self.says(Cues::THING | Cues::GOODS | Cues::VERSION)
+            && !self.says(Cues::PERSONAL | Cues::CALL)
     }
 
     /// A label that names a number of another kind: `order_id`, not `order_phone`.
@@ -138,6 +150,31 @@ impl<'t> Text<'t> {
                 Word::Cue(cues) => cues,
                 _ => Cues::NONE,
             })
+    }
+
+    /// The name of the column that a value stands in, if the text is a table with a line of names:
+    /// one of its first lines has as many separators as the line of the value.
+    pub(crate) fn column(&self, start: usize) -> Option<Around> {
+        let floor = start.saturating_sub(LONGEST_ROW);
+        let row = floor + memrchr(b'\n', &self.bytes[floor..start])? + 1;
+        let end = self.bytes.len().min(start + LONGEST_ROW);
+        let row_end = memchr(b'\n', &self.bytes[start..end]).map_or(end, |length| start + length);
+        let mut name_start = 0;
+        for line in self.bytes[..row].split_inclusive(|b| *b == b'\n').take(MOST_LINES_OF_A_HEAD) {
+            if line.len() > LONGEST_ROW {
+                return None;
+            }
+            if let Some(separator) = b"\t;|,".iter().find(|separator| line.contains(separator)) {
+                let count = |bytes: &[u8]| bytes.iter().filter(|b| *b == separator).count();
+                let fits = count(line) == count(&self.bytes[row..row_end]);
+                let name = line.split(|b| b == separator).nth(count(&self.bytes[row..start]))?;
+                let offset = name.as_ptr() as usize - line.as_ptr() as usize;
+                let range = name_start + offset..name_start + offset + name.len();
+                return fits.then(|| self.sum(range, true));
+            }
+            name_start += line.len();
+        }
+        None
     }
 
     /// The label right before a value, as in `"phone": "`, `phone=`, `my phone: ` or `<phone>`.

@@ -34,8 +34,8 @@ impl Cues {
     pub(crate) const SECRET: Self = Self(1 << 12);
     /// Services whose keys look like any other number.
     pub(crate) const PROVIDER: Self = Self(1 << 13);
-    /// Numbers that are nobody's: orders, times, sizes.
-    pub(crate) const COUNT: Self = Self(1 << 14);
+    /// What has numbers that are nobody's: orders, times, sizes.
+    pub(crate) const THING: Self = Self(1 << 14);
     /// What makes a `token` or an `address` something else.
     pub(crate) const PLAIN: Self = Self(1 << 15);
     pub(crate) const VERSION: Self = Self(1 << 16);
@@ -49,6 +49,11 @@ impl Cues {
 
     /// Goods and what is done with them, whose numbers look like those of people.
     pub(crate) const GOODS: Self = Self(1 << 23);
+    /// Ids, of things or of people.
+    pub(crate) const ID: Self = Self(1 << 24);
+
+    /// Numbers that are hardly ever phone numbers.
+    pub(crate) const COUNT: Self = Self(Self::THING.0 | Self::ID.0);
 
     /// Keys beside which a `name` is that of a person.
     pub(crate) const PERSONAL: Self = Self(
@@ -180,19 +185,22 @@ const CUES: &[(Cues, &[&str])] = &[
         "etsy", "facebook", "fastly", "finicity", "finnhub", "flickr", "freshbooks", "gitter", "heroku", "hubspot", "intercom", "jfrog", "kraken", "kucoin", "launchdarkly", "linkedin", "lob", "looker", "mailchimp", "mailgun", "mapbox",
         "mattermost", "meraki", "messagebird", "netlify", "newrelic", "new_relic", "nytimes", "okta", "plaid", "rapidapi", "sendbird", "sentry", "snyk", "sonar", "squarespace", "sumologic", "telegram", "travis", "twitch", "twitter", "typeform", "yandex", "zendesk",
     ]),
-    (Cues::COUNT, &[
-        "order", "invoice", "id", "ids", "ticket", "ref", "reference", "tracking", "timestamp", "isbn", "zip", "zipcode", "zip code", "postal", "postcode", "sku", "build", "commit", "port", "price", "amount", "total", "epoch", "time", "date", "size",
+    (Cues::ID, &["id", "ids"]),
+    (Cues::THING, &[
+        "order", "invoice", "ticket", "ref", "reference", "tracking", "timestamp", "isbn", "zip", "zipcode", "zip code", "postal", "postcode", "sku", "build", "commit", "port", "price", "amount", "total", "epoch", "time", "date", "size",
         "bytes", "count", "serial", "hash", "sha", "revision", "pid", "uuid", "guid", "lat", "lng", "lon", "latitude", "longitude", "created", "updated", "modified", "duration", "offset", "ean", "upc", "gtin", "doi", "pmid", "issn", "expires", "since", "until", "balance", "quantity", "seq", "sequence",
         "transaction", "created_at", "updated_at", "checksum", "etag", "index", "line", "row", "case", "part", "model number", "batch", "lot", "score", "population", "views", "nonce", "block",
     ]),
     (Cues::GOODS, &[
         "part", "part number", "part_number", "partnumber", "part no", "part_no", "p/n", "mpn", "sku", "item", "item_no", "article", "serial", "serial number", "sn", "model", "model number", "batch", "lot", "catalog", "catalogue",
-        "component", "order", "order_id", "invoice", "tracking", "shipment", "rev", "revision", "spare", "asset", "bin", "drawing", "stock", "artikel", "artikelnummer", "teil", "teile", "teilenummer", "bestellung", "rechnung", "pièce", "référence", "pieza", "pedido", "品番", "部品", "在庫", "零件",
+        "component", "order", "order_id", "invoice", "tracking", "shipment", "rev", "revision", "spare", "asset", "bin", "drawing", "stock", "artikel", "artikelnummer", "teil", "teile", "teilenummer", "bestellung", "rechnung", "isbn", "issn", "ean", "upc", "gtin", "pièce", "référence", "pieza", "pedido", "品番", "部品", "在庫", "零件",
     ]),
     (Cues::PLAIN, &[
         "page", "next", "previous", "cursor", "continuation", "counts", "max", "min", "limit", "type", "file", "filename", "path", "url", "uri", "endpoint", "ttl", "usage", "length", "format", "header", "env", "variable", "ip", "ip_address", "mac", "mac_address", "web", "wallet", "contract", "memory",
         "eth", "btc", "host", "hostname", "server", "bind", "listen", "description", "title", "prompt", "completion", "input", "output", "used", "arn", "scope", "required", "policy", "status", "project", "repo", "repository", "branch", "tool", "package", "product", "company", "organization", "organisation",
         "class", "function", "method", "user_name", "username", "user name", "login", "domain", "event", "table", "column", "field", "bucket", "queue", "topic", "region", "brand", "category", "symbol", "app", "application", "service", "module", "library", "display", "algorithm", "sort", "reset", "blockchain",
+        // No telephone.
+        "tel aviv", "tel-aviv", "tel_aviv",
     ]),
     (Cues::PAGING, &["page", "next", "previous", "cursor", "continuation", "max", "min", "limit", "prompt", "completion", "input", "output", "used", "sync", "total", "num"]),
     (Cues::VERSION, &["version", "ver", "release", "upgrade", "firmware", "driver"]),

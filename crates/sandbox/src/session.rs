@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use narrows_model::cut;
 use serde_json::Value;
 
 use crate::isolate::{Isolate, SessionJob, SessionReport};
@@ -119,13 +120,18 @@ impl Session {
 /// Names and reasons as the guest tells them. It is untrusted: anything else is no name.
 pub(crate) fn names(json: &str) -> Lost {
     let Ok(Value::Object(names)) = serde_json::from_str(json) else { return Lost::new() };
-    let short = |text: &str| text[..text.floor_char_boundary(LONGEST_NAME)].to_owned();
+    let short = |text: &str| match cut::head(text, LONGEST_NAME) {
+        all if all.len() == text.len() => all.to_owned(),
+        head => format!("{head}…"),
+    };
     let named = names.iter().filter_map(|(name, why)| Some((short(name), short(why.as_str()?))));
     named.take(MOST_NAMES).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// A state with this before its names, as the guest writes it.
@@ -157,6 +163,20 @@ mod tests {
         let beyond = [b"x", &9_u64.to_be_bytes()[..], NAMES_MARK].concat();
         for state in [b"narrows session 1\nold.".to_vec(), NAMES_MARK.to_vec(), vec![], beyond] {
             assert_eq!(variables(state), None);
+        }
+    }
+
+    /// The guest hands over more than is kept, so that what is at the cut can be told.
+    #[test]
+    fn no_half_of_a_value_is_left_where_a_reason_is_cut() {
+        let address = "ada.lovelace@example.com";
+        for shift in 0..address.len() + 2 {
+            let why = format!("{} {address} is no one", "x".repeat(LONGEST_NAME - 1 - shift));
+            let lost = names(&json!({"a": why, "b": "short"}).to_string());
+            let kept = &lost["a"];
+            assert!(kept.len() <= LONGEST_NAME + "…".len() && kept.ends_with('…'), "{kept}");
+            assert!(kept.contains(address) || !kept.contains("ada"), "{kept}");
+            assert_eq!(lost["b"], "short");
         }
     }
 }

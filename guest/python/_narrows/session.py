@@ -36,7 +36,8 @@ _OF_THE_MODULE = {
     "__file__", "__loader__", "__name__", "__package__", "__spec__",
 }
 _SIMPLE = (str, int, float, bool, bytes, complex, type(None))
-_LONGEST_REASON = 200
+# The host keeps 200 bytes, and cuts through no value: it has to see more than that.
+_LONGEST_REASON = 1_000
 # What every program finds in the builtins; what is there besides was put there by a program of the session.
 given_builtins: set[str] = set()
 

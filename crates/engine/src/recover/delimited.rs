@@ -2,7 +2,9 @@
 //!
 //! Prose has commas too, and lines of words are often no table. So the first line must be made of
 //! names, every line must have the same number of cells, and something must tell the first line
-//! from the others.
+//! from the others. Usual names of columns do, whatever stands below them: with them the same tool
+//! gives a list whether there are many rows, one or none, and whatever is missing in one. With names
+//! that nobody knows the rows have to tell it, so that such a table is a text while it has none.
 
 use std::collections::HashSet;
 
@@ -22,7 +24,11 @@ const MOST_WORDS: usize = 4;
 /// commas.
 const USUAL_NAMES: &str = "\
     id name title key value type kind status state date time url email description count path \
-    size version label category";
+    size version label category \
+    age amount author balance city code cost country currency customer department \
+    duration employee filename gender host language latitude longitude month order owner \
+    percent phone population price priority product project quantity rank rate rating region role \
+    salary score sku symbol timestamp total unit username year";
 
 /// The rows of a text that is nothing but a table. A label may stand above it.
 pub(super) fn find(text: &str) -> Option<Value> {
@@ -124,8 +130,11 @@ fn is_identifier(name: &&str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
+/// Whether it is or has such a name: `score`, `Unit price`, `created_date`.
 fn is_usual(name: &&str) -> bool {
-    USUAL_NAMES.split(' ').any(|usual| usual == name.to_lowercase())
+    let name = name.to_lowercase();
+    let mut words = name.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| USUAL_NAMES.split(' ').any(|usual| usual == word))
 }
 
 /// Whether the first line is of another kind than those below it.
@@ -192,6 +201,19 @@ mod tests {
             assert_eq!(find(&of(2)), Some(json!([one[0], one[0]])), "{names}");
         }
         assert_eq!(find_fenced("```csv\nfirst,last\n```"), Some(json!([])));
+    }
+
+    /// What is missing in one row, or stands there in words, does not change what all of them are.
+    #[test]
+    fn what_stands_in_the_rows_changes_no_type_below_usual_names() {
+        let texts = ["", "Oslo,3\n", "Oslo,3\nBergen,n/a\n", "Oslo,n/a\nBergen,n/a\nRøros,7\n"];
+        for names in ["city,score", "City,Unit_price", "place,order_total"] {
+            for rows in texts {
+                let list = find(&format!("{names}\n{rows}"));
+                let count = list.as_ref().and_then(Value::as_array).map(Vec::len);
+                assert_eq!(count, Some(rows.lines().count()), "{names}: {rows}");
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::{around, cells, keys};
 
-/// Fewer different keys are a remark, or a conversation.
+/// Fewer keys are a remark, or a conversation. One record at least has so many: what all of them have
+/// together grows with their number, and a text would become a list by it.
 const FEWEST_KEYS: usize = 3;
 /// In each of them; not every record has every field.
 const FEWEST_KEYS_OF_A_RECORD: usize = 2;
@@ -39,6 +40,9 @@ fn find_below(label: &str, lines: &str) -> Option<Value> {
     }
     let is_one = keys.len() == all.len();
     let records = if is_one { vec![all.as_slice()] } else { records(&blocks, &all)? };
+    if records.iter().all(|record| record.len() < FEWEST_KEYS) {
+        return None;
+    }
     let is_all = label.is_empty() || around::is_label(label, Some(records.len()));
     let list = || cells::records(&records).into_iter().map(Value::Object).collect();
     is_all.then(|| Value::Array(list()))
@@ -197,6 +201,16 @@ mod tests {
             };
             assert_eq!(type_of(1), type_of(2), "{record}");
             assert_eq!(type_of(1), type_of(30), "{record}");
+        }
+    }
+
+    /// Records of two fields, of which the second is another one by turns, are a text however many
+    /// there are.
+    #[test]
+    fn what_all_records_have_together_changes_no_type() {
+        let records = ["a: x\nb: y", "a: x\nc: y", "a: x\nd: y"];
+        for count in 1..=3 {
+            assert_eq!(find(&records[..count].join("\n\n")), None, "{count}");
         }
     }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | texts, names of fields, numbers | tokens in the place of values |
 //! | texts that are JSON | the same, with their keys as context |
-//! | bytes of images, sound and blobs, in any spelling of base64 | as text, if they are text |
+//! | bytes of images, sound and blobs, in any spelling of base64 | as text, if they may be text |
 //! | what has no place for a token, such as a number where the protocol wants one | withheld |
 //!
 //! Addresses, names of prompts and the like stay usable: their tokens are turned back when a client
@@ -28,7 +28,7 @@ use rmcp::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Mode, Shield, Withheld};
+use super::{Mode, Shield, Withheld, bytes_kind};
 use crate::media::Shown;
 
 /// JSON in a text in JSON in a text: deeper than anybody writes it. Stops a text that is made to be
@@ -228,23 +228,29 @@ impl Shield {
         let Some(bytes) = decoded(data) else { return self.replace(data) };
         // With zeros in it, it is text in wider letters, or none at all.
         let text = Some(bytes.as_slice()).filter(|bytes| !bytes.contains(&0));
+        let protect = |text: &str| {
+            let mut protected = self.text(text);
+            if forms == Forms::All {
+                protected = Cow::Owned(self.without_forms(&protected).into_owned());
+            }
+            Some(protected.into_owned()).filter(|protected| protected != text)
+        };
         match text.and_then(|bytes| std::str::from_utf8(bytes).ok()) {
             Some(text) => {
-                let mut protected = self.text(text);
-                if forms == Forms::All {
-                    protected = Cow::Owned(self.without_forms(&protected).into_owned());
-                }
-                if protected != text {
+                if let Some(protected) = protect(text) {
                     *data = BASE64_STANDARD.encode(protected.as_bytes());
                 }
             }
-            None if is_media => {}
+            None if is_media && bytes_kind::is_media(&bytes) => {}
             // What nobody can look into does not get into a strict sandbox.
             None if self.mode() == Mode::Strict => {
                 *data = BASE64_STANDARD.encode("withheld: pii mode is strict");
             }
             None => {
-                let protected = self.part_of_bytes(&bytes, 0..bytes.len());
+                // What is read as UTF-16 may still be something else.
+                let wide = bytes_kind::wide_text(&bytes)
+                    .and_then(|wide| Some(wide.encode(&protect(&wide.text)?)));
+                let protected = wide.unwrap_or_else(|| self.part_of_bytes(&bytes, 0..bytes.len()));
                 if protected != bytes {
                     *data = BASE64_STANDARD.encode(protected);
                 }

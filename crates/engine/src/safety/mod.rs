@@ -6,6 +6,7 @@
 //! | `shield` | tokens in the place of personal data, in all that leaves |
 //! | `public_values` | what definitions of tools say, which is shown as it is |
 //! | `message` | the walk over all that the protocol carries to a client |
+//! | `bytes_kind` | whether bytes are an image or text |
 //! | `watch` | one run, or one call: what it may do, what it has read, what is written down of it |
 //! | `echoes` | values that tools were given, recognised when they come back |
 //! | `left_tokens` | tokens that stayed as they are, told once |
@@ -18,6 +19,7 @@
 //! The rules themselves are in `crate::policy`, what is found in a program in `crate::review`,
 //! what is personal data in `narrows-pii`. None of those does anything by itself.
 
+mod bytes_kind;
 mod confirm;
 mod deed;
 mod echoes;

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use narrows_model::cut;
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
@@ -22,11 +23,13 @@ use super::{
     caller::{Caller, Progress},
     notices::Notices,
 };
+use crate::safety::MARGIN;
 
 /// Progress that arrives before the call it belongs to is known here is kept for it.
 const MOST_EARLY: usize = 64;
-/// So much of a message about progress is kept, which a person reads in one line.
-const MAX_PROGRESS_BYTES: usize = 4 << 10;
+/// So much of a message about progress is kept. A person reads it in one line, and a client is given
+/// the first 4 KB once they are protected, for which what stands beside them has to be seen.
+const MAX_PROGRESS_BYTES: usize = (4 << 10) + MARGIN as usize;
 /// A longer address of a resource that changed is not passed on: changes wait for their readers.
 pub(super) const MAX_URI_BYTES: usize = 8 << 10;
 
@@ -237,7 +240,7 @@ impl Drop for CallInFlight {
 impl Handler {
     fn report(&self, mut param: ProgressNotificationParam, restart: Duration) {
         if let Some(message) = &mut param.message {
-            message.truncate(message.floor_char_boundary(MAX_PROGRESS_BYTES));
+            message.truncate(cut::head(message, MAX_PROGRESS_BYTES).len());
             message.shrink_to_fit();
         }
         let found = {
@@ -396,6 +399,41 @@ mod tests {
         drop(first);
         let _next = call();
         assert!(handler.question().is_ok());
+    }
+
+    #[derive(Default)]
+    struct Listener(Mutex<Vec<String>>);
+
+    impl Caller for Listener {
+        fn progress(&self, _server: &str, progress: Progress) {
+            self.0.lock().unwrap().extend(progress.message);
+        }
+    }
+
+    /// Half of an address is found no more, and was what a client read at its end.
+    #[test]
+    fn what_is_cut_from_a_message_of_progress_is_no_part_of_a_value() {
+        let (changes, _) = broadcast::channel(1);
+        let handler = Handler::new("s", changes);
+        let listener = Arc::new(Listener::default());
+        let caller: Arc<dyn Caller> = Arc::<Listener>::clone(&listener);
+        let call = handler.begin(caller, Deadline::new(AFTER));
+        let token = ProgressToken(NumberOrString::Number(1));
+        call.has_token(&token, AFTER);
+        let address = "ada.lovelace@example.com";
+        // At the end of what a client is given, and at the end of what is kept.
+        for bytes in [4 << 10, MAX_PROGRESS_BYTES] {
+            for shift in 0..address.len() {
+                let message = format!("{} {address} is next", "x".repeat(bytes - 1 - shift));
+                let mut param = ProgressNotificationParam::new(token.clone(), 1.0);
+                param.message = Some(message);
+                handler.report(param, AFTER);
+                let heard = listener.0.lock().unwrap().pop().unwrap();
+                assert!(heard.len() <= MAX_PROGRESS_BYTES);
+                assert!(heard.contains(address) || !heard.contains("ada"), "at {bytes}");
+                assert!(heard.contains(address) || bytes == MAX_PROGRESS_BYTES);
+            }
+        }
     }
 
     #[test]

@@ -264,6 +264,9 @@ fn variables_are_filled_in_from_the_environment() {
     says(&document(&unset)["error"]["message"], &["NARROWS_TEST_MODE", "not set"]);
 }
 
+/// A script that fails with its arguments.
+const PRINT: &str = "echo failed with $0 and $1 >&2; read x; exit 3";
+
 /// The secret is in each place where one is put, and each server fails in a way that tells it.
 #[test]
 fn secrets_are_in_no_output_however_servers_fail() {
@@ -280,7 +283,12 @@ fn secrets_are_in_no_output_however_servers_fail() {
             "sh",
             &["-c", "echo failed with $0 >&2; read x; exit 3", "${NARROWS_TEST_SECRET}"],
         ),
-        stdio("literal", "sh", &["-c", "read x; exit 3", "--token", SECRET]),
+        // They are typed as they are, in the ways of which each has another form, and printed.
+        stdio("literal", "sh", &["-c", PRINT, "--token", SECRET]),
+        stdio("typed", "sh", &["-c", PRINT, "--header", &format!("X-API-Key: {SECRET}")]),
+        stdio("bearer", "sh", &["-c", PRINT, "-H", &format!("Authorization: Bearer {SECRET}")]),
+        stdio("pairs", "sh", &["-c", PRINT, &format!("Server=db;Password={SECRET}"), "x"]),
+        stdio("line", "sh", &["-c", PRINT, &format!("run --token {SECRET} now"), "x"]),
         stdio("command", "no-such-command-${NARROWS_TEST_SECRET}", &[]),
         format!(
             "{}env = {{ TOKEN = \"{SECRET}\" }}\n",
@@ -299,6 +307,10 @@ fn secrets_are_in_no_output_however_servers_fail() {
         "environment",
         "argument",
         "literal",
+        "typed",
+        "bearer",
+        "pairs",
+        "line",
         "command",
         "written",
         "address",

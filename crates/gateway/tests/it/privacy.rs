@@ -543,6 +543,22 @@ fn a_key_that_cannot_be_had_is_told_and_nothing_leaks() {
     assert_eq!(restore(&site, &sanitize(&site, CUSTOMER)), CUSTOMER);
 }
 
+/// Definitions are public; why there is none is what the server wrote before it ended.
+#[test]
+fn why_a_definition_cannot_be_had_is_protected() {
+    let Some(site) = Site::new() else { return };
+    let script = format!("echo failed for {CUSTOMER} with card {CARD} >&2; exit 3");
+    site.configure(&format!("{AGENTS}{}", real::stdio("broken", "sh", &["-c", &script])));
+    let gateway = real::HttpGateway::start(&site);
+    let clients = Clients::start(&site);
+    let analyst = clients.with_key(&gateway, ANALYST);
+    let refusal = analyst.refusal("get_tool_definition", json!({"name": "broken.go"}));
+    says(&refusal, &["broken", "[EMAIL_", "[CREDIT_CARD_"]);
+    for value in [CUSTOMER, CARD] {
+        assert!(!refusal.to_string().contains(value), "{refusal}");
+    }
+}
+
 #[test]
 fn what_is_forgotten_cannot_be_restored_and_is_not_in_the_file() {
     let Some(site) = Site::new() else { return };

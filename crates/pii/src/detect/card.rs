@@ -14,6 +14,8 @@ pub(super) enum Near {
     /// Nothing: it has to be written as cards are, in groups. One of ten order numbers has a good
     /// check digit too.
     Nothing,
+    /// Things that have numbers: it is none, whatever it looks like.
+    Things,
 }
 
 /// The card number that the cluster begins with.
@@ -22,7 +24,7 @@ pub(super) fn find(
     near: Near,
     ends: impl Fn(&Range<usize>) -> bool,
 ) -> Option<Range<usize>> {
-    if cluster.plus {
+    if cluster.plus || near == Near::Things {
         return None;
     }
     (1..=cluster.groups()).rev().find_map(|count| {
@@ -41,6 +43,7 @@ pub(super) fn find(
                 Near::Nothing => {
                     count > 1 && is_issued(digits) && is_grouped_like_a_card(cluster, count)
                 }
+                Near::Things => false,
             };
         right.then(|| cluster.range(count)).filter(&ends)
     })

@@ -13,11 +13,15 @@ pub(super) fn find(cluster: &Cluster, around: &Around) -> Option<Range<usize>> {
     if cluster.plus {
         return None;
     }
-    if let Some(count) = by_shape(cluster) {
-        return Some(cluster.range(count));
-    }
     let near = around.says(Cues::NATIONAL);
     let document = around.says(Cues::DOCUMENT);
+    let of_things = around.is_of_things() && !near && !document;
+    let shape = if of_things && around.label { None } else { by_shape(cluster) };
+    // One reference in ten has the right check digit for the shapes that anything is written in.
+    let shape = shape.or_else(|| by_common_shape(cluster).filter(|_| !of_things));
+    if let Some(count) = shape {
+        return Some(cluster.range(count));
+    }
     if !near && !document {
         return None;
     }
@@ -28,26 +32,40 @@ pub(super) fn find(cluster: &Cluster, around: &Around) -> Option<Range<usize>> {
     })
 }
 
-/// Those whose grouping tells them: how many groups belong to it.
+/// How many groups belong to it, if a cluster begins with these groups and they pass the check.
+fn shaped(
+    cluster: &Cluster,
+    lengths: &[usize],
+    gaps: &[Gap],
+    check: fn(&[u8]) -> bool,
+) -> Option<usize> {
+    (cluster.starts_with_groups(lengths)
+        && cluster.gaps(lengths.len()) == gaps
+        && check(cluster.digits(lengths.len())))
+    .then_some(lengths.len())
+}
+
+/// Those whose grouping tells them.
 fn by_shape(cluster: &Cluster) -> Option<usize> {
     use Gap::{Dash, Dot, Slash, Space};
-    let shaped = |lengths: &[usize], gaps: &[Gap], check: fn(&[u8]) -> bool| {
-        (cluster.starts_with_groups(lengths)
-            && cluster.gaps(lengths.len()) == gaps
-            && check(cluster.digits(lengths.len())))
-        .then_some(lengths.len())
-    };
+    let shaped = |lengths: &[usize], gaps: &[Gap], check| shaped(cluster, lengths, gaps, check);
     shaped(&[3, 3, 3, 2], &[Dot, Dot, Dash], brazil_person)
         .or_else(|| shaped(&[2, 3, 3, 4, 2], &[Dot, Dot, Slash, Dash], brazil_company))
         .or_else(|| shaped(&[3, 4, 4, 2], &[Dot; 3], switzerland))
         .or_else(|| shaped(&[2, 2, 2, 3, 2], &[Dot, Dot, Dash, Dot], belgium))
         .or_else(|| shaped(&[1, 2, 2, 2, 3, 3, 2], &[Space; 6], france))
-        .or_else(|| shaped(&[6, 4], &[Dash], sweden))
-        .or_else(|| shaped(&[8, 4], &[Dash], sweden))
         .or_else(|| shaped(&[6, 7], &[Dash], korea))
+        .or_else(|| shaped(&[18], &[], china))
+}
+
+/// Those whose grouping other numbers have too, and whose check one of ten passes by chance.
+fn by_common_shape(cluster: &Cluster) -> Option<usize> {
+    use Gap::{Dash, Space};
+    let shaped = |lengths: &[usize], gaps: &[Gap], check| shaped(cluster, lengths, gaps, check);
+    shaped(&[6, 4], &[Dash], sweden)
+        .or_else(|| shaped(&[8, 4], &[Dash], sweden))
         .or_else(|| shaped(&[4, 4, 4], &[Space; 2], india))
         .or_else(|| shaped(&[4, 4, 4], &[Dash; 2], india))
-        .or_else(|| shaped(&[18], &[], china))
 }
 
 /// Whether any country would give out this number.

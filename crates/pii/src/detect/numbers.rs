@@ -85,7 +85,9 @@ impl Numbers<'_, '_> {
         if let Some(end) = skip_uuid(bytes, word_start, word_end) {
             return end;
         }
-        if let Some(range) = national_letters::finland(bytes, word_start) {
+        if let Some(range) = national_letters::finland(bytes, word_start)
+            && !self.numbers_things(&range)
+        {
             let end = range.end;
             (self.found)(Builtin::NationalId, range);
             return end;
@@ -130,6 +132,20 @@ impl Numbers<'_, '_> {
         document.then_some((Builtin::NationalId, start..end))
     }
 
+    /// Whether what is written like a national id numbers an invoice or a shipment.
+    fn numbers_things(&self, range: &std::ops::Range<usize>) -> bool {
+        let around = self.text.before(range.start);
+        let is_announced = around.says(Cues::NATIONAL | Cues::DOCUMENT | Cues::BIRTH);
+        !is_announced && (around.is_of_things() || self.is_in_column_of_things(range.start))
+    }
+
+    /// Whether the name of the column says that what is in it are numbers of things. It is asked last,
+    /// of what would be found.
+    fn is_in_column_of_things(&self, start: usize) -> bool {
+        self.text.cues.any(Cues::THING | Cues::GOODS | Cues::VERSION)
+            && self.text.column(start).is_some_and(|name| name.is_of_things())
+    }
+
     /// Groups of digits. Says where to go on if something is known about them.
     fn cluster(&mut self, mark: usize) -> Option<usize> {
         let bytes = self.text.bytes;
@@ -151,8 +167,15 @@ impl Numbers<'_, '_> {
         if cluster.digits(cluster.groups()).len() < SHORTEST_NUMBER || before == Neighbours::Digit {
             return None;
         }
+        if let Some(end) = phone::coordinates(bytes, &cluster) {
+            return Some(end);
+        }
         let around = self.text.before(cluster.start());
         let (kind, range) = self.what(&cluster, &around, before)?;
+        if !is_announced(kind, &around, cluster.plus) && self.is_in_column_of_things(mark) {
+            // Nor is any part of it: all of it stands in the same column.
+            return Some(cluster.end(cluster.groups()));
+        }
         let end = range.end;
         (self.found)(kind, range);
         Some(end)
@@ -166,8 +189,15 @@ impl Numbers<'_, '_> {
     ) -> Option<(Builtin, std::ops::Range<usize>)> {
         let bytes = self.text.bytes;
         let ends = |range: &std::ops::Range<usize>| ends_well(bytes, range.end);
+        let cluster_end = cluster.end(cluster.groups());
+        // What the label says, or the words beside it.
+        let beside_goods =
+            around.says(Cues::GOODS) || self.text.after(cluster_end).any(Cues::GOODS);
+        let labels_things = around.label && around.is_of_things();
         let near = if around.says(Cues::CARD) {
             card::Near::Card
+        } else if beside_goods || labels_things {
+            card::Near::Things
         } else if self.text.among_personal && !around.is_label_of_count() {
             card::Near::Personal
         } else {
@@ -180,8 +210,8 @@ impl Numbers<'_, '_> {
         // In tables the word is in the head.
         let cues = self.text.cues;
         let numbers_goods = !near_ssn
-            && (around.says(Cues::GOODS)
-                || self.text.after(cluster.end(cluster.groups())).any(Cues::GOODS)
+            && (beside_goods
+                || labels_things
                 || (cues.any(Cues::GOODS) && !cues.any(Cues::PERSONAL)));
         if let Some(range) = ssn::find(cluster, near_ssn, numbers_goods).filter(ends) {
             return Some((Builtin::UsSsn, range));
@@ -202,6 +232,18 @@ impl Numbers<'_, '_> {
         phone::find(self.text, cluster, around, &self.options.region)
             .map(|range| (Builtin::Phone, range))
     }
+}
+
+/// Whether the words right before a number say that it is of this kind, whatever the name of its
+/// column is.
+fn is_announced(kind: Builtin, around: &Around, plus: bool) -> bool {
+    let cues = match kind {
+        Builtin::CreditCard => Cues::CARD,
+        Builtin::UsSsn => Cues::SSN,
+        Builtin::Phone => Cues::PHONE | Cues::CALL,
+        _ => Cues::NATIONAL | Cues::DOCUMENT | Cues::BIRTH,
+    };
+    plus || around.says(cues)
 }
 
 /// What a number is glued to on its left.

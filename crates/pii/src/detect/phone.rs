@@ -35,6 +35,29 @@ pub(super) fn find(
     right.then(|| cluster.start()..candidate.end())
 }
 
+/// The end of `32.0853 34.7818`, also with a comma: two numbers with decimals, as places on a map are
+/// written. Phone numbers have no such form.
+pub(super) fn coordinates(bytes: &[u8], cluster: &Cluster) -> Option<usize> {
+    if cluster.plus
+        || cluster.groups() < 2
+        || cluster.gaps(2) != [Gap::Dot]
+        || cluster.group_length(0) > 3
+        || cluster.group_length(1) < 3
+    {
+        return None;
+    }
+    let digits = |bytes: &[u8]| bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = &bytes[cluster.end(2)..];
+    let gap = rest.iter().take(3).take_while(|b| b", -".contains(b)).count();
+    let second = &rest[gap..];
+    let whole = digits(second);
+    if gap == 0 || !(1..=3).contains(&whole) || second.get(whole) != Some(&b'.') {
+        return None;
+    }
+    let decimals = digits(&second[whole + 1..]);
+    (decimals >= 3).then(|| cluster.end(2) + gap + whole + 1 + decimals)
+}
+
 struct Candidate<'a> {
     text: &'a Text<'a>,
     cluster: &'a Cluster,

@@ -277,3 +277,26 @@ fn tokens_in_a_text_are_left_alone() {
     assert_eq!(found_under("[PERSON_abcdefghijkl]", Some("first_name")), Vec::<String>::new());
     assert_eq!(found("[EMAIL_abcdefghijkl] and ada@example.com"), ["EMAIL ada@example.com"],);
 }
+
+/// The positive control of what numbers of things are left alone: a word for the number itself, in
+/// its label, before it or over its column, goes before words for things elsewhere.
+#[test]
+fn numbers_of_people_are_found_among_numbers_of_things() {
+    all(&[
+        ("card_no,order_id\n4539 5787 6362 1486,1", &["CREDIT_CARD 4539 5787 6362 1486"]),
+        ("order_id,card\n7,4539 5787 6362 1486", &["CREDIT_CARD 4539 5787 6362 1486"]),
+        ("order_id,note\n7,card 4539 5787 6362 1486", &["CREDIT_CARD 4539 5787 6362 1486"]),
+        ("4539 5787 6362 1486 for two orders", &["CREDIT_CARD 4539 5787 6362 1486"]),
+        ("part_no,supplier_ssn\n7,219-09-9999", &["US_SSN 219-09-9999"]),
+        ("part_no,contact,email\n7,219-09-9999,x", &["US_SSN 219-09-9999"]),
+        ("id: 219-09-9999", &["US_SSN 219-09-9999"]),
+        ("user_id,size\n219-09-9999,7", &["US_SSN 219-09-9999"]),
+        ("isbn,n,phone\n0-306-40615-2,a,020 7946 0958", &["PHONE 020 7946 0958"]),
+        ("tel 030.901820", &["PHONE 030.901820"]),
+        ("Tel. 212.555.0147 in Tel Aviv", &["PHONE 212.555.0147"]),
+        ("invoice for personnummer 811228-9874", &["NATIONAL_ID 811228-9874"]),
+        ("2345 6789 0124", &["NATIONAL_ID 2345 6789 0124"]),
+        ("ref aadhaar 2345 6789 0124", &["NATIONAL_ID 2345 6789 0124"]),
+        ("invoice,hetu\n7,131052-308T", &["NATIONAL_ID 131052-308T"]),
+    ]);
+}

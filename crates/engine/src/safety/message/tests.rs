@@ -161,6 +161,34 @@ fn text_is_found_in_bytes_however_their_base64_is_written() {
     }
 }
 
+/// What only the MIME type calls an image is text, in whatever encoding it is.
+#[test]
+fn text_that_is_called_an_image_is_withheld_or_protected() {
+    let text = format!("write to {VALUE} today");
+    let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [&b"\xff\xfe"[..], &wide].concat();
+    let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let zero = format!("{text}\0").into_bytes();
+    for bytes in [wide, marked, big, zero] {
+        for (kind, mime_type) in [("image", "image/png"), ("audio", "audio/wav")] {
+            let block = json!({"type": kind, "data": BASE64_STANDARD.encode(&bytes), "mimeType": mime_type});
+            let answer = |mode| {
+                let message = json!({"content": [block]});
+                let mut result: CallToolResult = serde_json::from_value(message).unwrap();
+                shield(mode).answer(&mut result);
+                let data = json!(result)["content"][0]["data"].as_str().unwrap().to_owned();
+                decoded(&data).unwrap()
+            };
+            assert_eq!(answer(Mode::Strict), b"withheld: pii mode is strict");
+            let narrow: Vec<u8> =
+                answer(Mode::Boundary).into_iter().filter(|byte| *byte != 0).collect();
+            let narrow = String::from_utf8_lossy(&narrow).into_owned();
+            assert!(narrow.contains("[EMAIL_") && !narrow.contains("ada@"), "{narrow}");
+            assert_eq!(answer(Mode::Off), bytes);
+        }
+    }
+}
+
 /// The positive control: what is an image stays one, and what has nothing in it stays as it is.
 #[test]
 fn what_has_nothing_personal_in_it_stays_as_it_was_written() {
