@@ -5,6 +5,10 @@
 //! may be part of a value, no row of numbers, and no text in quotes behind a label, which may be a
 //! password of letters or a name.
 
+/// What is looked at beside a part of a text, on either side: a value that a cut went through must be
+/// found whole.
+pub const MARGIN: u64 = 16 << 10;
+
 /// Signs that no value reaches over: those of JSON, lists and tables.
 const FIRM: &str = ",;\"'{}[]<>|";
 

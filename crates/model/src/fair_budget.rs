@@ -17,11 +17,11 @@ pub struct FairBudget {
     max: u64,
     /// Of one caller.
     max_held: u64,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BudgetState {
     held: u64,
     callers: HashMap<Caller, u64>,
 }
@@ -32,7 +32,7 @@ impl FairBudget {
         Arc::new(Self { max, max_held, state: Mutex::default() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BudgetState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,7 +82,7 @@ impl FairBudget {
     }
 }
 
-impl State {
+impl BudgetState {
     fn add(&mut self, caller: &Caller, more: u64) {
         if more > 0 {
             *self.callers.entry(Arc::clone(caller)).or_default() += more;

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::{
     audit::{self, NewEntry},
+    clock::now,
     database::{Database, Result, Row, args},
     limits::{self, BOARD_KEEPS},
     queries::boards as sql,
-    store::now,
 };
 
 /// A board is trimmed after so many messages; until then it keeps a few more.

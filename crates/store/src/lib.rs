@@ -8,6 +8,7 @@
 mod approvals;
 mod audit;
 mod boards;
+mod clock;
 mod connect;
 mod database;
 mod error;

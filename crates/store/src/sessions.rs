@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::{
     StoreError,
+    clock::now,
     database::{Database, Result, Row, args},
     limits::{self, STATE_BYTES},
     queries::sessions as sql,
-    store::now,
 };
 
 /// Nobody leases a session for longer without renewing it.

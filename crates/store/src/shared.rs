@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::{
     audit::{self, NewEntry},
+    clock::now,
     database::{Database, Result, Row, args},
     limits,
     queries::shared as sql,
-    store::now,
 };
 
 /// The shared values of all namespaces.

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::{
     audit::{self, NewEntry, hex},
+    clock::now,
     database::{Columns, Database, Result, Row, Write, args},
     limits::{self, CODE_BYTES, VALUE_BYTES},
     queries::skills as sql,
-    store::now,
 };
 
 /// The skills of all namespaces.

@@ -1,9 +1,6 @@
 //! The store itself: opened once, cloned cheaply, one handle for each subject.
 
-use std::{
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::sync::Arc;
 
 use crate::{
     Approvals, Audit, Boards, Files, Place, Sessions, Shared, Skills, Vault, connect,
@@ -76,10 +73,4 @@ impl Store {
     pub fn audit(&self) -> Audit<'_> {
         Audit { database: &self.0 }
     }
-}
-
-/// Milliseconds since 1970, UTC.
-pub(crate) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -13,10 +13,10 @@ use serde_json::json;
 use crate::{
     StoreError,
     audit::{self, NewEntry},
+    clock::now,
     database::{Arg, Database, Result, Row, Write, args},
     limits::{self, VALUE_BYTES},
     queries::{TOKENS_AT_ONCE, vault as sql},
-    store::now,
     wipe,
 };
 

@@ -24,9 +24,9 @@ pub fn count_tokens(text: &str) -> usize {
 }
 
 /// Something that is made when it is needed.
-struct LoadedTable<T>(Mutex<Option<Entry<T>>>);
+struct LoadedTable<T>(Mutex<Option<LoadedEntry<T>>>);
 
-struct Entry<T> {
+struct LoadedEntry<T> {
     table: Arc<T>,
     used: Instant,
 }
@@ -36,7 +36,7 @@ impl<T> LoadedTable<T> {
         Self(Mutex::new(None))
     }
 
-    fn entry(&self) -> MutexGuard<'_, Option<Entry<T>>> {
+    fn entry(&self) -> MutexGuard<'_, Option<LoadedEntry<T>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -64,7 +64,7 @@ impl<T: Send + Sync + 'static> LoadedTable<T> {
             return Arc::clone(&entry.table);
         }
         let table = self.make_apart(make).unwrap_or_else(|_| Arc::new(make()));
-        *entry = Some(Entry { table: Arc::clone(&table), used: Instant::now() });
+        *entry = Some(LoadedEntry { table: Arc::clone(&table), used: Instant::now() });
         table
     }
 

@@ -66,10 +66,10 @@ fn grown(count: usize) -> usize {
 
 /// The memory for definitions that all servers share.
 #[derive(Clone, Debug)]
-pub(crate) struct DefinitionMemory(Arc<Shared>);
+pub(crate) struct DefinitionMemory(Arc<SharedMemory>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedMemory {
     max_bytes: usize,
     uses: Mutex<HashMap<String, Use>>,
 }
@@ -99,7 +99,7 @@ impl Default for DefinitionMemory {
 
 impl DefinitionMemory {
     pub(super) fn new(max_bytes: usize) -> Self {
-        Self(Arc::new(Shared { max_bytes, uses: Mutex::default() }))
+        Self(Arc::new(SharedMemory { max_bytes, uses: Mutex::default() }))
     }
 
     fn uses(&self) -> MutexGuard<'_, HashMap<String, Use>> {

@@ -45,14 +45,14 @@ pub(super) fn collect(body: &[Stmt], module: TextRange) -> Facts<'_> {
 
 /// Whether a program names errors of names anywhere.
 fn speaks_of_names(body: &[Stmt]) -> bool {
-    struct Names(bool);
-    impl<'a> Visitor<'a> for Names {
+    struct NameFinder(bool);
+    impl<'a> Visitor<'a> for NameFinder {
         fn visit_expr(&mut self, expr: &'a Expr) {
             self.0 |= handled::last_name(expr).is_some_and(handled::is_of_names);
             visitor::walk_expr(self, expr);
         }
     }
-    let mut names = Names(false);
+    let mut names = NameFinder(false);
     visitor::walk_body(&mut names, body);
     names.0
 }

@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OutputUse;
-use crate::safety::{MARGIN, Shield};
+use crate::safety::Shield;
 use futures::future::BoxFuture;
-use narrows_model::{Ending, Excerpt, LimitKind, Limits, Outcome, OutcomePart, OutputStream};
+use narrows_model::{
+    Ending, Excerpt, LimitKind, Limits, Outcome, OutcomePart, OutputStream, cut::MARGIN,
+};
 use narrows_sandbox::{
     ModuleSource, Patience, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost, Workspace,
     WorkspaceFile,

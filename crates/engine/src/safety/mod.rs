@@ -55,7 +55,7 @@ pub(crate) use deed::Deed;
 pub(crate) use level::Reviewed;
 pub use question::{choices_of, chosen};
 pub use rule_source::RuleSource;
-pub use shield::{MARGIN, RevealOutcome, Shield, Streams, Withheld};
+pub use shield::{RevealOutcome, Shield, Streams, Withheld};
 pub use shown::visible;
 pub use vault::{KeySource, Vault, VaultError};
 pub use watch::{Admitted, Target, Watch};

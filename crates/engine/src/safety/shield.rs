@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use narrows_model::{Ending, Failure, Outcome, OutputStream, Principal};
+use narrows_model::{Ending, Failure, Outcome, OutputStream, Principal, cut::MARGIN};
 use narrows_pii::{Form, Found, Stream, Token, TokenMaker, Tokens};
 use rmcp::ErrorData;
 use serde_json::{Map, Value, json};
@@ -19,10 +19,6 @@ use super::{
     public_values::PublicValues,
 };
 use crate::{compute::json_bytes, state::Agent};
-
-/// What is looked at beside a part of a text, on either side: a value that a cut went through
-/// must be found whole.
-pub const MARGIN: u64 = 16 << 10;
 
 /// Something has a value where no token can stand, such as a number: nobody may have it.
 #[derive(Clone, Copy, Debug, Error)]

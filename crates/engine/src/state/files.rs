@@ -4,17 +4,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use globset::GlobBuilder;
-use narrows_model::Access;
+use narrows_model::{Access, cut::MARGIN};
 use narrows_sandbox::{FoundFile, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Agent, StateError};
-use crate::{
-    compute::ALWAYS_APART,
-    media,
-    safety::{MARGIN, Shield},
-};
+use crate::{compute::ALWAYS_APART, media, safety::Shield};
 
 /// What one answer carries of a file, if nobody says how much: clients cut answers over 48 KB.
 const SHOWN_BYTES: u64 = 32 << 10;

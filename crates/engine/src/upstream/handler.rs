@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_model::cut;
+use narrows_model::cut::{self, MARGIN};
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
@@ -23,7 +23,6 @@ use super::{
     caller::{Caller, Progress},
     notices::Notices,
 };
-use crate::safety::MARGIN;
 
 /// Progress that arrives before the call it belongs to is known here is kept for it.
 const MOST_EARLY: usize = 64;

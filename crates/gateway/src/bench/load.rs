@@ -24,9 +24,7 @@ use anyhow::{Context, bail, ensure};
 use rmcp::service::ClientLifecycleMode;
 use tokio::task::JoinSet;
 
-use super::{
-    arguments::LoadBenchArgs, gateway::Bench, http_gateway::HttpGateway, process::Usage,
-};
+use super::{arguments::LoadBenchArgs, gateway::Bench, http_gateway::HttpGateway, process::Usage};
 use crate::{
     app::{self, Exit},
     printer::Printer,

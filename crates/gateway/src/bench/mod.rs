@@ -30,10 +30,7 @@ use serde::{Serialize, de::DeserializeOwned};
 pub(crate) use arguments::BenchArgs;
 use arguments::{Benchmark, GatewayBenchArgs};
 
-use crate::{
-    app::Exit,
-    printer::Printer,
-};
+use crate::{app::Exit, printer::Printer};
 
 /// What a file of measuring data says.
 fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {

@@ -130,17 +130,17 @@ struct Patient<T> {
     refused: UnboundedReceiver<Refusal>,
     begun: bool,
     ended: bool,
-    pending: Arc<Pending>,
+    pending: Arc<PendingRequests>,
 }
 
 /// Requests without an answer yet.
 #[derive(Default)]
-struct Pending {
+struct PendingRequests {
     ids: Mutex<HashSet<RequestId>>,
     answered: Notify,
 }
 
-impl Pending {
+impl PendingRequests {
     fn ids(&self) -> MutexGuard<'_, HashSet<RequestId>> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }

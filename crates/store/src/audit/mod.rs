@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
+    clock::now,
     database::{Arg, Database, Result, Row, Write, args},
     limits::{NAME_BYTES, PATH_BYTES},
     queries::{ENTRIES_AT_ONCE, ENTRY_ARGS, ENTRY_BYTES, FEW_ENTRIES, audit as sql},
-    store::now,
 };
 
 pub(crate) use chain::hex;

@@ -223,7 +223,6 @@ on_both! {
     async fn a_yes_is_for_nobody_else_and_for_no_other_call(home) {
         ask(&home.store, &call("a1", "1")).await;
         decide(&home.store, "a1", true, NOW).await;
-        let approvals = home.store.approvals();
         for other in [
             CallKey { principal: "eve", ..key("1") },
             CallKey { tool: "mail.delete", ..key("1") },
