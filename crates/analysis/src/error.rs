@@ -97,7 +97,7 @@ impl AnalysisError {
             Self::Sql(reason) | Self::Internal(reason) => reason,
             _ => return self,
         };
-        let ends = (text.char_indices().nth(MOST_CHARS), text.char_indices().nth_back(END_CHARS));
+        let ends = (text.char_indices().nth(MAX_CHARS), text.char_indices().nth_back(END_CHARS));
         if let (Some((start, _)), Some((end, _))) = ends
             && start < end
         {
@@ -117,23 +117,19 @@ impl AnalysisError {
 }
 
 /// How much of a long message is said, and how much of that is its end, where the advice is.
-const MOST_CHARS: usize = 1000;
+const MAX_CHARS: usize = 1000;
 const END_CHARS: usize = 500;
 
 /// How many names a message lists.
-const MOST_NAMES: usize = 30;
+const MAX_NAMES: usize = 30;
 
 /// "; there are a, b, c"
 pub(crate) fn available<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.into_iter().collect();
     match names.len() {
         0 => "; there are none".to_owned(),
-        count if count > MOST_NAMES => {
-            format!(
-                "; there are {} and {} more",
-                names[..MOST_NAMES].join(", "),
-                count - MOST_NAMES
-            )
+        count if count > MAX_NAMES => {
+            format!("; there are {} and {} more", names[..MAX_NAMES].join(", "), count - MAX_NAMES)
         }
         _ => format!("; there are {}", names.join(", ")),
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The types of analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum AnalysisType {
     Filter,
     Aggregate,
     Transform,
@@ -20,7 +20,7 @@ pub enum Kind {
     Sql,
 }
 
-impl Kind {
+impl AnalysisType {
     pub const ALL: [Self; 12] = [
         Self::Filter,
         Self::Aggregate,

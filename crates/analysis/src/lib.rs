@@ -6,7 +6,6 @@
 mod aliases;
 mod answer;
 mod counting;
-mod engine;
 mod error;
 mod float_keys;
 mod guard;
@@ -15,6 +14,7 @@ mod load;
 mod operators;
 mod ops;
 mod request;
+mod runtime;
 mod spelling;
 mod sql;
 mod suggestion;
@@ -22,12 +22,12 @@ mod times;
 mod work;
 
 pub use aliases::{Understood, is_parameter, is_sql, type_names, understand};
-pub use answer::{Answer, Cost, Format, Kept, Shown, Table, count_tokens};
-pub use engine::{Analysis, Keep, MakeFile, Settings, Sink};
+pub use answer::{Answer, Cost, Format, RedactedAnswer, ResultTable, SpillFile, count_tokens};
 pub use error::AnalysisError;
-pub use kind::Kind;
+pub use kind::AnalysisType;
 pub use narrows_tables::{FileFormat, Input};
 pub use request::{Output, Request};
+pub use runtime::{Analysis, FileSink, MakeFile, Settings, SpillTarget};
 pub use suggestion::Suggestion;
 
 use narrows_tables::{functions, stats};

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::{answer::Format, error::AnalysisError, kind::Kind};
+use crate::{answer::Format, error::AnalysisError, kind::AnalysisType};
 
 /// One analysis of one or more tables.
 #[derive(Debug)]
 pub struct Request {
-    pub kind: Kind,
+    pub kind: AnalysisType,
     /// What `kind` takes; each module of `ops` reads its own.
     pub parameters: Map<String, Value>,
     pub output: Output,

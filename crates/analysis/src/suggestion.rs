@@ -26,9 +26,9 @@ pub(crate) const TIME_NAMES: [&str; 9] =
     ["time", "timestamp", "datetime", "date", "ts", "day", "month", "week", "year"];
 
 /// How much of a caller's own values a message repeats.
-const MOST_TEXT: usize = 400;
+const MAX_TEXT: usize = 400;
 /// How many columns of a type are tried in each call.
-const MOST_TURNS: usize = 4;
+const MAX_TURNS: usize = 4;
 
 /// Calls that may work, the best first. An error says one of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,11 +72,11 @@ impl Suggestion {
         let there = TableColumns::of(schema, tables);
         let mut filled: Vec<Call> = Vec::new();
         for call in &self.calls {
-            for turn in 0..MOST_TURNS {
+            for turn in 0..MAX_TURNS {
                 let parameters = replaced_in(&call.parameters, &|name| there.get(name, turn));
                 let Some(parameters) = parameters else { break };
                 let call = Call { parameters, ..call.clone() };
-                if !filled.contains(&call) && call.to_string().len() <= MOST_TEXT {
+                if !filled.contains(&call) && call.to_string().len() <= MAX_TEXT {
                     filled.push(call);
                 }
             }
@@ -96,7 +96,7 @@ impl fmt::Display for Suggestion {
             let parameters = replaced_in(&call.parameters, &made_up)?;
             Some(Call { parameters, ..call.clone() }.to_string())
         });
-        match named.into_iter().find(|call| call.len() <= MOST_TEXT) {
+        match named.into_iter().find(|call| call.len() <= MAX_TEXT) {
             Some(call) => f.write_str(&call),
             None => Ok(()),
         }

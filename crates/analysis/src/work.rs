@@ -21,7 +21,7 @@ pub(crate) const MAIN: &str = "data";
 /// Of how many expressions it can be said that they failed: each is kept with its plan.
 const MAX_EXPRESSIONS: usize = 100;
 
-pub(crate) struct Work {
+pub(crate) struct AnalysisContext {
     context: SessionContext,
     /// In the order in which they were given; the first is what an analysis is about.
     tables: Vec<String>,
@@ -40,22 +40,22 @@ struct RecordedExpression {
 
 /// What an analysis has found; its frame has not been run yet.
 #[derive(Default)]
-pub(crate) struct Outcome {
+pub(crate) struct OpOutput {
     pub(crate) facts: Map<String, Value>,
     pub(crate) frame: Option<DataFrame>,
     /// More facts, once the frame has been run.
-    pub(crate) later: Option<Later>,
+    pub(crate) later: Option<DeferredFacts>,
 }
 
-pub(crate) type Later = Box<dyn FnOnce() -> Map<String, Value> + Send>;
+pub(crate) type DeferredFacts = Box<dyn FnOnce() -> Map<String, Value> + Send>;
 
-impl From<DataFrame> for Outcome {
+impl From<DataFrame> for OpOutput {
     fn from(frame: DataFrame) -> Self {
         Self { frame: Some(frame), ..Self::default() }
     }
 }
 
-impl Work {
+impl AnalysisContext {
     /// The tables are registered with the context by these names.
     pub(crate) fn new(context: SessionContext, tables: Vec<String>, notes: Vec<String>) -> Self {
         Self {

@@ -10,12 +10,12 @@ use futures::future::BoxFuture;
 use narrows_engine::{
     broker::{Broker, CallError},
     catalog::Catalog,
-    safety::{Safety, SafetySettings, Watch},
+    safety::{RunGuard, Safety, SafetySettings},
     state::{SessionSettings, State, StateSettings},
-    upstream::{Caller, Fleet, Guard, LoginStore, ServerLogs, UpstreamError},
+    upstream::{Caller, ChildReaper, Fleet, LoginStore, ServerLogs, UpstreamError},
 };
 use narrows_model::{Connection, HttpSpec, Limits, OAuthSpec, Principal, ServerSpec, Template};
-use narrows_store::Place;
+use narrows_store::StoreUrl;
 use rmcp::{
     ErrorData,
     model::{
@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 
 const SERVER: &str = "suite";
 /// The suite counts how often a client authorizes before it gives up.
-const MOST_LOGINS: usize = 2;
+const MAX_LOGINS: usize = 2;
 
 /// A person who accepts every form as it is.
 struct Person;
@@ -66,9 +66,9 @@ impl Caller for Person {
 }
 
 /// The rules of a gateway that is configured by nobody.
-fn watch(home: &std::path::Path) -> Arc<Watch> {
+fn guard(home: &std::path::Path) -> Arc<RunGuard> {
     let state = State::new(StateSettings {
-        store: Place::Sqlite(home.join("narrows.db")),
+        store: StoreUrl::Sqlite(home.join("narrows.db")),
         workspaces: home.join("workspaces"),
         place: "here".to_owned(),
         limits: Limits::default(),
@@ -80,14 +80,14 @@ fn watch(home: &std::path::Path) -> Arc<Watch> {
     });
     let agent = state.agent(Arc::new(Principal::local()));
     let level = agent.level(None).unwrap();
-    agent.watch(level)
+    agent.guard(level)
 }
 
 struct Driver {
     spec: ServerSpec,
     logins: LoginStore,
     broker: Broker,
-    watch: Arc<Watch>,
+    guard: Arc<RunGuard>,
     done_logins: usize,
 }
 
@@ -107,11 +107,11 @@ impl Driver {
             vec![spec.clone()],
             Arc::clone(&catalog),
             logins.clone(),
-            Guard::none(),
+            ChildReaper::none(),
             ServerLogs::none(),
         );
         let broker = Broker::new(catalog, Arc::new(fleet));
-        Self { spec, logins, broker, watch: watch(home), done_logins: 0 }
+        Self { spec, logins, broker, guard: guard(home), done_logins: 0 }
     }
 
     async fn start(&mut self) -> Result<(), String> {
@@ -130,7 +130,7 @@ impl Driver {
     /// Opens the address that a person would open, and comes back at once.
     async fn log_in(&mut self, scopes: &[String]) -> Result<(), String> {
         self.done_logins += 1;
-        if self.done_logins > MOST_LOGINS {
+        if self.done_logins > MAX_LOGINS {
             return Err("it asks for a login again and again".into());
         }
         let login = self.logins.begin(&self.spec, "http://127.0.0.1:1/callback", scopes).await;
@@ -150,7 +150,7 @@ impl Driver {
             let found = self.broker.find(tool, Some(SERVER)).await;
             let tool = found.map_err(|error| error.to_string())?;
             let arguments = arguments.as_object().cloned().unwrap_or_default();
-            match self.broker.call(&self.watch, &tool, arguments, Arc::new(Person)).await {
+            match self.broker.call(&self.guard, &tool, arguments, Arc::new(Person)).await {
                 Ok(called) => return Ok(serde_json::to_value(called.result).unwrap()),
                 Err(CallError::Upstream(UpstreamError::LoginNeeded { .. })) => {
                     self.log_in(&[]).await?;

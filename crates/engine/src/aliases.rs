@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 /// How many unknown arguments are told by name: a request has room for a million.
 const MAX_TOLD: usize = 5;
 
-type Parameter = (&'static str, &'static [&'static str]);
+type ParameterAliases = (&'static str, &'static [&'static str]);
 
-const CODE: &[Parameter] = &[
+const CODE: &[ParameterAliases] = &[
     (
         "code",
         &[
@@ -31,36 +31,37 @@ const CODE: &[Parameter] = &[
     ("session_id", &["session", "sessionId", "session_name"]),
     ("isolation", &["isolation_level"]),
 ];
-const SEARCH: &[Parameter] = &[
+const SEARCH: &[ParameterAliases] = &[
     ("query", &["q", "text", "search", "search_query", "keywords", "keyword"]),
     ("detail_level", &["detail", "detailLevel", "details", "level"]),
     ("limit", LIMITS),
     ("server", SERVERS),
     ("category", &["categories"]),
 ];
-const DEFINITION: &[Parameter] = &[
+const DEFINITION: &[ParameterAliases] = &[
     ("name", &["tool_name", "toolName", "tool", "tool_id", "full_name", "id"]),
     ("server", SERVERS),
     ("category", &["categories"]),
     ("raw", &["json", "as_json"]),
 ];
-const SAVE_SKILL: &[Parameter] = &[
+const SAVE_SKILL: &[ParameterAliases] = &[
     ("name", &["skill_name", "skillName", "skill"]),
     ("code", &["source", "python", "content", "body"]),
     ("description", &["desc", "summary"]),
     ("tags", &["labels", "keywords"]),
 ];
-const LOAD_SKILL: &[Parameter] = &[("name", &["skill_name", "skillName", "skill"])];
-const LIST_SKILLS: &[Parameter] = &[("query", &["q", "search", "filter"]), ("limit", LIMITS)];
-const WRITE_FILE: &[Parameter] =
+const LOAD_SKILL: &[ParameterAliases] = &[("name", &["skill_name", "skillName", "skill"])];
+const LIST_SKILLS: &[ParameterAliases] =
+    &[("query", &["q", "search", "filter"]), ("limit", LIMITS)];
+const WRITE_FILE: &[ParameterAliases] =
     &[("path", PATHS), ("content", &["contents", "text", "data", "body"])];
-const READ_FILE: &[Parameter] =
+const READ_FILE: &[ParameterAliases] =
     &[("path", PATHS), ("offset", &["start"]), ("limit", &["length", "max_bytes", "size"])];
-const LIST_FILES: &[Parameter] =
+const LIST_FILES: &[ParameterAliases] =
     &[("pattern", &["glob", "path", "directory", "folder", "dir", "filter"]), ("limit", LIMITS)];
-const PRIVACY: &[Parameter] =
+const PRIVACY: &[ParameterAliases] =
     &[("text", &["content", "input", "message", "string"]), ("data", &["value", "json", "object"])];
-const ANALYSIS: &[Parameter] = &[
+const ANALYSIS: &[ParameterAliases] = &[
     ("analysis_type", &["type", "analysis", "operation", "analysisType"]),
     ("source", &["file", "path", "filename"]),
     ("data", &["rows", "records", "dataset"]),
@@ -71,7 +72,7 @@ const LIMITS: &[&str] = &["max_results", "maxResults", "top_k", "k", "n", "count
 const SERVERS: &[&str] = &["server_name", "serverName", "mcp_server"];
 const PATHS: &[&str] = &["file", "filename", "file_name", "file_path", "filepath", "name"];
 
-fn parameters(tool: &str) -> &'static [Parameter] {
+fn parameters(tool: &str) -> &'static [ParameterAliases] {
     match tool {
         "execute_code" | "execute_python" => CODE,
         "search_tools" => SEARCH,

@@ -18,9 +18,9 @@ use tokio::time::Instant;
 use crate::{
     catalog::{Catalog, Missing, Tool, Unresolved},
     compute::ALWAYS_APART,
-    safety::{Target, Watch},
+    safety::{CallTarget, RunGuard},
     state::Agent,
-    upstream::{Caller, Fleet, Held, MAX_QUESTIONS, Reply, UpstreamError},
+    upstream::{Caller, Fleet, Held, MAX_QUESTIONS, UpstreamError, UpstreamReply},
 };
 
 use in_flight::Writes;
@@ -139,17 +139,17 @@ impl Broker {
     /// Calls a tool for a run, and waits for its result.
     pub async fn call(
         &self,
-        watch: &Arc<Watch>,
+        guard: &Arc<RunGuard>,
         tool: &Arc<Tool>,
         arguments: Map<String, Value>,
         caller: Arc<dyn Caller>,
     ) -> Result<Called, CallError> {
-        let target = Target::from(&**tool);
-        let mut admitted = watch.admit(target, arguments, &caller).await?;
+        let target = CallTarget::from(&**tool);
+        let mut admitted = guard.authorize(target, arguments, &caller).await?;
         let arguments = std::mem::take(&mut admitted.arguments);
         // Before it counts as a write under way, which a client that leaves does not break off.
-        let arguments = checked(watch.agent(), tool, arguments).await;
-        let (broker, watch, tool) = (self.clone(), Arc::clone(watch), Arc::clone(tool));
+        let arguments = checked(guard.agent(), tool, arguments).await;
+        let (broker, guard, tool) = (self.clone(), Arc::clone(guard), Arc::clone(tool));
         let called_for = Arc::clone(&caller);
         self.complete(target, &caller, async move {
             let called = match arguments {
@@ -162,7 +162,7 @@ impl Broker {
                 Ok(Called { result, held }) => (Ok(result), held),
                 Err(error) => (Err(error), Held::default()),
             };
-            let result = watch.returned(admitted, Target::from(&*tool), result).await?;
+            let result = guard.complete(admitted, CallTarget::from(&*tool), result).await?;
             Ok(Called { result, held })
         })
         .await
@@ -173,7 +173,7 @@ impl Broker {
     /// at most [`MAX_WRITE_TIME`].
     pub async fn complete<T: Send + 'static>(
         &self,
-        target: Target<'_>,
+        target: CallTarget<'_>,
         caller: &Arc<dyn Caller>,
         call: impl Future<Output = Result<T, CallError>> + Send + 'static,
     ) -> Result<T, CallError> {
@@ -203,12 +203,12 @@ impl Broker {
         server: &str,
         mut request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<UpstreamReply, UpstreamError> {
         for _ in 0..MAX_QUESTIONS {
             let asked = self.fleet.request(server, request.clone(), Arc::clone(&caller)).await?;
-            let Reply { result, held } = asked;
+            let UpstreamReply { result, held } = asked;
             let ServerResult::InputRequiredResult(question) = result else {
-                return Ok(Reply { result, held });
+                return Ok(UpstreamReply { result, held });
             };
             let questions = question.input_requests.unwrap_or_default();
             let answers = Some(answers(server, questions, caller.as_ref()).await?);
@@ -240,7 +240,7 @@ impl Broker {
         let server = &tool.id.server;
         let params = CallToolRequestParams::new(tool.id.tool.clone()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let Reply { result, held } = self.pass(server, request, caller).await?;
+        let UpstreamReply { result, held } = self.pass(server, request, caller).await?;
         let result = match result {
             ServerResult::CallToolResult(result) => result,
             // A result with a kind of content that the protocol layer does not know.

@@ -13,35 +13,35 @@ pub mod catalog;
 pub mod check;
 pub mod codegen;
 pub mod compute;
+mod discovery;
 mod fingerprint;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
-mod guide;
 mod hex;
-pub mod ledger;
 mod lines;
 pub mod media;
-mod observed;
 pub mod policy;
 pub mod private_file;
 mod program;
-mod recover;
 pub mod review;
 mod run;
 pub mod safety;
 pub mod search;
+mod shape_inference;
 pub mod skills;
 pub mod state;
+mod text_parsing;
+pub mod token_stats;
 mod under_way;
 pub mod upstream;
 mod value;
 
 pub use background::Background;
-pub use guide::{Guide, GuideSettings};
+pub use discovery::{Discovery, DiscoverySettings};
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
     OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,
 };
-pub use under_way::{Counted, UnderWay};
+pub use under_way::{UnderWay, WorkGuard};
 pub use value::{model_text, text as result_text};

@@ -12,8 +12,8 @@ use thiserror::Error;
 use crate::run::overflow;
 
 /// How much one run may show. A client may put all of it before a model.
-const MOST_SHOWN_BYTES: usize = 10 << 20;
-const MOST_SHOWN: usize = 20;
+const MAX_SHOWN_BYTES: usize = 10 << 20;
+const MAX_SHOWN: usize = 20;
 
 /// Something to show, as the protocol carries it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,7 +29,7 @@ pub enum MediaError {
     Nothing,
     #[error("display() cannot read {path:?}: {reason}")]
     Unreadable { path: String, reason: String },
-    #[error("display() has shown {MOST_SHOWN} things or {} MB already", MOST_SHOWN_BYTES >> 20)]
+    #[error("display() has shown {MAX_SHOWN} things or {} MB already", MAX_SHOWN_BYTES >> 20)]
     TooMuch,
 }
 
@@ -98,7 +98,7 @@ impl Media {
         let mime_type = mime_type.unwrap_or_else(|| "application/octet-stream".to_owned());
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let size: usize = shown.iter().map(|shown| shown.data.len()).sum();
-        if shown.len() == MOST_SHOWN || (size + data.len()) / 4 * 3 > MOST_SHOWN_BYTES {
+        if shown.len() == MAX_SHOWN || (size + data.len()) / 4 * 3 > MAX_SHOWN_BYTES {
             return Err(MediaError::TooMuch);
         }
         let bytes = data.len() / 4 * 3;
@@ -113,7 +113,7 @@ impl Media {
             .as_ref()
             .ok_or_else(|| fail("there is no workspace here; pass the bytes".into()))?;
         let name = path.strip_prefix("/workspace/").unwrap_or(path);
-        workspace.read(name, MOST_SHOWN_BYTES as u64).map_err(|error| fail(error.to_string()))
+        workspace.read(name, MAX_SHOWN_BYTES as u64).map_err(|error| fail(error.to_string()))
     }
 
     /// What was shown, in order.

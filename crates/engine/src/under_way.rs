@@ -11,9 +11,9 @@ pub struct UnderWay(Arc<watch::Sender<usize>>);
 impl UnderWay {
     /// Counts work until what this returns is dropped. Work that may be given up holds it longer than
     /// all else that it has, so that this is over as well when nothing is under way.
-    pub fn begin(&self) -> Counted {
+    pub fn begin(&self) -> WorkGuard {
         self.0.send_modify(|count| *count += 1);
-        Counted(Arc::clone(&self.0))
+        WorkGuard(Arc::clone(&self.0))
     }
 
     /// Waits until none is under way.
@@ -29,9 +29,9 @@ impl UnderWay {
 
 /// Work that is counted.
 #[derive(Debug)]
-pub struct Counted(Arc<watch::Sender<usize>>);
+pub struct WorkGuard(Arc<watch::Sender<usize>>);
 
-impl Drop for Counted {
+impl Drop for WorkGuard {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
     }

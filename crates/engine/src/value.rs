@@ -6,28 +6,28 @@ use narrows_model::cut;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use crate::{catalog::Tool, codegen::is_wrapped, media::Media, recover};
+use crate::{catalog::Tool, codegen::is_wrapped, media::Media, text_parsing};
 
 /// How much of a failing tool's text becomes its error message.
-const LONGEST_MESSAGE: usize = 4_000;
+const MAX_MESSAGE_LEN: usize = 4_000;
 
 /// How the guest is told that a value was read from a text; see `_narrows/calls.py`.
 const RECOVERED: &str = "$recovered";
 
 /// The value that a program gets, and the text that it was read from, if it was.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Given {
+pub(crate) struct ToolValue {
     pub(crate) value: Value,
     pub(crate) raw: Option<String>,
 }
 
-impl From<Value> for Given {
+impl From<Value> for ToolValue {
     fn from(value: Value) -> Self {
         Self { value, raw: None }
     }
 }
 
-impl Given {
+impl ToolValue {
     /// As the guest reads it.
     pub(crate) fn into_message(self) -> Value {
         match self.raw {
@@ -42,16 +42,16 @@ pub(crate) fn recovered(
     result: CallToolResult,
     tool: &Tool,
     media: &Media,
-) -> Result<Given, String> {
+) -> Result<ToolValue, String> {
     match of(result, tool, media)? {
         Value::String(raw) => Ok(read(raw)),
         value => Ok(value.into()),
     }
 }
 
-fn read(raw: String) -> Given {
-    match recover::recover(&raw) {
-        Some(found) => Given { value: found.value, raw: Some(raw) },
+fn read(raw: String) -> ToolValue {
+    match text_parsing::recover(&raw) {
+        Some(found) => ToolValue { value: found.value, raw: Some(raw) },
         None => Value::String(raw).into(),
     }
 }
@@ -170,8 +170,8 @@ fn message(result: &CallToolResult) -> String {
     if text.is_empty() {
         text = "the tool failed without saying why".into();
     }
-    if text.len() > LONGEST_MESSAGE {
-        format!("{}… ({} bytes in all)", cut::head(&text, LONGEST_MESSAGE), text.len())
+    if text.len() > MAX_MESSAGE_LEN {
+        format!("{}… ({} bytes in all)", cut::head(&text, MAX_MESSAGE_LEN), text.len())
     } else {
         text.into_owned()
     }
@@ -295,12 +295,12 @@ mod tests {
         let told = failed(json!({"content": [text_block(&long)], "isError": true}));
         assert_eq!(told, format!("x{}… (10001 bytes in all)", "ö".repeat(1_999)));
         // It would leave half of an address, which nobody finds any more.
-        let start = "x".repeat(LONGEST_MESSAGE - 8);
+        let start = "x".repeat(MAX_MESSAGE_LEN - 8);
         let long = format!("{start} ada@example.com");
         let told = failed(json!({"content": [text_block(&long)], "isError": true}));
         assert_eq!(told, format!("{start} … ({} bytes in all)", long.len()));
         // Only its label tells that a word of letters is a password.
-        let start = format!("{}{{\"password\": \"", "x".repeat(LONGEST_MESSAGE - 28));
+        let start = format!("{}{{\"password\": \"", "x".repeat(MAX_MESSAGE_LEN - 28));
         let long = format!("{start}correcthorsebatterystaple\"}}");
         let told = failed(json!({"content": [text_block(&long)], "isError": true}));
         assert_eq!(told, format!("{start}… ({} bytes in all)", long.len()));
@@ -313,7 +313,7 @@ mod tests {
         let rows = json!([{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}]);
         let answer = result(json!({"content": [text_block(table)]}));
         let read = recovered(answer, &tool, &Media::default()).unwrap();
-        assert_eq!(read, Given { value: rows.clone(), raw: Some(table.to_owned()) });
+        assert_eq!(read, ToolValue { value: rows.clone(), raw: Some(table.to_owned()) });
         assert_eq!(read.into_message(), json!({"$recovered": rows, "raw": table}));
         // A text that is only a text is one.
         let prose = result(json!({"content": [text_block("There is nothing to tell.")]}));

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use narrows_engine::catalog::{About, Cache, Catalog, Listing, Unresolved};
+use narrows_engine::catalog::{Cache, Catalog, Listing, Unresolved, UpstreamInfo};
 use narrows_model::{Connection, ServerSpec, StdioSpec};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn filled(servers: &[(String, Vec<Value>)], cache: Option<Cache>) -> Catalog {
     let specs: Vec<ServerSpec> = servers.iter().map(|(name, _)| spec(name)).collect();
     let catalog = Catalog::new(&specs, cache);
     for (spec, (_, tools)) in specs.iter().zip(servers) {
-        catalog.replace(spec, Listing { about: About::default(), tools: tools.clone() });
+        catalog.replace(spec, Listing { about: UpstreamInfo::default(), tools: tools.clone() });
     }
     catalog
 }
@@ -94,7 +94,7 @@ fn readers_keep_their_snapshot_and_hear_of_changes_once() {
     let before = catalog.snapshot();
     let mut version = catalog.version();
     version.mark_unchanged();
-    let two = Listing { about: About::default(), tools: named(&["one", "two"]) };
+    let two = Listing { about: UpstreamInfo::default(), tools: named(&["one", "two"]) };
     catalog.replace(&spec("s"), two.clone());
     assert!(version.has_changed().unwrap());
     version.mark_unchanged();

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use narrows_engine::{
-    catalog::{About, Catalog, Listing},
-    check::{self, Finding, Given, Known},
+    catalog::{Catalog, Listing, UpstreamInfo},
+    check::{self, CheckFinding, GivenVariables, KnownTools},
     codegen::Calling,
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
@@ -21,7 +21,7 @@ fn filled(servers: &[(String, Vec<Value>)]) -> Catalog {
     let specs: Vec<ServerSpec> = names.map(spec).collect();
     let catalog = Catalog::new(&specs, None);
     for (spec, (_, tools)) in specs.iter().zip(servers) {
-        catalog.replace(spec, Listing { about: About::default(), tools: tools.clone() });
+        catalog.replace(spec, Listing { about: UpstreamInfo::default(), tools: tools.clone() });
     }
     catalog
 }
@@ -88,12 +88,12 @@ fn right_calls(catalog: &Catalog) -> Vec<Call> {
 }
 
 /// What is wrong with a program whose variables may be anything.
-fn check(program: &str, known: &dyn Known) -> Vec<Finding> {
-    check::check(program, Given::Unknown, known).findings
+fn check(program: &str, known: &dyn KnownTools) -> Vec<CheckFinding> {
+    check::check(program, GivenVariables::Unknown, known).findings
 }
 
 /// The message of a program's only mistake.
-fn only(found: &[Finding], program: &str) -> String {
+fn only(found: &[CheckFinding], program: &str) -> String {
     assert_eq!(found.len(), 1, "{program}\n{found:?}");
     found[0].message.clone()
 }

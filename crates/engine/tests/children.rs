@@ -12,7 +12,7 @@ use std::{
 
 use narrows_engine::{
     catalog::Catalog,
-    upstream::{Fleet, Guard, LoginStore, ServerLogs},
+    upstream::{ChildReaper, Fleet, LoginStore, ServerLogs},
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec, Template};
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ async fn round(next: &mut impl FnMut(usize) -> usize) {
     let catalog = Arc::new(Catalog::new(&specs, None));
     let names: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     let logins = LoginStore::new(std::env::temp_dir().join("narrows-no-logins"));
-    let fleet = Fleet::new(specs, catalog, logins, Guard::none(), ServerLogs::none());
+    let fleet = Fleet::new(specs, catalog, logins, ChildReaper::none(), ServerLogs::none());
     let started = futures::future::join_all(names.iter().map(|name| fleet.start(name))).await;
     assert!(started.iter().all(Result::is_ok), "{started:?}");
     let mut processes: Vec<u32> =

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use narrows_engine::{
-    catalog::{About, Catalog, Listing},
-    search::{Answer, Detail, Finder, SearchRequest, category_of},
+    catalog::{Catalog, Listing, UpstreamInfo},
+    search::{Detail, SearchAnswer, SearchRequest, ToolSearch, category_of},
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn filled(servers: &[(String, Vec<Value>)]) -> Catalog {
     let specs: Vec<ServerSpec> = servers.iter().map(|(name, _)| spec(name)).collect();
     let catalog = Catalog::new(&specs, None);
     for (spec, (_, tools)) in specs.iter().zip(servers) {
-        catalog.replace(spec, Listing { about: About::default(), tools: tools.clone() });
+        catalog.replace(spec, Listing { about: UpstreamInfo::default(), tools: tools.clone() });
     }
     catalog
 }
@@ -33,15 +33,15 @@ fn request(query: &str) -> SearchRequest {
 
 struct Searcher {
     catalog: Catalog,
-    finder: Finder,
+    finder: ToolSearch,
 }
 
 impl Searcher {
     fn new(servers: &[(String, Vec<Value>)]) -> Self {
-        Self { catalog: filled(servers), finder: Finder::new(BTreeMap::new(), None) }
+        Self { catalog: filled(servers), finder: ToolSearch::new(BTreeMap::new(), None) }
     }
 
-    fn answer(&self, request: &SearchRequest) -> Answer {
+    fn answer(&self, request: &SearchRequest) -> SearchAnswer {
         self.finder.search(&self.catalog, request, &|_| true, |_| String::new())
     }
 
@@ -86,11 +86,13 @@ fn servers_and_categories_are_listed_by_their_names() {
     let searcher = Searcher::new(&servers);
     let tools = |name: &str| servers.iter().find(|(server, _)| server == name).unwrap().1.len();
     for query in ["quayside", "QuaySide", "quayside tools"] {
-        let Answer::Tools(found) = searcher.answer(&request(query)) else { panic!("{query}") };
+        let SearchAnswer::Tools(found) = searcher.answer(&request(query)) else {
+            panic!("{query}")
+        };
         assert!(found.tools.iter().all(|found| found.server == "quayside"), "{query}");
         assert_eq!(found.total, Some(tools("quayside")), "{query}");
     }
-    let Answer::Tools(found) = searcher.answer(&request("database")) else { panic!() };
+    let SearchAnswer::Tools(found) = searcher.answer(&request("database")) else { panic!() };
     assert!(found.total.unwrap() > 50 && found.tools.len() == 50);
     assert!(found.hint.unwrap().contains("more"));
     let limited = SearchRequest { category: Some("database".into()), ..request("run a query") };
@@ -100,7 +102,7 @@ fn servers_and_categories_are_listed_by_their_names() {
     assert!(answer.tools().iter().all(|found| databases.contains(&found.server.as_str())));
     let unknown = SearchRequest { category: Some("databse".into()), ..request("run a query") };
     assert!(searcher.answer(&unknown).text().contains("there is no category \"databse\""));
-    let Answer::Overview(overview) = searcher.answer(&request("  ")) else { panic!() };
+    let SearchAnswer::Overview(overview) = searcher.answer(&request("  ")) else { panic!() };
     assert_eq!(overview.len(), servers.len());
     assert!(
         overview.iter().any(|one| one.server == "quayside" && one.tools == Some(tools("quayside")))
@@ -139,7 +141,8 @@ fn the_index_follows_the_catalog() {
     let searcher = Searcher::new(&servers);
     assert_eq!(searcher.find("send parcel"), ["a.send_parcel"]);
     assert!(searcher.find("measure temperature").is_empty());
-    let listing = Listing { about: About::default(), tools: vec![tool("measure_temperature")] };
+    let listing =
+        Listing { about: UpstreamInfo::default(), tools: vec![tool("measure_temperature")] };
     searcher.catalog.replace(&spec("b"), listing);
     assert_eq!(searcher.find("measure temperature")[0], "b.measure_temperature");
     assert_eq!(searcher.find("send parcel")[0], "a.send_parcel");

@@ -8,26 +8,26 @@ use std::{
 
 use anyhow::{Context, bail};
 use narrows_engine::{
-    Background, Engine, Executor, Guide, GuideSettings,
+    Background, Discovery, DiscoverySettings, Engine, Executor,
     broker::Broker,
     catalog::{Cache, Catalog},
-    ledger::Ledger,
     policy::Levels,
     safety::{Mode, Safety},
     state::{Agent, State, StateSettings},
-    upstream::{Fleet, Guard, LoginStore, ServerLogs},
+    token_stats::TokenStats,
+    upstream::{ChildReaper, Fleet, LoginStore, ServerLogs},
 };
 use narrows_model::{Principal, ServerSpec};
 use narrows_pii::Scanner;
 use narrows_sandbox::SandboxConfig;
-use narrows_store::Place;
+use narrows_store::StoreUrl;
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{
-        AnswerMemory, Config, ConfigSource, Discovery, Environment, Os, Places, RulesFile,
+        AnswerMemory, AppDirs, Config, ConfigSource, DiscoveryConfig, Environment, Os, RulesFile,
         SafetyConfig, kept_text,
     },
     secret, vault_key,
@@ -89,20 +89,20 @@ pub(crate) fn single_executor() -> anyhow::Result<Executor> {
 
 /// Where the command line says that things are.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct At {
+pub(crate) struct GlobalArgs {
     pub(crate) config: Option<PathBuf>,
     pub(crate) data: Option<PathBuf>,
 }
 
 /// The user's directories and configuration.
 #[derive(Debug)]
-pub(crate) struct Setting {
-    pub(crate) places: Places,
+pub(crate) struct AppContext {
+    pub(crate) places: AppDirs,
     pub(crate) config: Config,
 }
 
-impl Setting {
-    pub(crate) fn load(at: &At) -> anyhow::Result<Self> {
+impl AppContext {
+    pub(crate) fn load(at: &GlobalArgs) -> anyhow::Result<Self> {
         let (places, source) = Self::find(at)?;
         places.make_private().context("the rights to Narrows' own directories cannot be set")?;
         let config = Config::load(&source)?;
@@ -110,8 +110,8 @@ impl Setting {
     }
 
     /// Where everything is, without reading it.
-    pub(crate) fn find(at: &At) -> anyhow::Result<(Places, ConfigSource)> {
-        let mut places = Places::find(Os::current(), &Environment::Process)?;
+    pub(crate) fn find(at: &GlobalArgs) -> anyhow::Result<(AppDirs, ConfigSource)> {
+        let mut places = AppDirs::find(Os::current(), &Environment::Process)?;
         let here = std::env::current_dir().context("the working directory is not there")?;
         if let Some(data) = &at.data {
             places.data = here.join(data);
@@ -128,15 +128,15 @@ impl Setting {
     }
 
     /// What is known of them, and learnt.
-    pub(crate) fn guide(&self, broker: Broker, background: &Background) -> Arc<Guide> {
-        let Discovery { learn, observe, check } = self.config.discovery;
+    pub(crate) fn discovery(&self, broker: Broker, background: &Background) -> Arc<Discovery> {
+        let DiscoveryConfig { learn, observe, check } = self.config.discovery;
         let servers = self.config.servers.iter();
         let categories = servers
             .filter_map(|server| Some((server.name.clone(), server.category.clone()?)))
             .collect();
         let dir = Some(self.places.data.join("learnt"));
-        let settings = GuideSettings { dir, learn, observe, check, categories };
-        Arc::new(Guide::new(broker, settings, background.clone()))
+        let settings = DiscoverySettings { dir, learn, observe, check, categories };
+        Arc::new(Discovery::new(broker, settings, background.clone()))
     }
 
     /// What a command runs programs with, one after another.
@@ -145,13 +145,13 @@ impl Setting {
         broker: Broker,
         background: &Background,
     ) -> anyhow::Result<Arc<Engine>> {
-        let guide = self.guide(broker, background);
-        Ok(Engine::new(guide, self.state()?, SandboxConfig::single()))
+        let discovery = self.discovery(broker, background);
+        Ok(Engine::new(discovery, self.state()?, SandboxConfig::single()))
     }
 
     /// What was counted on this machine.
-    pub(crate) fn ledger(&self, background: &Background) -> Arc<Ledger> {
-        Ledger::new(Some(self.places.data.join("stats")), background.clone())
+    pub(crate) fn token_stats(&self, background: &Background) -> Arc<TokenStats> {
+        TokenStats::new(Some(self.places.data.join("stats")), background.clone())
     }
 
     /// What servers printed.
@@ -191,7 +191,7 @@ impl Setting {
 }
 
 /// All that lasts, in the places and for the times of a configuration.
-pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<State>> {
+pub(crate) fn state(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<State>> {
     let keeping = &config.keeping;
     let store = store_place(places, config)?;
     places.create_data().with_context(|| format!("cannot make {}", places.data.display()))?;
@@ -214,7 +214,7 @@ pub(crate) fn state(places: &Places, config: &Config) -> anyhow::Result<Arc<Stat
 }
 
 /// Where the store of a configuration is.
-pub(crate) fn store_place(places: &Places, config: &Config) -> anyhow::Result<Place> {
+pub(crate) fn store_place(places: &AppDirs, config: &Config) -> anyhow::Result<StoreUrl> {
     let named = match std::env::var("NARROWS_STORE") {
         Ok(url) if !url.is_empty() => Some(url),
         _ => {
@@ -224,13 +224,13 @@ pub(crate) fn store_place(places: &Places, config: &Config) -> anyhow::Result<Pl
         }
     };
     match named {
-        Some(url) => url.parse::<Place>().context("the URL of the store"),
-        None => Ok(Place::Sqlite(places.data.join("narrows.db"))),
+        Some(url) => url.parse::<StoreUrl>().context("the URL of the store"),
+        None => Ok(StoreUrl::Sqlite(places.data.join("narrows.db"))),
     }
 }
 
 /// What keeps data in and harm out, as a configuration wants it.
-pub(crate) fn safety(places: &Places, config: &Config) -> anyhow::Result<Arc<Safety>> {
+pub(crate) fn safety(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<Safety>> {
     let SafetyConfig { mut settings, key } = config.safety.clone();
     // `[limits]` are those of the level that everybody has who has no other.
     let limits = &config.limits;
@@ -250,7 +250,7 @@ pub(crate) fn safety(places: &Places, config: &Config) -> anyhow::Result<Arc<Saf
 }
 
 /// The file that rules are in, or would be.
-pub(crate) fn rules_file(places: &Places, config: &Config) -> PathBuf {
+pub(crate) fn rules_file(places: &AppDirs, config: &Config) -> PathBuf {
     config.path.clone().unwrap_or_else(|| places.config_file())
 }
 
@@ -261,14 +261,14 @@ fn place_of(data: &Path) -> anyhow::Result<String> {
 }
 
 /// The way to the tools of these servers. Nothing that they print is kept.
-pub(crate) fn broker(places: &Places, servers: Vec<ServerSpec>) -> anyhow::Result<Broker> {
+pub(crate) fn broker(places: &AppDirs, servers: Vec<ServerSpec>) -> anyhow::Result<Broker> {
     broker_with(places, servers, &[], ServerLogs::none(), AnswerMemory::default())
 }
 
 /// As [`broker`]; what the servers print is kept, and whoever names one that is switched off is
 /// told so.
 fn broker_with(
-    places: &Places,
+    places: &AppDirs,
     servers: Vec<ServerSpec>,
     disabled: &[ServerSpec],
     logs: ServerLogs,
@@ -279,7 +279,7 @@ fn broker_with(
     let catalog = Arc::new(Catalog::new(&servers, Some(cache)).with_disabled(disabled));
     let logins = LoginStore::new(places.data.join("logins"));
     let program = std::env::current_exe().context("the path of this program is not known")?;
-    let guard = Guard::new(program, vec!["guard".to_owned()]);
+    let guard = ChildReaper::new(program, vec!["guard".to_owned()]);
     let tools = Arc::clone(&catalog);
     let fleet = Arc::new(Fleet::within(answers.0, servers, tools, logins, guard, logs));
     Ok(Broker::new(catalog, fleet))

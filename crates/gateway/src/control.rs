@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    config::{Places, create_private},
+    config::{AppDirs, create_private},
     secret, status,
 };
 
@@ -25,14 +25,14 @@ const ANSWER_INTERVAL: Duration = Duration::from_millis(50);
 /// What a gateway can be asked to do.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
-pub(crate) enum Request {
+pub(crate) enum ControlRequest {
     /// To end a server and start it again.
     Restart { server: String },
 }
 
 /// What came of it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct ControlReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
     /// The server as it is now.
@@ -46,7 +46,7 @@ pub(crate) struct RequestDirectory(PathBuf);
 impl RequestDirectory {
     /// Makes the directory of this process. Without it nothing can be asked of the gateway, which
     /// works all the same.
-    pub(crate) fn create(places: &Places) -> io::Result<Self> {
+    pub(crate) fn create(places: &AppDirs) -> io::Result<Self> {
         let path = directory(places, std::process::id());
         // A process that had the same id may have left one.
         let _ = fs::remove_dir_all(&path);
@@ -78,11 +78,11 @@ impl Drop for RequestDirectory {
     }
 }
 
-fn directory(places: &Places, process_id: u32) -> PathBuf {
+fn directory(places: &AppDirs, process_id: u32) -> PathBuf {
     status::directory(places).join(process_id.to_string())
 }
 
-fn take_requests(directory: &Path) -> Vec<(PathBuf, Request)> {
+fn take_requests(directory: &Path) -> Vec<(PathBuf, ControlRequest)> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
     let requests = paths.filter(|path| path.extension().is_some_and(|end| end == "request"));
@@ -94,20 +94,20 @@ fn take_requests(directory: &Path) -> Vec<(PathBuf, Request)> {
     taken.collect()
 }
 
-async fn answer(request: Request, broker: &Broker) -> Answer {
-    let Request::Restart { server } = request;
+async fn answer(request: ControlRequest, broker: &Broker) -> ControlReply {
+    let ControlRequest::Restart { server } = request;
     let error = broker.fleet().restart(&server).await.err().map(|error| error.to_string());
     let status: Option<Status> = broker.fleet().status(&server);
-    Answer { error, status: status.and_then(|status| serde_json::to_value(status).ok()) }
+    ControlReply { error, status: status.and_then(|status| serde_json::to_value(status).ok()) }
 }
 
 /// Asks a running gateway, and waits for its answer.
 pub(crate) async fn ask(
-    places: &Places,
+    places: &AppDirs,
     process_id: u32,
-    request: &Request,
+    request: &ControlRequest,
     max_wait: Duration,
-) -> anyhow::Result<Answer> {
+) -> anyhow::Result<ControlReply> {
     let directory = directory(places, process_id);
     if !directory.is_dir() {
         bail!("it takes no requests, as it is of an older version; start it again");
@@ -123,7 +123,7 @@ pub(crate) async fn ask(
     }
 }
 
-async fn wait_for_answer(request: &Path, process_id: u32) -> anyhow::Result<Answer> {
+async fn wait_for_answer(request: &Path, process_id: u32) -> anyhow::Result<ControlReply> {
     let path = request.with_extension("answer");
     loop {
         match fs::read(&path) {
@@ -144,8 +144,8 @@ mod tests {
     #[tokio::test]
     async fn a_gateway_that_takes_no_requests_is_not_waited_for() {
         let home = tempfile::tempdir().unwrap();
-        let places = Places::below(home.path());
-        let request = Request::Restart { server: "s".to_owned() };
+        let places = AppDirs::below(home.path());
+        let request = ControlRequest::Restart { server: "s".to_owned() };
         let told = ask(&places, 1, &request, Duration::from_secs(600)).await.unwrap_err();
         assert!(told.to_string().contains("start it again"), "{told}");
     }
@@ -153,13 +153,13 @@ mod tests {
     #[tokio::test]
     async fn what_is_no_request_is_passed_over_and_the_directory_is_private() {
         let home = tempfile::tempdir().unwrap();
-        let places = Places::below(home.path());
+        let places = AppDirs::below(home.path());
         let requests = RequestDirectory::create(&places).unwrap();
         let path = requests.0.clone();
         fs::write(path.join("a.request"), "junk").unwrap();
         fs::write(path.join("b"), "other").unwrap();
         fs::write(path.join("c.request"), r#"{"action":"restart","server":"s"}"#).unwrap();
-        let [(_, Request::Restart { server })] = take_requests(&path).try_into().unwrap();
+        let [(_, ControlRequest::Restart { server })] = take_requests(&path).try_into().unwrap();
         assert_eq!(server, "s");
         assert!(take_requests(&path).is_empty());
         #[cfg(unix)]

@@ -25,9 +25,9 @@ mod vault_key;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
-use narrows_engine::upstream::Guard;
+use narrows_engine::upstream::ChildReaper;
 
-use app::{At, Exit, Setting};
+use app::{AppContext, Exit, GlobalArgs};
 use cli::{Cli, Command};
 use error_chain::error_chain;
 use printer::{ColorWhen, Printer};
@@ -69,11 +69,11 @@ fn refuse(error: &clap::Error, printer: Printer) -> ExitCode {
 }
 
 fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
-    let at = At { config: cli.config, data: cli.data_dir };
+    let at = GlobalArgs { config: cli.config, data: cli.data_dir };
     // These need neither a runtime nor a configuration.
     match cli.command {
         Command::Guard => {
-            Guard::stand(std::io::stdin().lock());
+            ChildReaper::stand(std::io::stdin().lock());
             return Ok(Exit::Success);
         }
         Command::Completions(args) => return Ok(cli::completions::run(args, printer)),
@@ -85,26 +85,30 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         match cli.command {
-            Command::Run(args) => cli::run::run(args, Setting::load(&at)?, printer).await,
-            Command::Analyze(args) => cli::analyze::run(args, Setting::load(&at)?, printer).await,
+            Command::Run(args) => cli::run::run(args, AppContext::load(&at)?, printer).await,
+            Command::Analyze(args) => {
+                cli::analyze::run(args, AppContext::load(&at)?, printer).await
+            }
             Command::Bench(args) => while_read(bench::run(args, printer), printer).await,
             Command::Demo(args) => while_read(demo::run(args, printer), printer).await,
             Command::DemoServer { fault } => demo::server::serve(fault).await,
-            Command::Serve(args) => cli::serve::run(args, Setting::load(&at)?, printer).await,
+            Command::Serve(args) => cli::serve::run(args, AppContext::load(&at)?, printer).await,
             Command::Servers(args) => cli::servers::run(args, &at, printer).await,
-            Command::Tools(args) => cli::tools::run(args, Setting::load(&at)?, printer).await,
-            Command::Skills(args) => cli::skills::run(args, Setting::load(&at)?, printer).await,
+            Command::Tools(args) => cli::tools::run(args, AppContext::load(&at)?, printer).await,
+            Command::Skills(args) => cli::skills::run(args, AppContext::load(&at)?, printer).await,
             Command::Workspace(args) => {
-                cli::workspace::run(args, Setting::load(&at)?, printer).await
+                cli::workspace::run(args, AppContext::load(&at)?, printer).await
             }
-            Command::Sessions(args) => cli::sessions::run(args, Setting::load(&at)?, printer).await,
-            Command::Boards(args) => cli::boards::run(args, Setting::load(&at)?, printer).await,
-            Command::Pii(args) => cli::pii::run(args, Setting::load(&at)?, printer).await,
+            Command::Sessions(args) => {
+                cli::sessions::run(args, AppContext::load(&at)?, printer).await
+            }
+            Command::Boards(args) => cli::boards::run(args, AppContext::load(&at)?, printer).await,
+            Command::Pii(args) => cli::pii::run(args, AppContext::load(&at)?, printer).await,
             Command::Approvals(args) => {
-                cli::approvals::run(args, Setting::load(&at)?, printer).await
+                cli::approvals::run(args, AppContext::load(&at)?, printer).await
             }
-            Command::Audit(args) => cli::audit::run(args, Setting::load(&at)?, printer).await,
-            Command::Stats(args) => cli::stats::run(args, Setting::load(&at)?, printer),
+            Command::Audit(args) => cli::audit::run(args, AppContext::load(&at)?, printer).await,
+            Command::Stats(args) => cli::stats::run(args, AppContext::load(&at)?, printer),
             Command::Doctor(args) => cli::doctor::run(args, &at, printer).await,
             Command::Guard
             | Command::Completions(_)

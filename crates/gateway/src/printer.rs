@@ -36,12 +36,12 @@ pub(crate) struct Printer {
     /// Cancelled when whoever read standard output has gone away: nothing more is written then.
     closed: &'static CancellationToken,
     /// Where the terminal's cursor is.
-    line: &'static Mutex<Line>,
+    line: &'static Mutex<TerminalLine>,
 }
 
 /// The line of the terminal in which the cursor is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Line {
+enum TerminalLine {
     #[default]
     Empty,
     /// It has a beginning that must stay.
@@ -50,7 +50,7 @@ enum Line {
     Status,
 }
 
-impl Line {
+impl TerminalLine {
     const ERASE: &str = "\r\x1b[2K";
 
     /// Makes room for a text. Returns whether there is a status to be erased.
@@ -205,7 +205,7 @@ impl Printer {
         }
         let text = escaped(text.unwrap_or_default(), Notation::Text);
         let mut stderr = io::stderr().lock();
-        let _ = write!(stderr, "{}{text}", Line::ERASE).and_then(|()| stderr.flush());
+        let _ = write!(stderr, "{}{text}", TerminalLine::ERASE).and_then(|()| stderr.flush());
     }
 
     /// Writes to a stream, beside what others write to the same terminal.
@@ -215,7 +215,7 @@ impl Printer {
             stream.is_terminal.then(|| self.line.lock().unwrap_or_else(PoisonError::into_inner));
         let line = line.as_mut().filter(|_| !bytes.is_empty());
         if line.is_some_and(|line| line.give_way(bytes)) {
-            let _ = io::stderr().write_all(Line::ERASE.as_bytes());
+            let _ = io::stderr().write_all(TerminalLine::ERASE.as_bytes());
         }
         out.write_all(bytes).and_then(|()| out.flush())
     }
@@ -229,7 +229,7 @@ impl Printer {
         self.put(self.stderr, io::stderr(), question.as_bytes())?;
         let mut answer = String::new();
         stdin.read_line(&mut answer)?;
-        *self.line.lock().unwrap_or_else(PoisonError::into_inner) = Line::Empty;
+        *self.line.lock().unwrap_or_else(PoisonError::into_inner) = TerminalLine::Empty;
         Ok(answer)
     }
 
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_status_gives_way_to_all_else_and_takes_no_line_that_was_begun() {
-        let mut line = Line::default();
+        let mut line = TerminalLine::default();
         assert!(!line.set_status(false), "there is none to take back");
         assert!(line.set_status(true) && line.set_status(true));
         assert!(line.give_way(b"what a program prints\n"));
@@ -355,6 +355,6 @@ mod tests {
         assert!(!line.set_status(true) && !line.set_status(false));
         assert!(!line.give_way(b"the rest\n"));
         assert!(line.set_status(true) && line.set_status(false));
-        assert_eq!(line, Line::Empty);
+        assert_eq!(line, TerminalLine::Empty);
     }
 }

@@ -1,6 +1,6 @@
 //! The ledger's figures as people, models and programs read them.
 
-use narrows_engine::ledger::{Side, Totals};
+use narrows_engine::token_stats::{TokenCounts, Totals};
 use narrows_model::grouped;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn counted(number: u64, one: &str, many: &str) -> String {
 }
 
 pub(crate) fn json(totals: &Totals) -> Value {
-    let side = |side: &Side| {
+    let side = |side: &TokenCounts| {
         json!({
             "definitions": side.definitions,
             "requests": side.requests,
@@ -78,8 +78,8 @@ mod tests {
             since: 1_795_012_205,
             sessions: 1,
             runs: 1_234,
-            seen: Side { results: 10, ..Side::default() },
-            direct: Side { results: 1_000, ..Side::default() },
+            seen: TokenCounts { results: 10, ..TokenCounts::default() },
+            direct: TokenCounts { results: 1_000, ..TokenCounts::default() },
             ..Totals::default()
         };
         let text = table("all", &totals);

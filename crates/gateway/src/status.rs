@@ -9,7 +9,7 @@ use narrows_engine::{broker::Broker, private_file};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::config::{Places, create_private};
+use crate::config::{AppDirs, create_private};
 
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -24,12 +24,12 @@ pub(crate) struct GatewayStatus {
     pub(crate) servers: Vec<Value>,
 }
 
-pub(crate) fn directory(places: &Places) -> PathBuf {
+pub(crate) fn directory(places: &AppDirs) -> PathBuf {
     places.cache.join("gateways")
 }
 
 impl StatusFile {
-    pub(crate) fn new(places: &Places) -> Self {
+    pub(crate) fn new(places: &AppDirs) -> Self {
         Self(directory(places).join(format!("{}.json", std::process::id())))
     }
 
@@ -67,7 +67,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// The gateways that run now. What dead ones left is removed.
-pub(crate) fn running(places: &Places) -> Vec<GatewayStatus> {
+pub(crate) fn running(places: &AppDirs) -> Vec<GatewayStatus> {
     let Ok(entries) = std::fs::read_dir(directory(places)) else { return Vec::new() };
     let mut running = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {

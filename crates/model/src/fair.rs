@@ -64,7 +64,7 @@ struct Waiter {
 
 /// So many of this caller wait already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full {
+pub struct QueueFull {
     pub held: usize,
     pub waiting: usize,
 }
@@ -105,7 +105,7 @@ impl FairSemaphore {
     }
 
     /// Takes a permit, or a place in the caller's queue for one.
-    pub fn acquire(self: &Arc<Self>, caller: &Caller) -> Result<Acquire, Full> {
+    pub fn acquire(self: &Arc<Self>, caller: &Caller) -> Result<Acquire, QueueFull> {
         let mut state = self.state();
         state.last_number += 1;
         let number = state.last_number;
@@ -117,7 +117,7 @@ impl FairSemaphore {
         if waiting > self.max_waiting {
             // All before it wait as well, so it has not been granted.
             state.leave(caller, number);
-            return Err(Full { held, waiting: waiting - 1 });
+            return Err(QueueFull { held, waiting: waiting - 1 });
         }
         drop(state);
         Ok(Acquire {
@@ -277,7 +277,7 @@ mod tests {
         let mut waiting = semaphore.acquire(&caller("a")).unwrap();
         assert!((&mut waiting).now_or_never().is_none(), "two of four are kept for others");
         let full = semaphore.acquire(&caller("a")).unwrap_err();
-        assert_eq!(full, Full { held: 2, waiting: 1 });
+        assert_eq!(full, QueueFull { held: 2, waiting: 1 });
         taken(&semaphore, "b");
     }
 

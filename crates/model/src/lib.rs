@@ -18,7 +18,7 @@ mod secret_words;
 mod server;
 mod tool;
 
-pub use fair::{Acquire, Caller, FairSemaphore, Full, Permit};
+pub use fair::{Acquire, Caller, FairSemaphore, Permit, QueueFull};
 pub use fair_budget::FairBudget;
 pub use grouped::grouped;
 pub use json_scan::{JsonExcess, scan_json};

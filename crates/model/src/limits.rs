@@ -44,9 +44,9 @@ impl Limits {
     /// How many times `output_bytes` a run may print before it is ended.
     pub const OUTPUT_CEILING: u64 = 16;
     /// The most that 32-bit WebAssembly can address.
-    pub const MOST_MEMORY_BYTES: u64 = 4 * GIB;
+    pub const MAX_MEMORY_BYTES: u64 = 4 * GIB;
     /// Less than this and the interpreter itself does not start.
-    pub const LEAST_MEMORY_BYTES: u64 = 64 * MIB;
+    pub const MIN_MEMORY_BYTES: u64 = 64 * MIB;
 }
 
 impl Default for Limits {

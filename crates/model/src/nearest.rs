@@ -6,7 +6,7 @@ use crate::cut;
 
 /// How alike two names must be, from 0 to 1.
 const LIKENESS: f64 = 0.6;
-const MOST: usize = 3;
+const MAX_CANDIDATES: usize = 3;
 /// How many names are told of all that there are.
 const MAX_LISTED: usize = 10;
 
@@ -25,7 +25,7 @@ pub struct Nearest(pub Vec<String>);
 /// Finds the names that are nearest to `name`. A name that is too long to be one has none.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Nearest {
     let known = known.into_iter().map(|candidate| (candidate, candidate));
-    let scored = similar(name, known).into_iter().take(MOST);
+    let scored = similar(name, known).into_iter().take(MAX_CANDIDATES);
     Nearest(scored.map(|(_, name)| name.to_owned()).collect())
 }
 

@@ -47,9 +47,9 @@ const SECRET_STARTS: [&str; 23] = [
 ];
 
 /// Shorter words with such a beginning are names.
-const SHORTEST_TOKEN: usize = 12;
+const MIN_TOKEN_LEN: usize = 12;
 /// Shorter words without one are no random ones.
-const SHORTEST_RANDOM: usize = 24;
+const MIN_RANDOM_LEN: usize = 24;
 
 /// What stands before the secret in a header: `Authorization: Bearer …`.
 const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "apikey", "digest"];
@@ -169,7 +169,7 @@ impl Reader {
 /// random.
 pub fn looks_secret(word: &str) -> bool {
     let starts = SECRET_STARTS.iter().any(|start| word.starts_with(start));
-    if starts && word.len() >= SHORTEST_TOKEN {
+    if starts && word.len() >= MIN_TOKEN_LEN {
         return true;
     }
     let has_parts = word.contains(['/', '.', ':']);
@@ -177,7 +177,7 @@ pub fn looks_secret(word: &str) -> bool {
         word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+=/.:".contains(&byte));
     let letters = word.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    if word.len() < SHORTEST_RANDOM || !is_plain || letters < 3 {
+    if word.len() < MIN_RANDOM_LEN || !is_plain || letters < 3 {
         return false;
     }
     if has_parts { digits >= 1 && is_mixed(word) } else { digits >= 3 }
@@ -196,7 +196,7 @@ fn is_mixed(word: &str) -> bool {
             changes += usize::from(sort(pair[0]) != sort(pair[1]) && !begins_word);
         }
     }
-    !is_path && pairs >= SHORTEST_RANDOM / 2 && changes * 5 >= pairs
+    !is_path && pairs >= MIN_RANDOM_LEN / 2 && changes * 5 >= pairs
 }
 
 /// What parts the words of a command line, a connection string or JSON.

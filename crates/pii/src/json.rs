@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The keys of so many different names are remembered. More would be values, not names.
-const MOST_KEYS: usize = 4096;
+const MAX_KEYS: usize = 4096;
 
 impl Scanner {
     /// Puts tokens in place of what is found in texts, keys and whole numbers. A number becomes
@@ -141,7 +141,7 @@ impl Walk<'_> {
             vague: VAGUE.iter().any(|vague| name.eq_ignore_ascii_case(vague)),
             tainted: !self.view.find_at(name, Place::default()).is_empty(),
         };
-        if self.keys.len() < MOST_KEYS {
+        if self.keys.len() < MAX_KEYS {
             self.keys.insert(name.to_owned(), key);
         }
         key

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A line longer than this goes out in parts.
-const LONGEST_LINE: usize = 8 * 1024;
+const MAX_LINE_LEN: usize = 8 * 1024;
 /// So much of the end of a long line stays: what is found there may look different once more of
 /// it is known.
 const UNSETTLED: usize = 1024;
@@ -23,7 +23,7 @@ const CONTEXT: usize = 256;
 /// After a part of a line could not go out, so much more has to come before it is tried again.
 const PATIENCE: usize = 4 * 1024;
 /// Nothing is held back beyond this, not even a private key or a value that does not end.
-const MOST_HELD: usize = 64 * 1024;
+const MAX_HELD: usize = 64 * 1024;
 
 /// Output that comes in pieces.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Stream {
         tokens: &mut dyn Tokens,
     ) -> String {
         self.held.push_str(text);
-        if self.in_key && self.held.len() < MOST_HELD && text.bytes().all(continues_key) {
+        if self.in_key && self.held.len() < MAX_HELD && text.bytes().all(continues_key) {
             return String::new();
         }
         let view = scanner.into();
@@ -58,7 +58,7 @@ impl Stream {
         if self.in_key || memchr(b'\n', text.as_bytes()).is_some() {
             out.push_str(&self.whole_lines(view, tokens));
         }
-        if !self.in_key && self.held.len() - self.sent >= self.wait.max(LONGEST_LINE) {
+        if !self.in_key && self.held.len() - self.sent >= self.wait.max(MAX_LINE_LEN) {
             out.push_str(&self.part_of_line(view, tokens));
         }
         out
@@ -74,7 +74,7 @@ impl Stream {
         let Some(end) = memrchr(b'\n', self.held.as_bytes()).map(|newline| newline + 1) else {
             return String::new();
         };
-        let open = open_private_key(&self.held).filter(|start| self.held.len() - start < MOST_HELD);
+        let open = open_private_key(&self.held).filter(|start| self.held.len() - start < MAX_HELD);
         self.in_key = open.is_some();
         // The line that a key begins in goes out with the key.
         let end = open.map_or(end, |start| {
@@ -84,7 +84,7 @@ impl Stream {
     }
 
     fn part_of_line(&mut self, view: View<'_>, tokens: &mut dyn Tokens) -> String {
-        let full = self.held.len() - self.sent >= MOST_HELD;
+        let full = self.held.len() - self.sent >= MAX_HELD;
         let mut cut = floor(&self.held, self.held.len() - if full { 0 } else { UNSETTLED });
         if !full {
             let settled = &self.held.as_bytes()[self.sent..cut];

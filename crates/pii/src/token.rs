@@ -13,9 +13,9 @@ use ring::hmac;
 /// less than one in a million.
 const ID_LENGTH: usize = 12;
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-const LONGEST_KIND: usize = 32;
+const MAX_KIND_LEN: usize = 32;
 /// More than this is never readable in a token.
-const LONGEST_SHOWN: usize = 16;
+const MAX_SHOWN_LEN: usize = 16;
 
 /// What a value was in the JSON it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,13 +42,13 @@ impl TokenMaker {
     /// half of them; what is neither a letter nor a digit of ASCII shows as `*`.
     pub fn token(&self, kind: &str, value: &str, form: Form, keep_last: usize) -> String {
         let fingerprint = self.fingerprint(kind, value, form);
-        let mut token = String::with_capacity(kind.len() + ID_LENGTH + LONGEST_SHOWN + 4);
+        let mut token = String::with_capacity(kind.len() + ID_LENGTH + MAX_SHOWN_LEN + 4);
         token.push('[');
         token.push_str(kind);
         token.push('_');
         token.extend((0..ID_LENGTH).map(|place| char::from(base32_digit(&fingerprint, place))));
         let length = value.chars().count();
-        let shown = keep_last.min(length / 2).min(LONGEST_SHOWN);
+        let shown = keep_last.min(length / 2).min(MAX_SHOWN_LEN);
         if shown > 0 {
             token.push(':');
             let last = value.chars().skip(length - shown);
@@ -115,7 +115,7 @@ fn token_at(text: &str, start: usize) -> Option<Token<'_>> {
     }
     let name = bytes[inside..]
         .iter()
-        .take(LONGEST_KIND + 2)
+        .take(MAX_KIND_LEN + 2)
         .take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || **b == b'_')
         .count();
     // The digits 2 to 7 belong to both alphabets, so the name is read up to its last underscore.
@@ -130,7 +130,7 @@ fn token_at(text: &str, start: usize) -> Option<Token<'_>> {
     if *bytes.get(end)? == b':' {
         let shown = bytes[end + 1..]
             .iter()
-            .take(LONGEST_SHOWN)
+            .take(MAX_SHOWN_LEN)
             .take_while(|b| b.is_ascii_alphanumeric() || **b == b'*')
             .count();
         if shown == 0 {
@@ -152,7 +152,7 @@ fn token_at(text: &str, start: usize) -> Option<Token<'_>> {
 
 /// Whether a kind of this name can be read back out of a token.
 pub(crate) fn is_name(name: &str) -> bool {
-    (2..=LONGEST_KIND).contains(&name.len())
+    (2..=MAX_KIND_LEN).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_uppercase())
         && !name.ends_with('_')
         && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')

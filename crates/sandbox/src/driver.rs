@@ -117,7 +117,7 @@ struct Work<'a> {
     /// Calls that wait until fewer are in flight.
     waiting: VecDeque<ToolCall>,
     calls: HashMap<u64, AbortHandle>,
-    most_calls: usize,
+    max_calls: usize,
     /// Answers that the program has not taken.
     untaken: Arc<Untaken>,
     /// What is under way; a call ends with its number.
@@ -136,7 +136,7 @@ impl<'a> Work<'a> {
             completions,
             waiting: VecDeque::new(),
             calls: HashMap::new(),
-            most_calls: limits.calls_in_flight.max(1) as usize,
+            max_calls: limits.calls_in_flight.max(1) as usize,
             untaken,
             running: FuturesUnordered::new(),
         }
@@ -187,7 +187,7 @@ impl<'a> Work<'a> {
     /// Starts as many waiting calls as may be in flight, unless the program first has to take what others
     /// brought.
     fn start_waiting(&mut self) {
-        while self.calls.len() < self.most_calls
+        while self.calls.len() < self.max_calls
             && !self.untaken.is_full()
             && let Some(call) = self.waiting.pop_front()
         {
@@ -283,8 +283,8 @@ impl Printed {
 impl Kept {
     fn show(&mut self, host: &dyn ToolHost, limits: &Limits, stream: OutputStream, text: &str) {
         host.output(stream, text);
-        let most = usize::try_from(limits.output_bytes).unwrap_or(usize::MAX);
-        let room = most.saturating_sub(self.text.len());
+        let max = usize::try_from(limits.output_bytes).unwrap_or(usize::MAX);
+        let room = max.saturating_sub(self.text.len());
         // Once something was dropped, nothing after it is kept: the text has no holes.
         let room = if self.dropped_bytes > 0 { 0 } else { text.floor_char_boundary(room) };
         self.text.push_str(&text[..room]);

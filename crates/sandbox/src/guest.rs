@@ -49,11 +49,11 @@ const CORE_INSTANCES: u32 = 3;
 /// The guest's functions, and those of the host.
 const TABLES: u32 = 2;
 /// Filling the host's memory by growing tables of functions.
-const MOST_TABLE_ELEMENTS: usize = 40_000;
+const MAX_TABLE_ELEMENTS: usize = 40_000;
 
 /// What becomes of an isolate's memory when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Afterwards {
+pub(crate) enum MemoryReuse {
     /// It is put back as it was, for the next isolate in its place: most programs touch less than
     /// [`KEEP_RESIDENT_BYTES`], and the next run is spared its page faults.
     Kept,
@@ -62,7 +62,7 @@ pub(crate) enum Afterwards {
     Returned,
 }
 
-impl Afterwards {
+impl MemoryReuse {
     /// Returns this much of a part of an isolate, or none of it.
     fn keep(self, bytes: usize) -> usize {
         match self {
@@ -73,7 +73,7 @@ impl Afterwards {
 }
 
 /// Makes an engine with room for so many isolates at once.
-pub(crate) fn engine(isolates: u32, afterwards: Afterwards) -> wasmtime::Result<Engine> {
+pub(crate) fn engine(isolates: u32, afterwards: MemoryReuse) -> wasmtime::Result<Engine> {
     let mut pooling = PoolingAllocationConfig::new();
     pooling
         .total_component_instances(isolates)
@@ -84,8 +84,8 @@ pub(crate) fn engine(isolates: u32, afterwards: Afterwards) -> wasmtime::Result<
         .total_tables(isolates * TABLES)
         .max_tables_per_component(TABLES)
         .total_stacks(isolates)
-        .table_elements(MOST_TABLE_ELEMENTS)
-        .max_memory_size(Limits::MOST_MEMORY_BYTES as usize)
+        .table_elements(MAX_TABLE_ELEMENTS)
+        .max_memory_size(Limits::MAX_MEMORY_BYTES as usize)
         .max_component_instance_size(1 << 20)
         .max_core_instance_size(1 << 20)
         .max_unused_warm_slots(isolates * 2)

@@ -6,7 +6,7 @@ use narrows_model::OutputStream;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use crate::patience::Patience;
+use crate::paused_clock::PausedClock;
 
 /// The other side of the sandbox's wall. The sandbox knows nothing of what a tool is.
 ///
@@ -29,8 +29,8 @@ pub trait ToolHost: Send + Sync {
     }
 
     /// Where the host tells that the program waits for a person, whose time does not count.
-    fn patience(&self) -> Patience {
-        Patience::default()
+    fn patience(&self) -> PausedClock {
+        PausedClock::default()
     }
 
     /// The program printed something. Called as it happens, in order.

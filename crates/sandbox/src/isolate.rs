@@ -32,19 +32,19 @@ use crate::{
     host::ToolFailure,
     meter::{MemoryMeter, MemoryRefusal, thread_cpu_time},
     output::Output,
-    patience::Patience,
-    session::{self, Lost},
+    paused_clock::PausedClock,
+    session::{self, LostVariables},
     untaken::UntakenBytes,
 };
 
 /// The most that a program can hand to the host in one piece; the guest keeps below it.
-const MOST_TRANSFER_BYTES: usize = 64 << 20;
+const MAX_TRANSFER_BYTES: usize = 64 << 20;
 
 /// Filling the host's memory with the arguments of calls that wait for their turn.
-const MOST_UNANSWERED_BYTES: usize = 64 << 20;
+const MAX_UNANSWERED_BYTES: usize = 64 << 20;
 
 /// Filling the host's memory with the data of answers that are never taken.
-const MOST_UNTAKEN_BYTES: usize = 64 << 20;
+const MAX_UNTAKEN_BYTES: usize = 64 << 20;
 
 /// All that a program finds in its environment.
 const ENVIRONMENT: [(&str, &str); 4] =
@@ -92,10 +92,10 @@ impl Link {
         // Nobody waits for it any more.
         let Some(data) = data.filter(|_| size.is_some()) else { return (number, succeeded, text) };
         let waiting: usize = self.untaken.values().map(Bytes::len).sum();
-        if waiting + data.len() > MOST_UNTAKEN_BYTES {
-            let most = MOST_UNTAKEN_BYTES >> 20;
+        if waiting + data.len() > MAX_UNTAKEN_BYTES {
+            let max = MAX_UNTAKEN_BYTES >> 20;
             let failure = ToolFailure::new(format!(
-                "the answer is larger than the {most} MB that a program can be given at once"
+                "the answer is larger than the {max} MB that a program can be given at once"
             ));
             return (number, false, failure_json(&failure));
         }
@@ -105,7 +105,7 @@ impl Link {
 }
 
 /// All that a run needs on this side.
-pub(crate) struct Job {
+pub(crate) struct RunJob {
     pub(crate) program: Program,
     pub(crate) limits: Limits,
     pub(crate) workspace: Option<Arc<Workspace>>,
@@ -113,7 +113,7 @@ pub(crate) struct Job {
     pub(crate) session: Option<SessionJob>,
     pub(crate) turn: Turn,
     pub(crate) cancel: CancellationToken,
-    pub(crate) patience: Patience,
+    pub(crate) patience: PausedClock,
     pub(crate) events: UnboundedSender<Event>,
     pub(crate) completions: UnboundedReceiver<Completion>,
 }
@@ -130,9 +130,9 @@ pub(crate) struct SessionJob {
 pub(crate) struct SessionReport {
     pub(crate) state: Result<Arc<[u8]>, String>,
     /// What cannot be kept in a state, though the isolate has it.
-    pub(crate) fleeting: Lost,
+    pub(crate) fleeting: LostVariables,
     /// What earlier programs left and could not be brought back.
-    pub(crate) lost: Lost,
+    pub(crate) lost: LostVariables,
 }
 
 /// What was measured of a run and how it ended.
@@ -214,7 +214,7 @@ impl Isolate {
         store.limiter(|state| &mut state.memory);
         store.set_epoch_deadline(1);
         store.epoch_deadline_async_yield_and_update(1);
-        store.set_hostcall_fuel(MOST_TRANSFER_BYTES);
+        store.set_hostcall_fuel(MAX_TRANSFER_BYTES);
         let guest = pre.instantiate_async(&mut store).await?;
         Ok(Self { store, guest, _kept: kept })
     }
@@ -225,8 +225,8 @@ impl Isolate {
     }
 
     /// Runs the one program of this isolate, or the next one of its session.
-    pub(crate) async fn run(&mut self, job: Job) -> Report {
-        let Job {
+    pub(crate) async fn run(&mut self, job: RunJob) -> Report {
+        let RunJob {
             program,
             limits,
             workspace,
@@ -261,7 +261,7 @@ impl Isolate {
 
         let mut bounds =
             Bounds { limits, started, patience, cancel, turn, cpu_time: Duration::ZERO };
-        let mut lost = Lost::new();
+        let mut lost = LostVariables::new();
         let (guest, store) = (&self.guest, &mut self.store);
         let call = async {
             if let Some(state) = session.as_ref().and_then(|session| session.restore.as_ref()) {
@@ -307,7 +307,7 @@ const MIN_SAVING_TIME: Duration = Duration::from_millis(250);
 impl Isolate {
     /// The variables that a session's program left, as bytes. It is the program's code that writes
     /// them, so its limits hold for that too.
-    async fn saved(&mut self, lost: Lost, mut bounds: Bounds) -> SessionReport {
+    async fn saved(&mut self, lost: LostVariables, mut bounds: Bounds) -> SessionReport {
         bounds.extend(MIN_SAVING_TIME);
         let mut given = None;
         let saving = async {
@@ -327,7 +327,7 @@ impl Isolate {
                     Ended::Cancelled => "it was cancelled while they were written down".to_owned(),
                     ended => format!("writing them down failed ({ended:?})"),
                 }),
-                fleeting: Lost::new(),
+                fleeting: LostVariables::new(),
                 lost,
             },
         }
@@ -341,7 +341,7 @@ const NEXT_LOOK: Duration = Duration::from_millis(10);
 struct Bounds {
     limits: Limits,
     started: Instant,
-    patience: Patience,
+    patience: PausedClock,
     cancel: CancellationToken,
     turn: Turn,
     cpu_time: Duration,
@@ -349,13 +349,13 @@ struct Bounds {
 
 impl Bounds {
     /// Leaves at least so much time from now on.
-    fn extend(&mut self, least: Duration) {
+    fn extend(&mut self, min: Duration) {
         let now = Instant::now();
-        let end = now + least;
+        let end = now + min;
         let so_far = self.patience.so_far(now);
         self.limits.wall_time =
             self.limits.wall_time.max((end - self.started).saturating_sub(so_far));
-        self.limits.cpu_time = self.limits.cpu_time.max(self.cpu_time + least);
+        self.limits.cpu_time = self.limits.cpu_time.max(self.cpu_time + min);
     }
 
     /// Drives the guest until it is done, out of time, or no longer wanted. The guest gives control
@@ -490,10 +490,10 @@ impl interface::Host for IsolateState {
         }
         let waiting: usize = link.unanswered.values().sum();
         let size = arguments.len() + data.iter().map(Vec::len).sum::<usize>();
-        if waiting + size > MOST_UNANSWERED_BYTES {
-            let most = MOST_UNANSWERED_BYTES >> 20;
+        if waiting + size > MAX_UNANSWERED_BYTES {
+            let max = MAX_UNANSWERED_BYTES >> 20;
             return Ok(Err(format!(
-                "the calls that are not answered yet carry more than {most} MB of arguments; \
+                "the calls that are not answered yet carry more than {max} MB of arguments; \
                  await some of them first"
             )));
         }

@@ -36,7 +36,7 @@ impl MemoryMeter {
     /// Before a program is there, the interpreter gets what it needs.
     pub(crate) fn for_start(budget: Arc<FairBudget>) -> Self {
         Self {
-            limit: Limits::MOST_MEMORY_BYTES,
+            limit: Limits::MAX_MEMORY_BYTES,
             used: 0,
             peak: 0,
             refused: None,

@@ -14,7 +14,7 @@ use crate::{driver::Event, isolate::Exceeded};
 
 /// The most that one write may carry. Python's unbuffered streams ignore how much of a write
 /// was taken, so that whatever is within the limit has to be taken at once.
-const MOST_AT_ONCE: u64 = 48 << 20;
+const MAX_AT_ONCE: u64 = 48 << 20;
 
 /// One of the two streams of an isolate. Until a run begins, what is written goes nowhere.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl OutputStream for Output {
     fn check_write(&mut self) -> StreamResult<usize> {
         let sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         // One byte more than is left, to see that it is too much.
-        let room = if sink.events.is_some() { sink.left + 1 } else { MOST_AT_ONCE };
-        Ok(room.min(MOST_AT_ONCE) as usize)
+        let room = if sink.events.is_some() { sink.left + 1 } else { MAX_AT_ONCE };
+        Ok(room.min(MAX_AT_ONCE) as usize)
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use wasmtime::Engine;
 
 use crate::{
-    guest::{self, Afterwards, Compiled, SandboxPre},
+    guest::{self, Compiled, MemoryReuse, SandboxPre},
     isolate::{Isolate, IsolateState},
     ticker::Ticker,
 };
@@ -56,7 +56,7 @@ struct KeptPlaces {
 
 impl KeptPlaces {
     fn new(size: usize) -> wasmtime::Result<Self> {
-        let places = Places::new(size.max(1), Afterwards::Kept)?;
+        let places = Places::new(size.max(1), MemoryReuse::Kept)?;
         let free = Arc::new(Semaphore::new(size));
         Ok(Self { places, size, free, used: AtomicUsize::new(0) })
     }
@@ -79,7 +79,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(isolates: usize, afterwards: Afterwards) -> wasmtime::Result<Self> {
+    fn new(isolates: usize, afterwards: MemoryReuse) -> wasmtime::Result<Self> {
         let isolates = u32::try_from(isolates).unwrap_or(u32::MAX / 64);
         let engine = guest::engine(isolates, afterwards)?;
         Ok(Self { engine, guest: OnceLock::new(), preparing: Mutex::default() })
@@ -116,7 +116,7 @@ impl Pool {
         ticker: Arc<Ticker>,
     ) -> wasmtime::Result<Self> {
         let kept = Arc::new(KeptPlaces::new(size.kept)?);
-        let returned = Places::new(size.isolates, Afterwards::Returned)?;
+        let returned = Places::new(size.isolates, MemoryReuse::Returned)?;
         let compiled = Compiled::new();
         // A guest that this machine cannot run is told of at once.
         let first = if size.kept > 0 { &kept.places } else { &returned };

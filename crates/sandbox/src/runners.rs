@@ -15,7 +15,7 @@ use std::{
 
 use tokio::runtime::Runtime;
 
-type Job = Box<dyn FnOnce(&Runtime) + Send>;
+type RunnerTask = Box<dyn FnOnce(&Runtime) + Send>;
 /// Work for when there is no job; tells whether there may be more of it.
 type Chore = Box<dyn Fn(&Runtime) -> bool + Send + Sync>;
 
@@ -40,27 +40,27 @@ const SPARE_THREADS: usize = 4;
 
 /// A bounded number of threads, started when they are needed, and ended when they are not.
 pub(crate) struct Runners {
-    shared: Arc<Shared>,
+    shared: Arc<RunnersShared>,
     most: usize,
 }
 
-struct Shared {
+struct RunnersShared {
     state: Mutex<State>,
     chore: Chore,
     rest: Rest,
-    times: Times,
+    times: IdleTimes,
 }
 
 /// When things are done that nobody waits for.
 #[derive(Clone, Copy, Debug)]
-struct Times {
+struct IdleTimes {
     needed: Duration,
     rest: Duration,
 }
 
 #[derive(Default)]
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<RunnerTask>,
     threads: usize,
     busy: usize,
     /// Threads that sleep. The last one to fall asleep is woken first: what it needs is still in the
@@ -73,18 +73,18 @@ struct State {
     active: Option<Instant>,
     /// There was a job since the last rest.
     is_restless: bool,
-    needed: Needed,
+    needed: NeededThreads,
 }
 
 /// How many threads were busy at once, within the current stretch of time and the one before.
 #[derive(Debug, Default)]
-struct Needed {
+struct NeededThreads {
     since: Option<Instant>,
     now: usize,
     before: usize,
 }
 
-impl Needed {
+impl NeededThreads {
     fn see(&mut self, busy: usize, time: Duration) {
         let since = *self.since.get_or_insert_with(Instant::now);
         if since.elapsed() >= time {
@@ -121,7 +121,7 @@ impl State {
     }
 
     /// How long a thread waits for a job before it looks around; none if there is nothing to do then.
-    fn until_next(&self, times: Times) -> Option<Duration> {
+    fn until_next(&self, times: IdleTimes) -> Option<Duration> {
         let spare = (self.threads > SPARE_THREADS).then_some(times.needed);
         let rest = self.is_restless.then(|| self.until_rest(times.rest));
         spare.into_iter().chain(rest).min()
@@ -130,11 +130,11 @@ impl State {
 
 impl Runners {
     pub(crate) fn new(most: usize, chore: Chore, rest: Rest) -> Self {
-        Self::with_times(most, chore, rest, Times { needed: NEEDED_TIME, rest: REST_TIME })
+        Self::with_times(most, chore, rest, IdleTimes { needed: NEEDED_TIME, rest: REST_TIME })
     }
 
-    fn with_times(most: usize, chore: Chore, rest: Rest, times: Times) -> Self {
-        let shared = Shared { state: Mutex::default(), chore, rest, times };
+    fn with_times(most: usize, chore: Chore, rest: Rest, times: IdleTimes) -> Self {
+        let shared = RunnersShared { state: Mutex::default(), chore, rest, times };
         Self { shared: Arc::new(shared), most }
     }
 
@@ -163,7 +163,7 @@ impl Runners {
     }
 }
 
-impl Shared {
+impl RunnersShared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -180,7 +180,7 @@ impl Shared {
 
     /// Waits for a job, doing chores meanwhile; `None` when there will be no more, or enough other
     /// threads for them: then this one does not count any more.
-    fn next(&self, runtime: &Runtime) -> Option<Job> {
+    fn next(&self, runtime: &Runtime) -> Option<RunnerTask> {
         let mut chores = true;
         let mut state = self.state();
         loop {
@@ -287,7 +287,7 @@ mod tests {
     fn threads_that_a_crowd_needed_end_and_the_next_crowd_gets_new_ones() {
         const CROWD: usize = 16;
         let time = Duration::from_millis(20);
-        let times = Times { needed: time, rest: PATIENCE };
+        let times = IdleTimes { needed: time, rest: PATIENCE };
         let runners = Runners::with_times(CROWD, Box::new(|_| false), Box::new(|| ()), times);
         for _ in 0..2 {
             let (done, ended) = mpsc::channel();
@@ -318,7 +318,7 @@ mod tests {
         let rest = move || {
             let _ = rest.send(());
         };
-        let times = Times { needed: PATIENCE, rest: Duration::from_millis(20) };
+        let times = IdleTimes { needed: PATIENCE, rest: Duration::from_millis(20) };
         let runners = Runners::with_times(4, Box::new(|_| false), Box::new(rest), times);
         for _ in 0..2 {
             assert!(rested.try_recv().is_err());

@@ -15,9 +15,9 @@ use crate::{
     driver::{self, Event},
     fs::Workspace,
     host::ToolHost,
-    isolate::{Ended, Isolate, Job, Turn},
+    isolate::{Ended, Isolate, RunJob, Turn},
+    outcome,
     pool::{Pool, PoolSize, Use},
-    report,
     runners::Runners,
     session::Session,
     ticker::Ticker,
@@ -100,8 +100,8 @@ impl SandboxConfig {
             // The one of a program that has just ended is still taken apart when the next begins.
             kept_isolates: 2,
             // What a user asks for on their own machine.
-            max_memory_bytes: Limits::MOST_MEMORY_BYTES,
-            max_memory_bytes_per_caller: Limits::MOST_MEMORY_BYTES,
+            max_memory_bytes: Limits::MAX_MEMORY_BYTES,
+            max_memory_bytes_per_caller: Limits::MAX_MEMORY_BYTES,
             ..Self::default()
         }
     }
@@ -233,7 +233,7 @@ impl Sandbox {
             None => (None, None),
         };
         let untaken = Untaken::new(Arc::clone(&self.memory), Arc::clone(&caller));
-        let job = Job {
+        let job = RunJob {
             program,
             limits: limits.clone(),
             workspace,
@@ -252,7 +252,7 @@ impl Sandbox {
                 let left = report.session.take();
                 let is_long =
                     matches!(&report.ended, Ended::Returned(text) if text.len() > LONG_BYTES);
-                let telling = || report::outcome(report, printed, &limits);
+                let telling = || outcome::outcome(report, printed, &limits);
                 let mut outcome = if is_long { apart(telling) } else { telling() };
                 if let Some(session) = session {
                     outcome.notes.extend(session.end(left, kept));
@@ -267,7 +267,7 @@ impl Sandbox {
     /// compiled by whoever awaits it.
     fn start(
         &self,
-        job: Job,
+        job: RunJob,
         kept: Option<Box<Isolate>>,
         events: UnboundedSender<Event>,
     ) -> Result<oneshot::Receiver<wasmtime::Error>, SandboxError> {

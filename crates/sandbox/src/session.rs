@@ -14,11 +14,11 @@ use serde_json::Value;
 use crate::isolate::{Isolate, SessionJob, SessionReport};
 
 /// Variables that could not be kept, and why.
-pub type Lost = BTreeMap<String, String>;
+pub type LostVariables = BTreeMap<String, String>;
 
 /// The most variables that are named, and the longest that is said of one.
-const MOST_NAMES: usize = 50;
-const LONGEST_NAME: usize = 200;
+const MAX_NAMES: usize = 50;
+const MAX_NAME_LEN: usize = 200;
 
 /// What an isolate has of its own that has not grown, about: the pages of the snapshot that a program
 /// writes to.
@@ -34,13 +34,13 @@ const MAX_NAMES_BYTES: usize = 256 << 10;
 pub struct Session {
     live: Option<Box<Isolate>>,
     state: Option<Arc<[u8]>>,
-    fleeting: Lost,
+    fleeting: LostVariables,
 }
 
 impl Session {
     /// A session as it was written down; without a state, a new one.
     pub fn from_state(state: Option<Vec<u8>>) -> Self {
-        Self { live: None, state: state.map(Arc::from), fleeting: Lost::new() }
+        Self { live: None, state: state.map(Arc::from), fleeting: LostVariables::new() }
     }
 
     /// The variables after the last program, as bytes.
@@ -49,7 +49,7 @@ impl Session {
     }
 
     /// What is not in them, though the next program sees it as long as the isolate is kept.
-    pub fn fleeting(&self) -> &Lost {
+    pub fn fleeting(&self) -> &LostVariables {
         &self.fleeting
     }
 
@@ -118,14 +118,14 @@ impl Session {
 }
 
 /// Names and reasons as the guest tells them. It is untrusted: anything else is no name.
-pub(crate) fn names(json: &str) -> Lost {
-    let Ok(Value::Object(names)) = serde_json::from_str(json) else { return Lost::new() };
-    let short = |text: &str| match cut::head(text, LONGEST_NAME) {
+pub(crate) fn names(json: &str) -> LostVariables {
+    let Ok(Value::Object(names)) = serde_json::from_str(json) else { return LostVariables::new() };
+    let short = |text: &str| match cut::head(text, MAX_NAME_LEN) {
         all if all.len() == text.len() => all.to_owned(),
         head => format!("{head}…"),
     };
     let named = names.iter().filter_map(|(name, why)| Some((short(name), short(why.as_str()?))));
-    named.take(MOST_NAMES).collect()
+    named.take(MAX_NAMES).collect()
 }
 
 #[cfg(test)]
@@ -171,10 +171,10 @@ mod tests {
     fn no_half_of_a_value_is_left_where_a_reason_is_cut() {
         let address = "ada.lovelace@example.com";
         for shift in 0..address.len() + 2 {
-            let why = format!("{} {address} is no one", "x".repeat(LONGEST_NAME - 1 - shift));
+            let why = format!("{} {address} is no one", "x".repeat(MAX_NAME_LEN - 1 - shift));
             let lost = names(&json!({"a": why, "b": "short"}).to_string());
             let kept = &lost["a"];
-            assert!(kept.len() <= LONGEST_NAME + "…".len() && kept.ends_with('…'), "{kept}");
+            assert!(kept.len() <= MAX_NAME_LEN + "…".len() && kept.ends_with('…'), "{kept}");
             assert!(kept.contains(address) || !kept.contains("ada"), "{kept}");
             assert_eq!(lost["b"], "short");
         }

@@ -17,11 +17,11 @@ const IDLE_TICKS: u32 = 50;
 
 /// A thread that ticks only while somebody needs it, and sleeps otherwise.
 pub(crate) struct Ticker {
-    shared: Arc<Shared>,
+    shared: Arc<TickerShared>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct TickerShared {
     users: Mutex<Users>,
     changed: Condvar,
     engines: Mutex<Vec<EngineWeak>>,
@@ -35,11 +35,11 @@ struct Users {
 }
 
 /// While this exists, the epochs move.
-pub(crate) struct Ticking(Arc<Shared>);
+pub(crate) struct TickerGuard(Arc<TickerShared>);
 
 impl Ticker {
     pub(crate) fn start() -> std::io::Result<Self> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::<TickerShared>::default();
         let theirs = shared.clone();
         thread::Builder::new().name("narrows-ticker".into()).spawn(move || {
             let mut idle = 0;
@@ -56,13 +56,13 @@ impl Ticker {
         self.shared.engines().push(engine.weak());
     }
 
-    pub(crate) fn tick(&self) -> Ticking {
+    pub(crate) fn tick(&self) -> TickerGuard {
         self.shared.change(|users| users.count += 1);
-        Ticking(self.shared.clone())
+        TickerGuard(self.shared.clone())
     }
 }
 
-impl Shared {
+impl TickerShared {
     fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,7 +106,7 @@ impl Shared {
     }
 }
 
-impl Drop for Ticking {
+impl Drop for TickerGuard {
     fn drop(&mut self) {
         self.0.change(|users| users.count -= 1);
     }

@@ -101,10 +101,10 @@ mod tests {
         let large = SMALL_BYTES + 1;
         let memory = FairBudget::new(large as u64, large as u64);
         let untaken = Untaken::new(Arc::clone(&memory), "a".into());
-        let most = untaken.add(large).unwrap();
+        let max = untaken.add(large).unwrap();
         assert!(untaken.add(large).is_none());
         assert!(untaken.add(SMALL_BYTES).is_some(), "a small one always is");
-        drop(most);
+        drop(max);
         assert!(untaken.add(large).is_some(), "what is dropped is given back");
         assert!(memory.take(&"b".into(), large as u64));
     }

@@ -158,7 +158,7 @@ const CROWD: usize = 24;
 /// Isolates whose memory is kept.
 const KEPT: usize = 2;
 /// What every isolate writes to, at least; small programs write to 4 MB, others to 17.
-const LEAST_ISOLATE_BYTES: u64 = 2 * MIB;
+const MIN_ISOLATE_BYTES: u64 = 2 * MIB;
 
 /// A tool that answers when all programs of a crowd have called it.
 struct Meeting(Barrier);
@@ -228,7 +228,7 @@ async fn memory_after_many_programs_at_once() {
     let before = Holdings::now().memory_bytes;
     // The control: isolates whose memory is kept do keep it.
     let kept = growth_after_crowds(CROWD, u64::MAX / 2).await;
-    assert!(kept > CROWD as u64 * LEAST_ISOLATE_BYTES, "{kept}");
+    assert!(kept > CROWD as u64 * MIN_ISOLATE_BYTES, "{kept}");
     // That sandbox ends with its threads.
     let start = Instant::now();
     while Holdings::now().memory_bytes > before + kept / 4 && start.elapsed() < PATIENCE {

@@ -26,7 +26,7 @@ const FLOOR_COVERAGE: f32 = 0.4;
 const FLOOR_MEANING: f32 = 0.65;
 const FLOOR_SUM: f32 = 1.8;
 /// Without a word of the query, what means less of the same is chance.
-const LEAST_MEANING: f32 = 0.3;
+const MIN_MEANING: f32 = 0.3;
 
 /// With more documents than this, only those are looked at closely that have the most of the
 /// query's words: this many of them.
@@ -89,7 +89,7 @@ struct Unit {
 impl Unit {
     /// Whether anything at all speaks for a document.
     fn says_something(&self, document: usize) -> bool {
-        self.words[document] > 0.0 || self.meaning[document] >= LEAST_MEANING
+        self.words[document] > 0.0 || self.meaning[document] >= MIN_MEANING
     }
 
     fn score(&self, document: usize) -> f32 {

@@ -19,9 +19,9 @@ const CONNECTORS: [&[&str]; 13] = [
     &["lastly"],
 ];
 /// A part with fewer words is no request of its own: "name and address".
-const LEAST_WORDS: usize = 3;
+const MIN_WORDS: usize = 3;
 /// What comes after so many is one part. Each costs the time of a search.
-const MOST_PARTS: usize = 8;
+const MAX_PARTS: usize = 8;
 
 /// The parts of a query, of which there is at least one.
 pub(crate) fn parts(query: &str, stems: &mut Stems) -> Vec<String> {
@@ -29,7 +29,7 @@ pub(crate) fn parts(query: &str, stems: &mut Stems) -> Vec<String> {
     for sentence in sentences(query) {
         let mut of_sentence: Vec<String> = Vec::new();
         for piece in pieces(sentence) {
-            let is_short = |text: &str, stems: &mut Stems| stems.distinct(text).len() < LEAST_WORDS;
+            let is_short = |text: &str, stems: &mut Stems| stems.distinct(text).len() < MIN_WORDS;
             match of_sentence.last_mut() {
                 Some(last) if is_short(&piece, stems) || is_short(last, stems) => {
                     last.push(' ');
@@ -41,8 +41,8 @@ pub(crate) fn parts(query: &str, stems: &mut Stems) -> Vec<String> {
         parts.append(&mut of_sentence);
     }
     parts.retain(|part| !stems.distinct(part).is_empty());
-    if parts.len() > MOST_PARTS {
-        let rest = parts.split_off(MOST_PARTS - 1).join(" ");
+    if parts.len() > MAX_PARTS {
+        let rest = parts.split_off(MAX_PARTS - 1).join(" ");
         parts.push(rest);
     }
     if parts.is_empty() { vec![query.to_owned()] } else { parts }
@@ -134,6 +134,6 @@ mod tests {
             assert_eq!(parts(query, &mut Stems::new()), expected, "{query:?}");
         }
         let many = "fetch all new orders. ".repeat(20);
-        assert_eq!(parts(&many, &mut Stems::new()).len(), MOST_PARTS);
+        assert_eq!(parts(&many, &mut Stems::new()).len(), MAX_PARTS);
     }
 }

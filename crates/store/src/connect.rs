@@ -14,7 +14,7 @@ use sqlx::{
 };
 
 use crate::{
-    Place, PostgresPlace, StoreError,
+    PostgresPlace, StoreError, StoreUrl,
     database::{Answer, Database, Pools, Result},
     migrate,
 };
@@ -45,24 +45,24 @@ const POSTGRES_SETTINGS: &str = "SET lock_timeout = '30s';
      SET idle_in_transaction_session_timeout = '30s';
      SET default_transaction_isolation = 'read committed'";
 
-pub(crate) fn open(place: &Place) -> Answer<'_, Database> {
+pub(crate) fn open(place: &StoreUrl) -> Answer<'_, Database> {
     Box::pin(async move {
         let shared = Arc::new(place.clone());
         let pools = match place {
-            Place::Sqlite(path) => sqlite(&shared, path).await?,
-            Place::Postgres(postgres) => self::postgres(&shared, postgres).await?,
+            StoreUrl::Sqlite(path) => sqlite(&shared, path).await?,
+            StoreUrl::Postgres(postgres) => self::postgres(&shared, postgres).await?,
         };
         Ok(Database { place: shared, pools, vault_key: Mutex::default() })
     })
 }
 
 /// Whether the database of a place can be opened and written to. Nothing is made or changed.
-pub(crate) fn look(place: &Place) -> Answer<'_, ()> {
+pub(crate) fn look(place: &StoreUrl) -> Answer<'_, ()> {
     Box::pin(async move {
         let shared = Arc::new(place.clone());
         let failed = |error| StoreError::new(&shared, error);
         match place {
-            Place::Sqlite(path) => {
+            StoreUrl::Sqlite(path) => {
                 let mut connection =
                     sqlite_options(&shared, path)?.connect().await.map_err(failed)?;
                 migrate::is_sqlite_done(&shared, &mut connection).await?;
@@ -71,7 +71,7 @@ pub(crate) fn look(place: &Place) -> Answer<'_, ()> {
                 write.rollback().await.map_err(failed)?;
                 connection.close().await.map_err(failed)
             }
-            Place::Postgres(postgres) => {
+            StoreUrl::Postgres(postgres) => {
                 let mut connection = enter(&shared, postgres).await?;
                 migrate::is_postgres_done(&shared, &mut connection).await?;
                 connection.close().await.map_err(failed)
@@ -80,7 +80,7 @@ pub(crate) fn look(place: &Place) -> Answer<'_, ()> {
     })
 }
 
-async fn sqlite(place: &Arc<Place>, path: &Path) -> Result<Pools> {
+async fn sqlite(place: &Arc<StoreUrl>, path: &Path) -> Result<Pools> {
     let path = make_private(path)
         .map_err(|source| StoreError::Make { place: Arc::clone(place), source })?;
     let options = sqlite_options(place, &path)?;
@@ -99,7 +99,7 @@ async fn sqlite(place: &Arc<Place>, path: &Path) -> Result<Pools> {
     Ok(Pools::Sqlite { writer, readers })
 }
 
-fn sqlite_options(place: &Arc<Place>, path: &Path) -> Result<SqliteConnectOptions> {
+fn sqlite_options(place: &Arc<StoreUrl>, path: &Path) -> Result<SqliteConnectOptions> {
     if path.is_dir() {
         return Err(StoreError::Directory { place: Arc::clone(place) });
     }
@@ -118,7 +118,7 @@ fn sqlite_options(place: &Arc<Place>, path: &Path) -> Result<SqliteConnectOption
 
 /// Turns on the write-ahead log and migrates. Where several processes do so at the same moment,
 /// SQLite refuses some of them at once instead of letting them wait.
-async fn prepare_sqlite(place: &Arc<Place>, options: &SqliteConnectOptions) -> Result<()> {
+async fn prepare_sqlite(place: &Arc<StoreUrl>, options: &SqliteConnectOptions) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let tried = async {
@@ -156,14 +156,14 @@ fn make_private(path: &Path) -> std::io::Result<std::path::PathBuf> {
 }
 
 /// Not by the pool, which would try again and again and then not say what was wrong.
-async fn enter(place: &Arc<Place>, postgres: &PostgresPlace) -> Result<PgConnection> {
+async fn enter(place: &Arc<StoreUrl>, postgres: &PostgresPlace) -> Result<PgConnection> {
     let options = postgres.options().clone().disable_statement_logging();
     let connecting = tokio::time::timeout(DOOR, options.connect()).await;
     let connecting = connecting.unwrap_or_else(|late| Err(sqlx::Error::Io(late.into())));
     connecting.map_err(|error| StoreError::new(place, error))
 }
 
-async fn postgres(place: &Arc<Place>, postgres: &PostgresPlace) -> Result<Pools> {
+async fn postgres(place: &Arc<StoreUrl>, postgres: &PostgresPlace) -> Result<Pools> {
     let mut connection = enter(place, postgres).await?;
     migrate::postgres(place, &mut connection).await?;
     connection.close().await.map_err(|error| StoreError::new(place, error))?;

@@ -14,7 +14,7 @@ use sqlx::{
     Decode, Executor, PgPool, Postgres, Row as _, SqlSafeStr, Sqlite, SqlitePool, Transaction, Type,
 };
 
-use crate::{Place, StoreError, queries::Sql};
+use crate::{StoreError, StoreUrl, queries::Sql};
 
 pub(crate) type Result<T> = std::result::Result<T, StoreError>;
 
@@ -23,7 +23,7 @@ pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 
 
 /// An open database.
 pub(crate) struct Database {
-    pub(crate) place: Arc<Place>,
+    pub(crate) place: Arc<StoreUrl>,
     pub(crate) pools: Pools,
     /// The proof of the key that we seal values of the vault with.
     pub(crate) vault_key: Mutex<Option<String>>,
@@ -41,7 +41,7 @@ pub(crate) enum Pools {
 
 /// A write in progress. It is undone unless it is committed.
 pub(crate) struct Write {
-    place: Arc<Place>,
+    place: Arc<StoreUrl>,
     transaction: Open,
     /// How many statements were handed over.
     #[cfg(test)]
@@ -231,13 +231,13 @@ impl Write {
     }
 }
 
-fn no_row(place: &Arc<Place>) -> StoreError {
+fn no_row(place: &Arc<StoreUrl>) -> StoreError {
     StoreError::new(place, sqlx::Error::RowNotFound)
 }
 
 /// A row of either database.
 pub(crate) struct Row {
-    place: Arc<Place>,
+    place: Arc<StoreUrl>,
     kind: Kind,
 }
 

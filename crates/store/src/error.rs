@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::Place;
+use crate::StoreUrl;
 
 /// Why a store did not do what it was asked. Whatever it says, nothing of the request was kept,
 /// unless the connection broke at the very end of it.
@@ -40,7 +40,7 @@ pub enum StoreError {
     #[error(
         "the values are removed, but their bytes may still be in the files of the store {place}: forget them again when it is less busy"
     )]
-    NotWiped { place: Arc<Place>, source: Option<sqlx::Error> },
+    NotWiped { place: Arc<StoreUrl>, source: Option<sqlx::Error> },
 
     #[error(
         "`{principal}` has {limit} approvals pending, and may have no more: decide them, or wait until they expire"
@@ -59,70 +59,70 @@ pub enum StoreError {
     #[error(
         "the store {place} is of version {found}, this program knows versions up to {known}: use a newer Narrows, or another store"
     )]
-    Newer { place: Arc<Place>, found: i64, known: i64 },
+    Newer { place: Arc<StoreUrl>, found: i64, known: i64 },
 
     #[error("{place} is not a database of SQLite: give another file, or move this one away")]
-    NotADatabase { place: Arc<Place>, source: sqlx::Error },
+    NotADatabase { place: Arc<StoreUrl>, source: sqlx::Error },
 
     #[error("the store {place} is a directory: give a file in it")]
-    Directory { place: Arc<Place> },
+    Directory { place: Arc<StoreUrl> },
 
     #[error(
         "the store {place} cannot be made: check that its directory exists and may be written to"
     )]
-    Make { place: Arc<Place>, source: std::io::Error },
+    Make { place: Arc<StoreUrl>, source: std::io::Error },
 
     #[error(
         "the store {place} may not be opened or written to: check its permissions and its owner"
     )]
-    Forbidden { place: Arc<Place>, source: sqlx::Error },
+    Forbidden { place: Arc<StoreUrl>, source: sqlx::Error },
 
     #[error(
         "the store {place} does not let us in: check user, password and the name of the database"
     )]
-    Login { place: Arc<Place>, source: sqlx::Error },
+    Login { place: Arc<StoreUrl>, source: sqlx::Error },
 
     #[error(
         "the store {place} cannot grow, its disk is full: make room and try again; what was kept before is intact"
     )]
-    Full { place: Arc<Place>, source: sqlx::Error },
+    Full { place: Arc<StoreUrl>, source: sqlx::Error },
 
     #[error("the store {place} was busy for too long: try again, and see what else uses it")]
-    Busy { place: Arc<Place>, source: sqlx::Error },
+    Busy { place: Arc<StoreUrl>, source: sqlx::Error },
 
     #[error("the store {place} cannot be reached: check that the server runs, and try again")]
-    Unreachable { place: Arc<Place>, source: sqlx::Error },
+    Unreachable { place: Arc<StoreUrl>, source: sqlx::Error },
 
     #[error("the store {place} is damaged: bring it back from a backup")]
-    Damaged { place: Arc<Place>, source: sqlx::Error },
+    Damaged { place: Arc<StoreUrl>, source: sqlx::Error },
 
     #[error(
         "the store {place} holds a row in `{table}` that cannot be read: bring it back from a backup"
     )]
-    Row { place: Arc<Place>, table: &'static str, source: serde_json::Error },
+    Row { place: Arc<StoreUrl>, table: &'static str, source: serde_json::Error },
 
     #[error("the store {place} is closed: open it again")]
-    Closed { place: Arc<Place> },
+    Closed { place: Arc<StoreUrl> },
 
     #[error("the store {place} failed: {error}; try again, and report it if it stays so")]
-    Database { place: Arc<Place>, error: sqlx::Error },
+    Database { place: Arc<StoreUrl>, error: sqlx::Error },
 }
 
 impl StoreError {
     /// Says what an error of the database means.
-    pub(crate) fn new(place: &Arc<Place>, source: sqlx::Error) -> Self {
+    pub(crate) fn new(place: &Arc<StoreUrl>, source: sqlx::Error) -> Self {
         let place = Arc::clone(place);
         match (&source, &*place) {
             (sqlx::Error::PoolClosed, _) => Self::Closed { place },
-            (sqlx::Error::PoolTimedOut, Place::Sqlite(_)) => Self::Busy { place, source },
+            (sqlx::Error::PoolTimedOut, StoreUrl::Sqlite(_)) => Self::Busy { place, source },
             (sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::Tls(_), _) => {
                 Self::Unreachable { place, source }
             }
-            (sqlx::Error::Database(error), Place::Sqlite(_)) => {
+            (sqlx::Error::Database(error), StoreUrl::Sqlite(_)) => {
                 let code = error.code().and_then(|code| code.parse().ok());
                 Self::of_sqlite(place, code.unwrap_or(0), source)
             }
-            (sqlx::Error::Database(error), Place::Postgres(_)) => {
+            (sqlx::Error::Database(error), StoreUrl::Postgres(_)) => {
                 let code = error.code().unwrap_or_default().into_owned();
                 Self::of_postgres(place, &code, source)
             }
@@ -131,7 +131,7 @@ impl StoreError {
     }
 
     /// By the result codes of SQLite; the low byte is the kind.
-    fn of_sqlite(place: Arc<Place>, code: u32, source: sqlx::Error) -> Self {
+    fn of_sqlite(place: Arc<StoreUrl>, code: u32, source: sqlx::Error) -> Self {
         const IO_WRITE: u32 = 10 | (3 << 8);
         match (code, code & 0xff) {
             (_, 5 | 6) => Self::Busy { place, source },
@@ -144,7 +144,7 @@ impl StoreError {
     }
 
     /// By the SQLSTATE; the first two characters are the class.
-    fn of_postgres(place: Arc<Place>, code: &str, source: sqlx::Error) -> Self {
+    fn of_postgres(place: Arc<StoreUrl>, code: &str, source: sqlx::Error) -> Self {
         match (code, code.get(..2).unwrap_or_default()) {
             ("53100", _) => Self::Full { place, source },
             ("40001" | "40P01" | "55P03" | "53300", _) => Self::Busy { place, source },

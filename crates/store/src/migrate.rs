@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sqlx::{Connection, Executor, PgConnection, SqliteConnection};
 
-use crate::{Place, StoreError, database::Result, queries::schema};
+use crate::{StoreError, StoreUrl, database::Result, queries::schema};
 
 /// The steps, oldest first. A step that was released is never changed; what is new is a new step,
 /// and a new fixture in `tests/fixtures`.
@@ -40,7 +40,7 @@ macro_rules! migrate {
     ($name:ident, $is_done:ident, $connection:ty, $steps:expr, $begin:expr, $lock:expr) => {
         /// Whether there is nothing to do. A database of a newer version is refused.
         pub(crate) async fn $is_done(
-            place: &Arc<Place>,
+            place: &Arc<StoreUrl>,
             connection: &mut $connection,
         ) -> Result<bool> {
             let seen = sqlx::query_scalar(schema::VERSION.text()).fetch_optional(connection);
@@ -50,7 +50,10 @@ macro_rules! migrate {
             }
         }
 
-        pub(crate) async fn $name(place: &Arc<Place>, connection: &mut $connection) -> Result<()> {
+        pub(crate) async fn $name(
+            place: &Arc<StoreUrl>,
+            connection: &mut $connection,
+        ) -> Result<()> {
             // Most often so; then nobody waits, and the right to write is not needed.
             if $is_done(place, connection).await? {
                 return Ok(());
@@ -89,7 +92,11 @@ migrate!(
 );
 
 /// What is left to do for a database of the version.
-fn steps_after<'a>(place: &Arc<Place>, version: i64, steps: &'a [&str]) -> Result<&'a [&'a str]> {
+fn steps_after<'a>(
+    place: &Arc<StoreUrl>,
+    version: i64,
+    steps: &'a [&str],
+) -> Result<&'a [&'a str]> {
     usize::try_from(version).ok().and_then(|done| steps.get(done..)).ok_or_else(|| {
         StoreError::Newer { place: Arc::clone(place), found: version, known: SCHEMA_VERSION }
     })

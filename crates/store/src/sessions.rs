@@ -29,7 +29,7 @@ pub struct Sessions<'a> {
 
 /// What came of taking a session.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Taken {
+pub enum LeaseResult {
     Yours(SessionState),
     /// Somebody else has it, for so long at least unless it is given back.
     Held {
@@ -52,7 +52,7 @@ pub struct SessionState {
 
 /// What a program left.
 #[derive(Clone, Copy)]
-pub struct Left<'a> {
+pub struct SessionSnapshot<'a> {
     /// None if nothing was ever kept.
     pub state: Option<&'a [u8]>,
     /// What could not be kept.
@@ -84,7 +84,7 @@ impl Sessions<'_> {
         holder: &str,
         lease: Duration,
         author: &str,
-    ) -> Result<Taken> {
+    ) -> Result<LeaseResult> {
         limits::name("namespace", namespace)?;
         limits::name("session id", id)?;
         limits::name("holder", holder)?;
@@ -99,13 +99,13 @@ impl Sessions<'_> {
             let flow = columns.json("sessions")?;
             let state = columns.get()?;
             write.commit().await?;
-            return Ok(Taken::Yours(SessionState { generation, state, lost, flow }));
+            return Ok(LeaseResult::Yours(SessionState { generation, state, lost, flow }));
         }
         // The statement above has locked the row: the holder is still there.
         let row = write.one(sql::HOLDER, args![namespace, id]).await?;
         let mut columns = row.columns();
         let (holder, until): (String, i64) = (columns.get()?, columns.get()?);
-        Ok(Taken::Held { holder, for_ms: until - now })
+        Ok(LeaseResult::Held { holder, for_ms: until - now })
     }
 
     /// Makes the lease longer; false if the session is not the holder's any more.
@@ -131,9 +131,9 @@ impl Sessions<'_> {
         id: &str,
         holder: &str,
         generation: i64,
-        left: &Left<'_>,
+        left: &SessionSnapshot<'_>,
     ) -> Result<i64> {
-        let Left { state, lost, flow } = *left;
+        let SessionSnapshot { state, lost, flow } = *left;
         limits::size("state of the session", state.map_or(0, <[u8]>::len), STATE_BYTES)?;
         let lost = limits::json("list of what was lost", lost)?;
         let flow = limits::json("list of what was read", flow)?;
@@ -193,9 +193,11 @@ fn end(now: i64, lease: Duration) -> i64 {
 
 /// Without the state: it is large, and the agent's.
 /// Without what is in it.
-impl std::fmt::Debug for Left<'_> {
+impl std::fmt::Debug for SessionSnapshot<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Left").field("bytes", &self.state.map(<[u8]>::len)).finish_non_exhaustive()
+        f.debug_struct("SessionSnapshot")
+            .field("bytes", &self.state.map(<[u8]>::len))
+            .finish_non_exhaustive()
     }
 }
 

@@ -40,7 +40,7 @@ pub struct NewSkill {
 
 /// What became of a skill that was to be saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Saved {
+pub struct SaveResult {
     pub version: i64,
     pub revision: i64,
     /// False if the newest version is the same already.
@@ -90,7 +90,7 @@ pub struct SkillVersion {
 
 impl Skills<'_> {
     /// Saves a new version, unless code, description, tags and pins are those of the newest.
-    pub async fn save(&self, skill: &NewSkill) -> Result<Saved> {
+    pub async fn save(&self, skill: &NewSkill) -> Result<SaveResult> {
         let text = Texts::of(skill)?;
         let mut change = Change::begin(self.database).await?;
         let saved = text.save(&mut change).await?;
@@ -99,7 +99,7 @@ impl Skills<'_> {
     }
 
     /// Saves all of them, or none.
-    pub async fn save_all(&self, skills: &[NewSkill]) -> Result<Vec<Saved>> {
+    pub async fn save_all(&self, skills: &[NewSkill]) -> Result<Vec<SaveResult>> {
         let texts = skills.iter().map(Texts::of).collect::<Result<Vec<_>>>()?;
         let mut change = Change::begin(self.database).await?;
         let mut all = Vec::with_capacity(skills.len());
@@ -284,7 +284,7 @@ impl<'a> Texts<'a> {
         })
     }
 
-    async fn save(&self, change: &mut Change) -> Result<Saved> {
+    async fn save(&self, change: &mut Change) -> Result<SaveResult> {
         let NewSkill { namespace, name, author, .. } = self.skill;
         let write = &mut change.write;
         let head = write.row(sql::HEAD, args![namespace, name]).await?;
@@ -296,13 +296,13 @@ impl<'a> Texts<'a> {
             }
         };
         if !removed && let Some(revision) = self.same(write, version).await? {
-            return Ok(Saved { version, revision, is_new: false });
+            return Ok(SaveResult { version, revision, is_new: false });
         }
         let (version, revision) = (version + 1, change.revision + 1);
         self.add(write, version, revision).await?;
         let details = json!({ "version": version, "hash": self.hash });
         change.note(NewEntry::done(author, namespace, "skill.save", name, details));
-        Ok(Saved { version, revision, is_new: true })
+        Ok(SaveResult { version, revision, is_new: true })
     }
 
     /// The revision of the version, if it is the same as this.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    Approvals, Audit, Boards, Files, Place, Sessions, Shared, Skills, Vault, connect,
+    Approvals, Audit, Boards, Files, Sessions, Shared, Skills, StoreUrl, Vault, connect,
     database::{Database, Result},
     queries,
 };
@@ -14,12 +14,12 @@ pub struct Store(Arc<Database>);
 
 impl Store {
     /// Opens the store, and makes it or brings it to the version of this program if need be.
-    pub async fn open(place: &Place) -> Result<Self> {
+    pub async fn open(place: &StoreUrl) -> Result<Self> {
         Ok(Self(Arc::new(connect::open(place).await?)))
     }
 
     /// Whether the store that is there could be opened. Nothing is made or changed.
-    pub async fn look(place: &Place) -> Result<()> {
+    pub async fn look(place: &StoreUrl) -> Result<()> {
         connect::look(place).await
     }
 
@@ -28,7 +28,7 @@ impl Store {
         self.0.close().await;
     }
 
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &StoreUrl {
         &self.0.place
     }
 

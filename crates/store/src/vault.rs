@@ -35,7 +35,7 @@ pub struct Vault<'a> {
 
 /// A value that only the holder of the key can read.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Sealed {
+pub struct EncryptedValue {
     pub token: String,
     pub kind: String,
     /// A keyed hash of the value: by it two values are known to be the same.
@@ -43,15 +43,15 @@ pub struct Sealed {
     pub sealed: Vec<u8>,
 }
 
-impl fmt::Debug for Sealed {
+impl fmt::Debug for EncryptedValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Sealed({}, {} bytes)", self.token, self.sealed.len())
+        write!(f, "EncryptedValue({}, {} bytes)", self.token, self.sealed.len())
     }
 }
 
 /// Which values to forget: those that fit all that is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Forget {
+pub struct TokenSelection {
     pub kind: Option<String>,
     pub token: Option<String>,
     /// Not used since this time, give or take an hour.
@@ -87,7 +87,12 @@ impl Vault<'_> {
     }
 
     /// Keeps all of them, or none. A value that is there already gets the later expiry.
-    pub async fn keep(&self, namespace: &str, values: &[Sealed], expires_at: i64) -> Result<()> {
+    pub async fn keep(
+        &self,
+        namespace: &str,
+        values: &[EncryptedValue],
+        expires_at: i64,
+    ) -> Result<()> {
         limits::name("namespace", namespace)?;
         let values = distinct(values)?;
         if values.is_empty() {
@@ -117,7 +122,12 @@ impl Vault<'_> {
     }
 
     /// Those of the tokens that are known and have not expired.
-    pub async fn get(&self, namespace: &str, tokens: &[String], now: i64) -> Result<Vec<Sealed>> {
+    pub async fn get(
+        &self,
+        namespace: &str,
+        tokens: &[String],
+        now: i64,
+    ) -> Result<Vec<EncryptedValue>> {
         let (mut found, mut is_stale) = (Vec::new(), false);
         for some in tokens.chunks(TOKENS_AT_ONCE) {
             let rows = self.database.rows(sql::GET, &token_list(namespace, now, some)).await?;
@@ -146,7 +156,12 @@ impl Vault<'_> {
     /// Removes values for good, of one namespace or of all, and says how many. In SQLite nothing
     /// of them stays in the files; with PostgreSQL it may in the server's log and its backups.
     /// When the vault is empty then, another key can be claimed.
-    pub async fn forget(&self, namespace: Option<&str>, what: &Forget, by: &str) -> Result<u64> {
+    pub async fn forget(
+        &self,
+        namespace: Option<&str>,
+        what: &TokenSelection,
+        by: &str,
+    ) -> Result<u64> {
         limits::name("principal", by)?;
         let (kind, token) = (what.kind.as_deref(), what.token.as_deref());
         let mut write = self.database.begin().await?;
@@ -198,8 +213,8 @@ impl Vault<'_> {
 }
 
 /// Each token once.
-fn distinct(values: &[Sealed]) -> Result<Vec<&Sealed>> {
-    let mut all: BTreeMap<&str, &Sealed> = BTreeMap::new();
+fn distinct(values: &[EncryptedValue]) -> Result<Vec<&EncryptedValue>> {
+    let mut all: BTreeMap<&str, &EncryptedValue> = BTreeMap::new();
     for value in values {
         limits::name("token", &value.token)?;
         limits::name("kind", &value.kind)?;
@@ -214,7 +229,7 @@ fn distinct(values: &[Sealed]) -> Result<Vec<&Sealed>> {
 }
 
 /// Which of the values could not be put.
-async fn taken(write: &mut Write, namespace: &str, some: &[&Sealed]) -> Result<StoreError> {
+async fn taken(write: &mut Write, namespace: &str, some: &[&EncryptedValue]) -> Result<StoreError> {
     let mut token = String::new();
     for value in some {
         let args = args![namespace, &value.token, &*value.fingerprint];
@@ -234,9 +249,9 @@ fn token_list<'a>(namespace: &'a str, now: i64, tokens: &'a [String]) -> Vec<Arg
 }
 
 /// A value, and when it was used last.
-fn sealed(row: &Row) -> Result<(Sealed, i64)> {
+fn sealed(row: &Row) -> Result<(EncryptedValue, i64)> {
     let mut columns = row.columns();
-    let value = Sealed {
+    let value = EncryptedValue {
         token: columns.get()?,
         kind: columns.get()?,
         fingerprint: columns.get()?,

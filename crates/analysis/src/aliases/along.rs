@@ -3,21 +3,21 @@
 use serde_json::{Value, json};
 
 use super::{
-    forms::{FIELDS, Formed, Parameters, missing, object, one_or_more, put, take},
+    forms::{FIELDS, Formed, RawParameters, missing, object, one_or_more, put, take},
     parameters::{RANK, ROLLING},
     queries::{named, query_instead},
 };
-use crate::kind::Kind;
+use crate::kind::AnalysisType;
 
-pub(super) fn rolling(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn rolling(name: &str, mut given: RawParameters) -> Formed {
     if name == "expanding" {
-        let least = take(&mut given, &["min_periods"]).unwrap_or(json!(1));
-        given.extend([("window".to_owned(), json!(u32::MAX)), ("min_periods".to_owned(), least)]);
+        let min = take(&mut given, &["min_periods"]).unwrap_or(json!(1));
+        given.extend([("window".to_owned(), json!(u32::MAX)), ("min_periods".to_owned(), min)]);
     }
-    Ok(object(given, Kind::TimeSeries, "rolling", &ROLLING))
+    Ok(object(given, AnalysisType::TimeSeries, "rolling", &ROLLING))
 }
 
-pub(super) fn change(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn change(name: &str, mut given: RawParameters) -> Formed {
     let kind = match name {
         "diff" | "change" => "absolute",
         "percent_change" | "growth" => "percent",
@@ -26,10 +26,10 @@ pub(super) fn change(name: &str, mut given: Parameters) -> Formed {
     let kind = take(&mut given, &["kind", "method"]).unwrap_or(json!(kind));
     let periods = take(&mut given, &["periods", "lag"]).unwrap_or(json!(1));
     put(&mut given, "change", Some(json!({"kind": kind, "periods": periods})));
-    Ok((Kind::TimeSeries, given))
+    Ok((AnalysisType::TimeSeries, given))
 }
 
-pub(super) fn cumulative(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn cumulative(name: &str, mut given: RawParameters) -> Formed {
     let kind = match name {
         "cummax" => "max",
         "cummin" => "min",
@@ -38,18 +38,18 @@ pub(super) fn cumulative(name: &str, mut given: Parameters) -> Formed {
     };
     let kind = take(&mut given, &["cumulative", "function", "agg"]).unwrap_or(json!(kind));
     put(&mut given, "cumulative", Some(kind));
-    Ok((Kind::TimeSeries, given))
+    Ok((AnalysisType::TimeSeries, given))
 }
 
 /// What names the columns of a rank, where the groups may be called `by` too.
-pub(super) fn rank(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn rank(name: &str, mut given: RawParameters) -> Formed {
     let function = take(&mut given, &["function", "func"]);
     let name = match (name, function.as_ref().and_then(Value::as_str)) {
         ("window", Some("rank")) => "sql_rank",
         ("window", Some(function)) => function,
         (name, _) => name,
     };
-    let (kind, mut given) = object(given, Kind::Transform, "rank", &RANK);
+    let (kind, mut given) = object(given, AnalysisType::Transform, "rank", &RANK);
     let Some(Value::Object(rank)) = given.get_mut("rank") else { return Ok((kind, given)) };
     let fields = take(rank, FIELDS);
     let by = take(rank, &["by", "order_by", "orderby", "sort_by", "sort", "on", "metric"]);
@@ -80,7 +80,7 @@ pub(super) fn rank(name: &str, mut given: Parameters) -> Formed {
     Ok((kind, given))
 }
 
-pub(super) fn shift(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn shift(name: &str, mut given: RawParameters) -> Formed {
     let periods = take(&mut given, &["shift", "periods", "n", "offset"]).unwrap_or(json!(1));
     let periods = match (name, periods.as_i64()) {
         ("lead", Some(periods)) => json!(-periods),
@@ -91,11 +91,11 @@ pub(super) fn shift(name: &str, mut given: Parameters) -> Formed {
         let examples = [json!({"column": "<number>"}), json!({"column": "<column>"})];
         return Err(missing(name, "column", &given, &examples));
     }
-    Ok((Kind::TimeSeries, given))
+    Ok((AnalysisType::TimeSeries, given))
 }
 
 /// The place of each row in its group, from 0 on.
-pub(super) fn cumcount(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn cumcount(_: &str, mut given: RawParameters) -> Formed {
     let groups = take(&mut given, &["group_by", "groupby", "by", "group", "partition_by"]);
     let names = groups.iter().flat_map(one_or_more).map(|name| named(&name));
     let groups: Vec<String> = names.collect();

@@ -12,17 +12,17 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    kind::Kind,
+    kind::AnalysisType,
     spelling::snake_case,
     suggestion::Suggestion,
 };
 
-pub(super) type Parameters = Map<String, Value>;
+pub(super) type RawParameters = Map<String, Value>;
 
 /// Reads the parameters of a type by this name.
-pub(super) type FormReader = fn(&str, Parameters) -> Result<(Kind, Parameters)>;
+pub(super) type FormReader = fn(&str, RawParameters) -> Result<(AnalysisType, RawParameters)>;
 
-pub(super) type Formed = Result<(Kind, Parameters)>;
+pub(super) type Formed = Result<(AnalysisType, RawParameters)>;
 
 /// What columns are called under.
 pub(super) const FIELDS: &[&str] =
@@ -33,7 +33,7 @@ pub(super) const COUNTS: &[&str] =
     &["n", "k", "limit", "count", "rows", "size", "top", "number", "top_n"];
 
 /// Takes what is there under one of these names; null is nothing.
-pub(super) fn take(given: &mut Parameters, names: &[&str]) -> Option<Value> {
+pub(super) fn take(given: &mut RawParameters, names: &[&str]) -> Option<Value> {
     let is_named = |key: &&String| {
         let plain = snake_case(key);
         names.contains(&plain.as_str()) && !given[*key].is_null()
@@ -44,7 +44,7 @@ pub(super) fn take(given: &mut Parameters, names: &[&str]) -> Option<Value> {
     given.shift_remove(found.first()?)
 }
 
-pub(super) fn put(given: &mut Parameters, name: &str, value: Option<Value>) {
+pub(super) fn put(given: &mut RawParameters, name: &str, value: Option<Value>) {
     if let Some(value) = value {
         given.insert(name.to_owned(), value);
     }
@@ -54,7 +54,7 @@ pub(super) fn put(given: &mut Parameters, name: &str, value: Option<Value>) {
 pub(super) fn missing(
     name: &str,
     parameter: &str,
-    given: &Parameters,
+    given: &RawParameters,
     examples: &[Value],
 ) -> AnalysisError {
     let mut suggestion = Suggestion::default();
@@ -69,14 +69,14 @@ pub(super) fn missing(
 }
 
 /// A type that is one parameter of transform, under one of these names.
-fn part(mut given: Parameters, name: &str, names: &[&str], or: Option<Value>) -> Formed {
+fn part(mut given: RawParameters, name: &str, names: &[&str], or: Option<Value>) -> Formed {
     let value = take(&mut given, &[name]).or_else(|| take(&mut given, names)).or(or);
     let Some(value) = value else {
         let parameter = names.first().copied().unwrap_or(name);
         return Err(missing(name, parameter, &given, &examples(name)));
     };
     put(&mut given, name, Some(value));
-    Ok((Kind::Transform, given))
+    Ok((AnalysisType::Transform, given))
 }
 
 /// How a type that is a part is written.
@@ -98,24 +98,24 @@ fn examples(name: &str) -> Vec<Value> {
 
 /// A type that is one object in the parameters of another: what the object has goes into it.
 pub(super) fn object(
-    mut given: Parameters,
-    kind: Kind,
+    mut given: RawParameters,
+    kind: AnalysisType,
     name: &str,
     scope: &Scope,
-) -> (Kind, Parameters) {
+) -> (AnalysisType, RawParameters) {
     if given.get(name).is_some_and(Value::is_object) {
         return (kind, given);
     }
     let keys: Vec<String> =
         given.keys().filter(|key| scope.canonical(key).is_some()).cloned().collect();
-    let within: Parameters =
+    let within: RawParameters =
         keys.into_iter().filter_map(|key| given.shift_remove_entry(&key)).collect();
     given.insert(name.to_owned(), Value::Object(within));
     (kind, given)
 }
 
-pub(super) fn pivot(_: &str, given: Parameters) -> Formed {
-    let (kind, mut given) = object(given, Kind::Transform, "pivot", &PIVOT);
+pub(super) fn pivot(_: &str, given: RawParameters) -> Formed {
+    let (kind, mut given) = object(given, AnalysisType::Transform, "pivot", &PIVOT);
     let Some(Value::Object(pivot)) = given.get_mut("pivot") else { return Ok((kind, given)) };
     if let Some(Value::Object(by_column)) = take(&mut pivot.clone(), AGGREGATES)
         && take(&mut pivot.clone(), &["columns", "column", "pivot_column"]).is_some()
@@ -143,17 +143,17 @@ pub(super) fn pivot(_: &str, given: Parameters) -> Formed {
     }
     let function = if function.is_string() { json!([function]) } else { function };
     put(&mut given, "aggregations", Some(function));
-    Ok((Kind::Aggregate, given))
+    Ok((AnalysisType::Aggregate, given))
 }
 
 /// What the functions of a table are called.
 const AGGREGATES: &[&str] = &["function", "aggfunc", "agg", "func", "aggregation", "aggregate"];
 
-pub(super) fn crosstab(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn crosstab(_: &str, mut given: RawParameters) -> Formed {
     if let Some(normalize) = take(&mut given, &["normalize"]).filter(|it| *it != json!(false)) {
         return crossed_shares(given, &normalize);
     }
-    let (kind, mut given) = object(given, Kind::Transform, "pivot", &PIVOT);
+    let (kind, mut given) = object(given, AnalysisType::Transform, "pivot", &PIVOT);
     if let Some(Value::Object(pivot)) = given.get_mut("pivot")
         && !pivot.keys().any(|key| matches!(PIVOT.canonical(key), Some("function" | "values")))
     {
@@ -162,19 +162,20 @@ pub(super) fn crosstab(_: &str, mut given: Parameters) -> Formed {
     Ok((kind, given))
 }
 
-pub(super) fn unpivot(_: &str, given: Parameters) -> Formed {
-    Ok(object(given, Kind::Transform, "unpivot", &UNPIVOT))
+pub(super) fn unpivot(_: &str, given: RawParameters) -> Formed {
+    Ok(object(given, AnalysisType::Transform, "unpivot", &UNPIVOT))
 }
 
-pub(super) fn join(_: &str, given: Parameters) -> Formed {
-    Ok(object(given, Kind::Transform, "join", &JOIN))
+pub(super) fn join(_: &str, given: RawParameters) -> Formed {
+    Ok(object(given, AnalysisType::Transform, "join", &JOIN))
 }
 
-pub(super) fn sort(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn sort(name: &str, mut given: RawParameters) -> Formed {
     let nulls = take(&mut given, &["na_position"]);
     let names =
         [&["by", "sort_by", "order_by", "orderby", "keys", "key", "order"], FIELDS].concat();
-    let (kind, mut given) = part(shaped(name, Kind::Transform, given), "sort", &names, None)?;
+    let (kind, mut given) =
+        part(shaped(name, AnalysisType::Transform, given), "sort", &names, None)?;
     if let (Some(nulls), Some(keys)) = (nulls, given.get_mut("sort")) {
         let key = |key: Value| match key {
             Value::String(name) => json!({"field": name, "nulls": nulls}),
@@ -185,32 +186,32 @@ pub(super) fn sort(name: &str, mut given: Parameters) -> Formed {
     Ok((kind, given))
 }
 
-pub(super) fn head(_: &str, given: Parameters) -> Formed {
+pub(super) fn head(_: &str, given: RawParameters) -> Formed {
     part(given, "limit", COUNTS, Some(json!(5)))
 }
 
-pub(super) fn tail(_: &str, given: Parameters) -> Formed {
+pub(super) fn tail(_: &str, given: RawParameters) -> Formed {
     part(given, "tail", COUNTS, Some(json!(5)))
 }
 
-pub(super) fn sample(_: &str, given: Parameters) -> Formed {
+pub(super) fn sample(_: &str, given: RawParameters) -> Formed {
     part(given, "sample", COUNTS, Some(json!(5)))
 }
 
-pub(super) fn select(_: &str, given: Parameters) -> Formed {
+pub(super) fn select(_: &str, given: RawParameters) -> Formed {
     part(given, "select", FIELDS, None)
 }
 
-pub(super) fn drop_columns(_: &str, given: Parameters) -> Formed {
+pub(super) fn drop_columns(_: &str, given: RawParameters) -> Formed {
     part(given, "drop", &[&["labels"], FIELDS].concat(), None)
 }
 
-pub(super) fn flatten(_: &str, given: Parameters) -> Formed {
+pub(super) fn flatten(_: &str, given: RawParameters) -> Formed {
     part(given, "flatten", FIELDS, None)
 }
 
 /// An object of columns may be all that is given: `{"old": "new"}`.
-fn mapping(mut given: Parameters, name: &str, names: &[&str]) -> Formed {
+fn mapping(mut given: RawParameters, name: &str, names: &[&str]) -> Formed {
     let of_columns = take(&mut given, &[name]).or_else(|| take(&mut given, names));
     if of_columns.is_none() && !given.is_empty() && !given.values().any(Value::is_object) {
         let all = Value::Object(std::mem::take(&mut given));
@@ -219,11 +220,11 @@ fn mapping(mut given: Parameters, name: &str, names: &[&str]) -> Formed {
     part(given, name, names, of_columns)
 }
 
-pub(super) fn rename(_: &str, given: Parameters) -> Formed {
+pub(super) fn rename(_: &str, given: RawParameters) -> Formed {
     mapping(given, "rename", &["columns", "mapping", "names", "mapper", "map"])
 }
 
-pub(super) fn cast(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn cast(name: &str, mut given: RawParameters) -> Formed {
     let of_name = match name {
         "to_datetime" | "to_date" => Some("datetime"),
         "to_numeric" | "to_number" => Some("float"),
@@ -238,14 +239,14 @@ pub(super) fn cast(name: &str, mut given: Parameters) -> Formed {
         let types = one_or_more(&fields)
             .into_iter()
             .filter_map(|field| Some((field.as_str()?.to_owned(), target.clone())));
-        let types: Parameters = types.collect();
+        let types: RawParameters = types.collect();
         put(&mut given, "cast", Some(types.into()));
-        return Ok((Kind::Transform, given));
+        return Ok((AnalysisType::Transform, given));
     }
     mapping(given, "cast", &["types", "dtype", "dtypes", "columns", "type", "mapping"])
 }
 
-pub(super) fn fill(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn fill(name: &str, mut given: RawParameters) -> Formed {
     let fields = take(&mut given, &["field", "fields", "column", "columns", "subset"]);
     let value = take(&mut given, &["fill_null", "value", "fill_value", "values", "with"]);
     let method = match name {
@@ -261,12 +262,17 @@ pub(super) fn fill(name: &str, mut given: Parameters) -> Formed {
         let mut filled = Map::from_iter([("method".to_owned(), method)]);
         put(&mut filled, "fields", fields);
         put(&mut given, "fill_null", Some(filled.into()));
-        return Ok((Kind::Transform, given));
+        return Ok((AnalysisType::Transform, given));
     }
     let value = match (fields, value) {
         (Some(Value::Array(names)), Some(value)) => {
             let names = names.iter().filter_map(Value::as_str);
-            Some(names.map(|name| (name.to_owned(), value.clone())).collect::<Parameters>().into())
+            Some(
+                names
+                    .map(|name| (name.to_owned(), value.clone()))
+                    .collect::<RawParameters>()
+                    .into(),
+            )
         }
         (Some(Value::String(name)), Some(value)) => Some(json!({name: value})),
         (fields, value) => value.or(fields),
@@ -275,7 +281,7 @@ pub(super) fn fill(name: &str, mut given: Parameters) -> Formed {
     mapping(given, "fill_null", &[])
 }
 
-pub(super) fn compute(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn compute(_: &str, mut given: RawParameters) -> Formed {
     let expression = take(&mut given, &["expression", "formula", "expr"]);
     if let Some(expression) = expression {
         let names = &["name", "as", "alias", "column", "new_column", "field", "output"];
@@ -284,12 +290,12 @@ pub(super) fn compute(_: &str, mut given: Parameters) -> Formed {
             _ => "result".to_owned(),
         };
         put(&mut given, "computed", Some(json!({name: expression})));
-        return Ok((Kind::Transform, given));
+        return Ok((AnalysisType::Transform, given));
     }
     mapping(given, "computed", &["expressions", "columns", "assign", "compute", "add", "fields"])
 }
 
-pub(super) fn drop_missing(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn drop_missing(_: &str, mut given: RawParameters) -> Formed {
     let fields = take(&mut given, &[FIELDS, &["on", "by"]].concat());
     let value = match (take(&mut given, &["drop_null"]), fields, take(&mut given, &["how"])) {
         (Some(value), ..) => value,
@@ -301,18 +307,18 @@ pub(super) fn drop_missing(_: &str, mut given: Parameters) -> Formed {
         (None, fields, None) => fields.unwrap_or(json!(true)),
     };
     put(&mut given, "drop_null", Some(value));
-    Ok((Kind::Transform, given))
+    Ok((AnalysisType::Transform, given))
 }
 
-pub(super) fn unique(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn unique(_: &str, mut given: RawParameters) -> Formed {
     let names = [&["select"], FIELDS, &["by", "on"]].concat();
     let fields = take(&mut given, &names);
     put(&mut given, "select", fields);
     put(&mut given, "deduplicate", Some(json!(true)));
-    Ok((Kind::Transform, given))
+    Ok((AnalysisType::Transform, given))
 }
 
-pub(super) fn deduplicate(_: &str, given: Parameters) -> Formed {
+pub(super) fn deduplicate(_: &str, given: RawParameters) -> Formed {
     let names = [&["subset", "by", "on", "keys"], FIELDS].concat();
     if take(&mut given.clone(), &["keep"]) == Some(json!(false)) {
         return only_unique(given, &names);
@@ -330,7 +336,7 @@ pub(super) fn count_name(keys: &Value) -> &'static str {
     }
 }
 
-pub(super) fn count(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn count(_: &str, mut given: RawParameters) -> Formed {
     let fields = take(&mut given, FIELDS);
     let aggregations = match fields {
         Some(Value::Array(fields)) => {
@@ -341,10 +347,10 @@ pub(super) fn count(_: &str, mut given: Parameters) -> Formed {
         None => json!([{"function": "count", "as": "count"}]),
     };
     put(&mut given, "aggregations", Some(aggregations));
-    Ok((Kind::Aggregate, given))
+    Ok((AnalysisType::Aggregate, given))
 }
 
-pub(super) fn value_counts(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn value_counts(name: &str, mut given: RawParameters) -> Formed {
     let names = [FIELDS, &["by", "group_by", "groupby", "on"]].concat();
     let Some(fields) = take(&mut given, &names) else {
         let examples = [json!({"field": "<text>"}), json!({"field": "<column>"})];
@@ -352,7 +358,7 @@ pub(super) fn value_counts(name: &str, mut given: Parameters) -> Formed {
     };
     if let Some(bins) = take(&mut given, &["bins"]) {
         given.extend([("field".to_owned(), fields), ("bins".to_owned(), bins)]);
-        return Ok((Kind::Histogram, given));
+        return Ok((AnalysisType::Histogram, given));
     }
     let has_shares = take(&mut given, &["normalize", "percent", "percentage"]) == Some(json!(true));
     let count = count_name(&fields);
@@ -375,7 +381,7 @@ pub(super) fn value_counts(name: &str, mut given: Parameters) -> Formed {
     put(&mut given, "group_by", Some(fields));
     put(&mut given, "aggregations", Some(json!([{"function": "count", "as": count}])));
     put(&mut given, "sort", sort);
-    Ok((Kind::Aggregate, given))
+    Ok((AnalysisType::Aggregate, given))
 }
 
 /// The values of a list, or the only one.
@@ -387,7 +393,7 @@ pub(super) fn one_or_more(value: &Value) -> Vec<Value> {
 }
 
 /// One function of some columns, or of all numbers.
-pub(super) fn figure(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn figure(name: &str, mut given: RawParameters) -> Formed {
     let function = match name {
         "total" => "sum",
         "nunique" => "count_distinct",
@@ -397,10 +403,10 @@ pub(super) fn figure(name: &str, mut given: Parameters) -> Formed {
         other => other,
     };
     put(&mut given, "aggregations", Some(json!([function])));
-    Ok((Kind::Aggregate, given))
+    Ok((AnalysisType::Aggregate, given))
 }
 
-pub(super) fn test(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn test(name: &str, mut given: RawParameters) -> Formed {
     let ends = (
         take(&mut given, &["a", "x", "sample1", "group1"]),
         take(&mut given, &["b", "y", "sample2", "group2"]),
@@ -410,11 +416,11 @@ pub(super) fn test(name: &str, mut given: Parameters) -> Formed {
     }
     let test = take(&mut given, &["test"]).unwrap_or(json!(name));
     put(&mut given, "test", Some(test));
-    Ok((Kind::Test, given))
+    Ok((AnalysisType::Test, given))
 }
 
 /// A query of SQL, or a condition as pandas' `query` has it.
-pub(super) fn query(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn query(_: &str, mut given: RawParameters) -> Formed {
     let names = &["query", "sql", "statement", "expr", "expression", "q"];
     let text = take(&mut given, names).unwrap_or_default();
     let begins = |word: &str| {
@@ -422,8 +428,8 @@ pub(super) fn query(_: &str, mut given: Parameters) -> Formed {
         first.is_some_and(|first| first.eq_ignore_ascii_case(word))
     };
     let (kind, name) = match ["select", "with", "from", "values"].into_iter().any(begins) {
-        true => (Kind::Sql, "query"),
-        false => (Kind::Filter, "conditions"),
+        true => (AnalysisType::Sql, "query"),
+        false => (AnalysisType::Filter, "conditions"),
     };
     put(&mut given, name, Some(text).filter(|text| !text.is_null()));
     Ok((kind, given))

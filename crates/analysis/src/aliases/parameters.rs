@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::scope::{Parameter, Scope};
-use crate::{kind::Kind, spelling::snake_case};
+use crate::{kind::AnalysisType, spelling::snake_case};
 
 const GROUP_BY: Parameter = (
     "group_by",
@@ -306,27 +306,31 @@ const SQL: Scope = Scope {
 };
 
 /// The parameters of a type.
-pub(crate) fn of(kind: Kind) -> &'static Scope {
+pub(crate) fn of(kind: AnalysisType) -> &'static Scope {
     match kind {
-        Kind::Filter => &FILTER_TYPE,
-        Kind::Aggregate => &AGGREGATE,
-        Kind::Transform => &TRANSFORM,
-        Kind::Validate => &VALIDATE,
-        Kind::Describe => &DESCRIBE,
-        Kind::Histogram => &HISTOGRAM,
-        Kind::Percentiles => &PERCENTILES,
-        Kind::TimeSeries => &TIME_SERIES,
-        Kind::Correlation => &CORRELATION,
-        Kind::Covariance => &COVARIANCE,
-        Kind::Test => &TEST,
-        Kind::Sql => &SQL,
+        AnalysisType::Filter => &FILTER_TYPE,
+        AnalysisType::Aggregate => &AGGREGATE,
+        AnalysisType::Transform => &TRANSFORM,
+        AnalysisType::Validate => &VALIDATE,
+        AnalysisType::Describe => &DESCRIBE,
+        AnalysisType::Histogram => &HISTOGRAM,
+        AnalysisType::Percentiles => &PERCENTILES,
+        AnalysisType::TimeSeries => &TIME_SERIES,
+        AnalysisType::Correlation => &CORRELATION,
+        AnalysisType::Covariance => &COVARIANCE,
+        AnalysisType::Test => &TEST,
+        AnalysisType::Sql => &SQL,
     }
 }
 
 /// Whether some type, or an object that is a type elsewhere, has a parameter of this name.
 pub fn is_parameter(name: &str) -> bool {
     let objects = [&JOIN, &PIVOT, &UNPIVOT, &ROLLING, &CHANGE, &SHIFT, &RANK];
-    Kind::ALL.into_iter().map(of).chain(objects).any(|scope| scope.canonical(name).is_some())
+    AnalysisType::ALL
+        .into_iter()
+        .map(of)
+        .chain(objects)
+        .any(|scope| scope.canonical(name).is_some())
 }
 
 /// A comparison of a field with a value.
@@ -489,7 +493,7 @@ pub(super) fn all() -> Vec<&'static Scope> {
         &RANGE,
         &SQL,
     ];
-    Kind::ALL.into_iter().map(of).chain(nested).collect()
+    AnalysisType::ALL.into_iter().map(of).chain(nested).collect()
 }
 
 /// Where a key of the parameters, with its value, leads to SQL: `Some(true)` if all texts within

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::forms::{COUNTS, FIELDS, Formed, Parameters, missing, one_or_more, take};
+use super::forms::{COUNTS, FIELDS, Formed, RawParameters, missing, one_or_more, take};
 use crate::{
     error::AnalysisError,
-    kind::Kind,
+    kind::AnalysisType,
     suggestion::{Suggestion, quoted},
 };
 
@@ -20,7 +20,7 @@ fn unquoted(name: &str) -> String {
 }
 
 /// The columns that were named, in the form of SQL.
-fn columns(given: &mut Parameters, names: &[&str]) -> Vec<String> {
+fn columns(given: &mut RawParameters, names: &[&str]) -> Vec<String> {
     take(given, names).map_or(Vec::new(), |names| one_or_more(&names).iter().map(named).collect())
 }
 
@@ -29,7 +29,7 @@ pub(super) fn shares(
     fields: &Value,
     sort: Option<&Value>,
     drops: bool,
-    mut given: Parameters,
+    mut given: RawParameters,
 ) -> Formed {
     let fields: Vec<String> = one_or_more(fields).iter().map(named).collect();
     let names = fields.join(", ");
@@ -55,17 +55,17 @@ pub(super) fn shares(
 }
 
 /// A query that does what was asked for; what else was given has to be in it too.
-pub(super) fn query_instead(name: &str, given: Parameters, query: &str) -> Formed {
+pub(super) fn query_instead(name: &str, given: RawParameters, query: &str) -> Formed {
     if let Some((other, _)) = given.iter().find(|(_, value)| !value.is_null()) {
         let reason = format!("{name} is a query here, of which it has to be a part");
         let suggestion = Suggestion::call("sql", json!({ "query": query }));
         return Err(AnalysisError::suggesting(other, reason, suggestion));
     }
-    Ok((Kind::Sql, Map::from_iter([("query".to_owned(), json!(query))])))
+    Ok((AnalysisType::Sql, Map::from_iter([("query".to_owned(), json!(query))])))
 }
 
 /// The share of each pair of values: of its row, of its column, or of all.
-pub(super) fn crossed_shares(mut given: Parameters, normalize: &Value) -> Formed {
+pub(super) fn crossed_shares(mut given: RawParameters, normalize: &Value) -> Formed {
     let row = columns(&mut given, &["index", "rows", "row"]);
     let column = columns(&mut given, &["columns", "cols", "column"]);
     let ([row], [column]) = (row.as_slice(), column.as_slice()) else {
@@ -84,7 +84,7 @@ pub(super) fn crossed_shares(mut given: Parameters, normalize: &Value) -> Formed
     query_instead("crosstab", given, &query)
 }
 
-pub(super) fn regression(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn regression(name: &str, mut given: RawParameters) -> Formed {
     let mut y = columns(&mut given, &["y", "target", "dependent", "outcome"]);
     let mut x = columns(&mut given, &["x", "independent", "features", "predictor"]);
     for field in columns(&mut given, FIELDS) {
@@ -102,7 +102,7 @@ pub(super) fn regression(name: &str, mut given: Parameters) -> Formed {
     query_instead(name, given, &query)
 }
 
-pub(super) fn outliers(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn outliers(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, FIELDS);
     let [field] = fields.as_slice() else {
         return Err(missing(name, "field", &given, &[json!({"field": "<number>"})]));
@@ -116,7 +116,7 @@ pub(super) fn outliers(name: &str, mut given: Parameters) -> Formed {
     query_instead(name, given, &query)
 }
 
-pub(super) fn union(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn union(name: &str, mut given: RawParameters) -> Formed {
     let mut others = columns(&mut given, &["with", "table", "tables", "other", "right"]);
     others.retain(|other| other != "\"data\"");
     if others.is_empty() {
@@ -129,7 +129,7 @@ pub(super) fn union(name: &str, mut given: Parameters) -> Formed {
 }
 
 /// Which of several ranges each value is in: pandas' `cut`, or `qcut` for ranges of as many values.
-pub(super) fn binned(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn binned(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, &["field", "column", "x", "value", "fields", "columns"]);
     let bins = take(&mut given, &["bins", "q", "edges", "n_bins", "n", "quantiles"]);
     let labels = take(&mut given, &["labels"]).filter(Value::is_array);
@@ -226,7 +226,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Figures of one column, or of two, that only SQL has.
-pub(super) fn statistic(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn statistic(name: &str, mut given: RawParameters) -> Formed {
     let weights = columns(&mut given, &["weight", "weights", "w"]);
     let groups = columns(&mut given, &["group_by", "groupby", "by", "group"]);
     let mut fields = columns(&mut given, &[&["array", "range", "arrays"], FIELDS].concat());
@@ -287,7 +287,7 @@ pub(super) fn statistic(name: &str, mut given: Parameters) -> Formed {
 }
 
 /// How far each value is from the mean, in deviations, or where it is between the ends.
-pub(super) fn scaled(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn scaled(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, FIELDS);
     let groups = columns(&mut given, &["group_by", "groupby", "by", "group"]);
     let [x] = fields.as_slice() else {
@@ -316,7 +316,7 @@ pub(super) fn scaled(name: &str, mut given: Parameters) -> Formed {
 }
 
 /// How much each group, or each row, has of the whole, in per cent.
-pub(super) fn part_of_whole(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn part_of_whole(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, FIELDS);
     let groups = columns(&mut given, &["group_by", "groupby", "by", "group"]).join(", ");
     let [x] = fields.as_slice() else {
@@ -333,7 +333,7 @@ pub(super) fn part_of_whole(name: &str, mut given: Parameters) -> Formed {
 }
 
 /// The rows whose values no other row has: pandas' `drop_duplicates` with `keep=False`.
-pub(super) fn only_unique(mut given: Parameters, names: &[&str]) -> Formed {
+pub(super) fn only_unique(mut given: RawParameters, names: &[&str]) -> Formed {
     take(&mut given, &["keep"]);
     let fields = columns(&mut given, names).join(", ");
     if fields.is_empty() {
@@ -345,7 +345,7 @@ pub(super) fn only_unique(mut given: Parameters, names: &[&str]) -> Formed {
 }
 
 /// The value that is the so manieth: Excel's `LARGE` and `SMALL`.
-pub(super) fn nth(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn nth(name: &str, mut given: RawParameters) -> Formed {
     let fields = columns(&mut given, &[&["array", "range"], FIELDS].concat());
     let place = take(&mut given, &["k", "n"]).as_ref().and_then(Value::as_u64);
     let ([x], Some(place)) = (fields.as_slice(), place.filter(|place| *place > 0)) else {
@@ -360,7 +360,7 @@ pub(super) fn nth(name: &str, mut given: Parameters) -> Formed {
 }
 
 /// One column with other values: pandas' `round`, `clip`, `replace` and what it has for texts.
-pub(super) fn changed(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn changed(name: &str, mut given: RawParameters) -> Formed {
     let digits = take(&mut given, &["decimals", "digits", "n", "places", "ndigits"]);
     let lower = take(&mut given, &["lower", "min", "low"]);
     let upper = take(&mut given, &["upper", "max", "high"]);
@@ -393,7 +393,7 @@ pub(super) fn changed(name: &str, mut given: Parameters) -> Formed {
         };
         Some((field.as_str()?.to_owned(), json!(value)))
     });
-    let computed: Parameters = computed.collect();
+    let computed: RawParameters = computed.collect();
     if computed.is_empty() {
         let example = match name {
             "clip" => json!({"field": "<number>", "lower": 0, "upper": 10}),
@@ -404,7 +404,7 @@ pub(super) fn changed(name: &str, mut given: Parameters) -> Formed {
         return Err(missing(name, "field", &Map::new(), &[example]));
     }
     given.insert("computed".to_owned(), computed.into());
-    Ok((Kind::Transform, given))
+    Ok((AnalysisType::Transform, given))
 }
 
 /// Other values for some; for the rest nothing if it is a mapping, and else their own.

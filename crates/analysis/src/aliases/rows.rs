@@ -3,20 +3,20 @@
 use serde_json::{Value, json};
 
 use super::forms::{
-    COUNTS, FIELDS, Formed, Parameters, count_name, missing, one_or_more, put, take,
+    COUNTS, FIELDS, Formed, RawParameters, count_name, missing, one_or_more, put, take,
 };
-use crate::{error::AnalysisError, kind::Kind, suggestion::Suggestion};
+use crate::{error::AnalysisError, kind::AnalysisType, suggestion::Suggestion};
 
-pub(super) fn top(name: &str, given: Parameters) -> Formed {
+pub(super) fn top(name: &str, given: RawParameters) -> Formed {
     first_rows(name, given, true)
 }
 
-pub(super) fn bottom(name: &str, given: Parameters) -> Formed {
+pub(super) fn bottom(name: &str, given: RawParameters) -> Formed {
     first_rows(name, given, false)
 }
 
 /// The rows with the largest or smallest values, of all or of each group.
-fn first_rows(name: &str, mut given: Parameters, largest: bool) -> Formed {
+fn first_rows(name: &str, mut given: RawParameters, largest: bool) -> Formed {
     let is_one = name.starts_with("idx") || name.starts_with("arg");
     let count = take(&mut given, COUNTS).unwrap_or(if is_one { json!(1) } else { json!(10) });
     take(&mut given, &["keep"]);
@@ -49,7 +49,7 @@ fn first_rows(name: &str, mut given: Parameters, largest: bool) -> Formed {
         put(&mut given, "sort", Some(by));
         put(&mut given, "descending", Some(json!(largest)));
         put(&mut given, "limit", Some(count));
-        return Ok((Kind::Transform, given));
+        return Ok((AnalysisType::Transform, given));
     };
     let by = match by {
         Value::Array(mut by) if by.len() == 1 => by.remove(0),
@@ -59,11 +59,11 @@ fn first_rows(name: &str, mut given: Parameters, largest: bool) -> Formed {
     put(&mut given, "group_by", Some(groups));
     let figure = json!([{"function": function, "n": count, "by": by}]);
     put(&mut given, "aggregations", Some(figure));
-    Ok((Kind::Aggregate, given))
+    Ok((AnalysisType::Aggregate, given))
 }
 
 /// Rows that are there several times, and how often.
-pub(super) fn duplicated(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn duplicated(_: &str, mut given: RawParameters) -> Formed {
     let names = [&["subset", "by", "on", "keys", "group_by"], FIELDS].concat();
     let Some(fields) = take(&mut given, &names) else {
         let examples = [json!({"fields": "<text>"}), json!({"fields": "<column>"})];
@@ -74,11 +74,11 @@ pub(super) fn duplicated(_: &str, mut given: Parameters) -> Formed {
     put(&mut given, "group_by", Some(fields));
     put(&mut given, "aggregations", Some(json!([{"function": "count", "as": count}])));
     put(&mut given, "having", Some(json!([{"field": count, "operator": ">", "value": 1}])));
-    Ok((Kind::Aggregate, given))
+    Ok((AnalysisType::Aggregate, given))
 }
 
 /// Rows by a comparison of one column: pandas' `between` and `isin`.
-pub(super) fn compared(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn compared(name: &str, mut given: RawParameters) -> Formed {
     let field = take(&mut given, &["field", "column", "col", "x", "subset", "on"]);
     let (operator, value) = match name {
         "isin" => ("in", take(&mut given, &["values", "value", "list", "in"])),
@@ -104,22 +104,22 @@ pub(super) fn compared(name: &str, mut given: Parameters) -> Formed {
     };
     let condition = json!([{"field": field, "operator": operator, "value": value}]);
     put(&mut given, "conditions", Some(condition));
-    Ok((Kind::Filter, given))
+    Ok((AnalysisType::Filter, given))
 }
 
 /// Some rows by their places, as Python slices a list.
-pub(super) fn slice(_: &str, mut given: Parameters) -> Formed {
+pub(super) fn slice(_: &str, mut given: RawParameters) -> Formed {
     let start = take(&mut given, &["start", "offset", "from"]).unwrap_or(json!(0));
     let stop = take(&mut given, &["stop", "end", "to"]);
     if let (Some(start), Some(stop)) = (start.as_u64(), stop.as_ref().and_then(Value::as_u64)) {
         put(&mut given, "limit", Some(json!(stop.saturating_sub(start))));
     }
     put(&mut given, "offset", Some(start));
-    Ok((Kind::Transform, given))
+    Ok((AnalysisType::Transform, given))
 }
 
 /// What pandas has and rows here have not, with what comes nearest.
-pub(super) fn not_here(name: &str, given: Parameters) -> Formed {
+pub(super) fn not_here(name: &str, given: RawParameters) -> Formed {
     let mut rest = given;
     let field = take(&mut rest, &[FIELDS, &["keys", "key"]].concat());
     let (reason, call, parameters) = match name {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::parameters;
 use crate::{
     error::{AnalysisError, available},
-    kind::Kind,
+    kind::AnalysisType,
     spelling::snake_case,
     suggestion::Suggestion,
 };
@@ -72,7 +72,7 @@ impl Scope {
         let reason = format!("there is no such parameter{near}{}", available(self.names()));
         let mut suggestion = Suggestion::default();
         let is_type = !self.examples.is_empty();
-        let elsewhere = Kind::ALL.into_iter().filter(|_| is_type).find(|kind| {
+        let elsewhere = AnalysisType::ALL.into_iter().filter(|_| is_type).find(|kind| {
             let scope = parameters::of(*kind);
             scope != self && given.keys().all(|key| scope.canonical(key).is_some())
         });
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn refused(kind: Kind, given: Value) -> String {
+    fn refused(kind: AnalysisType, given: Value) -> String {
         let given = given.as_object().unwrap().clone();
         parameters::of(kind).check("", &given).unwrap_err().to_string()
     }
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_name_of_another_type_is_answered_with_the_call_that_works() {
         let told = refused(
-            Kind::Filter,
+            AnalysisType::Filter,
             json!({"where": "roi > 3", "groupBy": "sector", "agg": {"roi": "mean"}}),
         );
         assert!(
@@ -141,14 +141,15 @@ mod tests {
 
     #[test]
     fn a_name_that_nothing_has_is_answered_with_an_example_of_the_callers_values() {
-        let told = refused(Kind::Percentiles, json!({"by": "region", "frobnicate": 1}));
+        let told = refused(AnalysisType::Percentiles, json!({"by": "region", "frobnicate": 1}));
         assert!(told.starts_with("frobnicate: there is no such parameter; there are "), "{told}");
         assert!(told.contains("; as in {\"group_by\":\"region\",\"fields\":"), "{told}");
     }
 
     #[test]
     fn one_parameter_has_one_value() {
-        let told = refused(Kind::Filter, json!({"conditions": [], "sort": "a", "order_by": "b"}));
+        let told =
+            refused(AnalysisType::Filter, json!({"conditions": [], "sort": "a", "order_by": "b"}));
         assert_eq!(told, "order_by: is the same as `sort`; give one of them");
     }
 
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn examples_are_what_they_are_examples_of() {
-        for kind in Kind::ALL {
+        for kind in AnalysisType::ALL {
             let scope = parameters::of(kind);
             assert!(!scope.examples.is_empty(), "{}", kind.name());
             for example in scope.examples {

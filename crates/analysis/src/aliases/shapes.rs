@@ -4,17 +4,17 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    forms::Parameters,
+    forms::RawParameters,
     parameters::{self, CONDITION, FIGURE},
 };
-use crate::{kind::Kind, operators::is_operator, spelling::snake_case};
+use crate::{kind::AnalysisType, operators::is_operator, spelling::snake_case};
 
 /// Words for the direction of an order, beside what the order is by.
 const DIRECTIONS: &[&str] =
     &["order", "direction", "dir", "sort_order", "sort_direction", "order_direction", "sort_dir"];
 
 /// Gives the parameters of a type, by the name that it was asked for, the form that it takes.
-pub(super) fn shaped(name: &str, kind: Kind, mut given: Parameters) -> Parameters {
+pub(super) fn shaped(name: &str, kind: AnalysisType, mut given: RawParameters) -> RawParameters {
     direction(kind, &mut given);
     unneeded(kind, &mut given);
     for name in ["conditions", "filter", "having"] {
@@ -25,35 +25,35 @@ pub(super) fn shaped(name: &str, kind: Kind, mut given: Parameters) -> Parameter
         }
     }
     match kind {
-        Kind::Filter => condition(&mut given),
-        Kind::Aggregate => {
+        AnalysisType::Filter => condition(&mut given),
+        AnalysisType::Aggregate => {
             named_figures(&mut given);
             if matches!(name, "group_by" | "groupby" | "group") {
                 groups(&mut given);
             }
         }
-        Kind::Describe => given.retain(|key, value| key != "include" || !is_word(value)),
-        Kind::TimeSeries => functions_by_column(&mut given),
-        Kind::Percentiles => percentiles(&mut given),
-        Kind::Histogram => {
+        AnalysisType::Describe => given.retain(|key, value| key != "include" || !is_word(value)),
+        AnalysisType::TimeSeries => functions_by_column(&mut given),
+        AnalysisType::Percentiles => percentiles(&mut given),
+        AnalysisType::Histogram => {
             let is_auto = |value: &Value| value == "auto";
             given.retain(|key, value| {
                 parameters::of(kind).canonical(key) != Some("bins") || !is_auto(value)
             });
         }
-        Kind::Validate => json_schema(&mut given),
+        AnalysisType::Validate => json_schema(&mut given),
         _ => {}
     }
     given
 }
 
 /// The key of a parameter, by any of its names.
-fn key_of(kind: Kind, given: &Parameters, name: &str) -> Option<String> {
+fn key_of(kind: AnalysisType, given: &RawParameters, name: &str) -> Option<String> {
     given.keys().find(|key| parameters::of(kind).canonical(key) == Some(name)).cloned()
 }
 
 /// `"sort_by": "price", "order": "desc"`
-fn direction(kind: Kind, given: &mut Parameters) {
+fn direction(kind: AnalysisType, given: &mut RawParameters) {
     let is_descending = |value: &Value| match value.as_str()?.to_ascii_lowercase().as_str() {
         "desc" | "descending" => Some(true),
         "asc" | "ascending" => Some(false),
@@ -91,11 +91,13 @@ const UNNEEDED: &[&str] = &[
     "axis",
 ];
 
-fn unneeded(kind: Kind, given: &mut Parameters) {
+fn unneeded(kind: AnalysisType, given: &mut RawParameters) {
     given.retain(|key, value| {
         let plain = snake_case(key);
         let is_so = match plain.as_str() {
-            "axis" => kind != Kind::Filter && (value == 0 || value == "index" || value == "rows"),
+            "axis" => {
+                kind != AnalysisType::Filter && (value == 0 || value == "index" || value == "rows")
+            }
             name => UNNEEDED.contains(&name),
         };
         // A sort that is only switched on or off is that of groups, which are sorted.
@@ -164,7 +166,7 @@ fn of_field(field: &str, value: Value) -> Vec<Value> {
 }
 
 /// `"total": ["quantity", "sum"]` of a `groupby`, as pandas names figures.
-fn named_figures(given: &mut Parameters) {
+fn named_figures(given: &mut RawParameters) {
     let is_named = |value: &Value| match value {
         Value::Array(parts) => matches!(parts.as_slice(), [Value::String(_), Value::String(_)]),
         Value::Object(parts) => {
@@ -173,29 +175,32 @@ fn named_figures(given: &mut Parameters) {
         }
         _ => false,
     };
-    if key_of(Kind::Aggregate, given, "aggregations").is_some() {
+    if key_of(AnalysisType::Aggregate, given, "aggregations").is_some() {
         return;
     }
-    let is_unknown = |key: &String| parameters::of(Kind::Aggregate).canonical(key).is_none();
+    let is_unknown =
+        |key: &String| parameters::of(AnalysisType::Aggregate).canonical(key).is_none();
     let keys: Vec<String> =
         given.keys().filter(|key| is_unknown(key) && is_named(&given[*key])).cloned().collect();
-    let figures: Parameters = keys.iter().filter_map(|key| given.shift_remove_entry(key)).collect();
+    let figures: RawParameters =
+        keys.iter().filter_map(|key| given.shift_remove_entry(key)).collect();
     if !figures.is_empty() {
         given.insert("aggregations".to_owned(), Value::Object(figures));
     }
 }
 
 /// `{"column": "price", "op": ">", "value": 10}` is one condition.
-fn condition(given: &mut Parameters) {
-    if key_of(Kind::Filter, given, "conditions").is_some() {
+fn condition(given: &mut RawParameters) {
+    if key_of(AnalysisType::Filter, given, "conditions").is_some() {
         return;
     }
-    let of = |name: &str, given: &Parameters| {
+    let of = |name: &str, given: &RawParameters| {
         given.keys().find(|key| CONDITION.canonical(key) == Some(name)).cloned()
     };
     let Some(field) = of("field", given) else { return };
     let is_free = |key: &&String| {
-        parameters::of(Kind::Filter).canonical(key).is_none() && CONDITION.canonical(key).is_none()
+        parameters::of(AnalysisType::Filter).canonical(key).is_none()
+            && CONDITION.canonical(key).is_none()
     };
     if of("operator", given).is_none()
         && of("value", given).is_none()
@@ -210,7 +215,7 @@ fn condition(given: &mut Parameters) {
     }
     let names =
         [Some(field), of("operator", given), of("value", given), of("case_sensitive", given)];
-    let mut condition: Parameters = names
+    let mut condition: RawParameters = names
         .into_iter()
         .flatten()
         .filter_map(|key| Some((CONDITION.canonical(&key)?.to_owned(), given.shift_remove(&key)?)))
@@ -222,12 +227,12 @@ fn condition(given: &mut Parameters) {
 
 /// `{"columns": ["region"], "aggregations": {"price": "sum"}}` of a `group_by`: the columns are
 /// what is grouped by, as the figures have columns of their own.
-fn groups(given: &mut Parameters) {
-    let figures = key_of(Kind::Aggregate, given, "aggregations");
+fn groups(given: &mut RawParameters) {
+    let figures = key_of(AnalysisType::Aggregate, given, "aggregations");
     let has_columns = figures.and_then(|key| given.get(&key)).is_some_and(Value::is_object);
     if has_columns
-        && key_of(Kind::Aggregate, given, "group_by").is_none()
-        && let Some(key) = key_of(Kind::Aggregate, given, "fields")
+        && key_of(AnalysisType::Aggregate, given, "group_by").is_none()
+        && let Some(key) = key_of(AnalysisType::Aggregate, given, "fields")
         && let Some(columns) = given.shift_remove(&key)
     {
         given.insert("group_by".to_owned(), columns);
@@ -235,8 +240,8 @@ fn groups(given: &mut Parameters) {
 }
 
 /// `{"agg": {"price": "sum"}}`: the values, and the one function for all of them.
-fn functions_by_column(given: &mut Parameters) {
-    let kind = Kind::TimeSeries;
+fn functions_by_column(given: &mut RawParameters) {
+    let kind = AnalysisType::TimeSeries;
     if let Some(key) = key_of(kind, given, "functions")
         && key_of(kind, given, "values").is_none()
         && let Some(Value::Object(by_column)) = given.get(&key)
@@ -251,8 +256,8 @@ fn functions_by_column(given: &mut Parameters) {
 }
 
 /// `["p50", "95%"]` as numbers.
-fn percentiles(given: &mut Parameters) {
-    let Some(key) = key_of(Kind::Percentiles, given, "percentiles") else { return };
+fn percentiles(given: &mut RawParameters) {
+    let Some(key) = key_of(AnalysisType::Percentiles, given, "percentiles") else { return };
     let number = |value: &Value| -> Option<Value> {
         let text = value.as_str()?.trim();
         let text = text.strip_prefix(['p', 'P']).unwrap_or(text);
@@ -277,18 +282,18 @@ fn percentiles(given: &mut Parameters) {
 }
 
 /// `{"type": "object", "properties": {…}, "required": […]}` as rules by field.
-fn json_schema(given: &mut Parameters) {
-    let Some(key) = key_of(Kind::Validate, given, "schema") else { return };
+fn json_schema(given: &mut RawParameters) {
+    let Some(key) = key_of(AnalysisType::Validate, given, "schema") else { return };
     let Some(Value::Object(schema)) = given.get(&key) else { return };
     // Of a row, or of the list of them.
     let row = schema.get("items").and_then(Value::as_object).unwrap_or(schema);
     let Some(Value::Object(properties)) = row.get("properties") else { return };
-    let rules: Parameters =
+    let rules: RawParameters =
         properties.iter().map(|(field, rule)| (field.clone(), rule_of(rule))).collect();
     let required = row.get("required").cloned().filter(Value::is_array);
     given.insert(key, Value::Object(rules));
     if let Some(required) = required
-        && key_of(Kind::Validate, given, "required").is_none()
+        && key_of(AnalysisType::Validate, given, "required").is_none()
     {
         given.insert("required".to_owned(), required);
     }

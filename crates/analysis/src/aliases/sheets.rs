@@ -3,13 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    forms::{Formed, Parameters, missing, one_or_more, put, take},
+    forms::{Formed, RawParameters, missing, one_or_more, put, take},
     shapes::conditions_of,
 };
-use crate::{error::AnalysisError, kind::Kind, suggestion::Suggestion};
+use crate::{error::AnalysisError, kind::AnalysisType, suggestion::Suggestion};
 
 /// `sumif`, `countifs` and the like: a figure of the rows for which conditions hold.
-pub(super) fn figure_if(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn figure_if(name: &str, mut given: RawParameters) -> Formed {
     let function = match name.trim_end_matches('s').trim_end_matches("if").trim_end_matches('_') {
         "average" | "avg" | "mean" => "mean",
         "count" => "count",
@@ -62,7 +62,7 @@ pub(super) fn figure_if(name: &str, mut given: Parameters) -> Formed {
         None => json!([{"function": "count", "as": "count"}]),
     };
     put(&mut given, "aggregations", Some(figures));
-    Ok((Kind::Aggregate, given))
+    Ok((AnalysisType::Aggregate, given))
 }
 
 const COMPARISONS: [&str; 6] = [">=", "<=", "<>", ">", "<", "="];
@@ -84,7 +84,7 @@ fn criterion(field: &Value, criterion: &Value) -> Value {
 }
 
 /// `vlookup` and the like: columns of another table by a key, or a row of this one by a value.
-pub(super) fn lookup(name: &str, mut given: Parameters) -> Formed {
+pub(super) fn lookup(name: &str, mut given: RawParameters) -> Formed {
     let table = take(&mut given, &["table", "lookup_table", "table_array", "with", "right"]);
     let key = take(
         &mut given,
@@ -115,14 +115,14 @@ pub(super) fn lookup(name: &str, mut given: Parameters) -> Formed {
         (Some(table), Some(key), None) => {
             put(&mut given, "join", Some(json!({"with": table, "on": key, "how": "left"})));
             // The columns of the other table that are not asked for stay: none is lost by it.
-            Ok((Kind::Transform, given))
+            Ok((AnalysisType::Transform, given))
         }
         (None, Some(key), Some(value)) => {
             let conditions = json!([{"field": key, "operator": "==", "value": value}]);
             put(&mut given, "conditions", Some(conditions));
             put(&mut given, "select", wanted.map(|wanted| one_or_more(&wanted).into()));
             put(&mut given, "limit", Some(json!(1)));
-            Ok((Kind::Filter, given))
+            Ok((AnalysisType::Filter, given))
         }
         (table, key, value) => {
             let reason = "name the other table and the column that both have, or the column of this \

@@ -12,14 +12,14 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result, available},
-    kind::Kind,
+    kind::AnalysisType,
     spelling::snake_case,
 };
 
 /// What was asked for, as one of the types that there are.
 #[derive(Debug)]
 pub struct Understood {
-    pub kind: Kind,
+    pub kind: AnalysisType,
     pub parameters: Map<String, Value>,
     /// How it is written here, if that is more than another name.
     pub note: Option<String>,
@@ -28,7 +28,7 @@ pub struct Understood {
 }
 
 impl Understood {
-    fn of(kind: Kind, parameters: Map<String, Value>) -> Self {
+    fn of(kind: AnalysisType, parameters: Map<String, Value>) -> Self {
         Self { kind, parameters, note: None, refusal: None }
     }
 }
@@ -36,7 +36,7 @@ impl Understood {
 /// Finds the type that a name stands for, and gives the parameters the form that it takes.
 pub fn understand(name: &str, parameters: Map<String, Value>) -> Result<Understood> {
     let plain = snake_case(name);
-    if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == plain) {
+    if let Some(kind) = AnalysisType::ALL.into_iter().find(|kind| kind.name() == plain) {
         return Ok(Understood::of(kind, shaped(&plain, kind, parameters)));
     }
     if let Some((_, kind)) = SAME.iter().find(|(names, _)| names.contains(&plain.as_str())) {
@@ -46,7 +46,7 @@ pub fn understand(name: &str, parameters: Map<String, Value>) -> Result<Understo
         let (kind, parameters) = match form(&plain, parameters.clone()) {
             Ok(formed) => formed,
             Err(refusal) => {
-                let understood = Understood::of(Kind::Transform, parameters);
+                let understood = Understood::of(AnalysisType::Transform, parameters);
                 return Ok(Understood { refusal: Some(refusal), ..understood });
             }
         };
@@ -61,11 +61,11 @@ pub fn understand(name: &str, parameters: Map<String, Value>) -> Result<Understo
 pub fn type_names() -> impl Iterator<Item = &'static str> + Clone {
     let same = SAME.iter().flat_map(|(names, _)| *names);
     let forms = FORMS.iter().flat_map(|(names, _)| *names);
-    Kind::ALL.into_iter().map(Kind::name).chain(same.chain(forms).copied())
+    AnalysisType::ALL.into_iter().map(AnalysisType::name).chain(same.chain(forms).copied())
 }
 
 fn unknown(name: &str) -> AnalysisError {
-    let told = Kind::ALL.map(Kind::name);
+    let told = AnalysisType::ALL.map(AnalysisType::name);
     let mut near = nearest(name, type_names());
     near.0.truncate(1);
     let reason = format!("no type {name:?}{near}{}", available(told));
@@ -73,14 +73,14 @@ fn unknown(name: &str) -> AnalysisError {
 }
 
 /// Other names for a type whose parameters are the same, or have other names for the same.
-const SAME: &[(&[&str], Kind)] = &[
-    (&["where", "search", "find", "select_rows", "filter_rows"], Kind::Filter),
+const SAME: &[(&[&str], AnalysisType)] = &[
+    (&["where", "search", "find", "select_rows", "filter_rows"], AnalysisType::Filter),
     (
         &["groupby", "group_by", "group", "agg", "aggregation", "aggregations", "summarise_by"],
-        Kind::Aggregate,
+        AnalysisType::Aggregate,
     ),
-    (&["transformation", "reshape", "pipeline"], Kind::Transform),
-    (&["validation", "check", "data_quality", "quality", "validate_data"], Kind::Validate),
+    (&["transformation", "reshape", "pipeline"], AnalysisType::Transform),
+    (&["validation", "check", "data_quality", "quality", "validate_data"], AnalysisType::Validate),
     (
         &[
             "profile",
@@ -104,15 +104,24 @@ const SAME: &[(&[&str], Kind)] = &[
             "missing_values",
             "countblank",
         ],
-        Kind::Describe,
+        AnalysisType::Describe,
     ),
-    (&["hist", "distribution", "bins", "binning", "frequency_distribution"], Kind::Histogram),
-    (&["percentile", "quantile", "quantiles", "quartiles", "percentile.inc"], Kind::Percentiles),
-    (&["timeseries", "time", "resample", "trend", "trends", "seasonality"], Kind::TimeSeries),
-    (&["corr", "correlate", "correlations", "correlation_matrix"], Kind::Correlation),
-    (&["cov", "covariance_matrix"], Kind::Covariance),
-    (&["hypothesis_test", "hypothesis", "significance", "statistical_test"], Kind::Test),
-    (&["sql_query", "select_sql"], Kind::Sql),
+    (
+        &["hist", "distribution", "bins", "binning", "frequency_distribution"],
+        AnalysisType::Histogram,
+    ),
+    (
+        &["percentile", "quantile", "quantiles", "quartiles", "percentile.inc"],
+        AnalysisType::Percentiles,
+    ),
+    (
+        &["timeseries", "time", "resample", "trend", "trends", "seasonality"],
+        AnalysisType::TimeSeries,
+    ),
+    (&["corr", "correlate", "correlations", "correlation_matrix"], AnalysisType::Correlation),
+    (&["cov", "covariance_matrix"], AnalysisType::Covariance),
+    (&["hypothesis_test", "hypothesis", "significance", "statistical_test"], AnalysisType::Test),
+    (&["sql_query", "select_sql"], AnalysisType::Sql),
 ];
 
 /// Types that are a part of another one here.

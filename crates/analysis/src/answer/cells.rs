@@ -247,7 +247,7 @@ fn texts(column: &dyn Array) -> Vec<Value> {
 
 /// Whether a moment may have no date in its time zone, though it has one elsewhere.
 fn is_far(number: &Value, data_type: &DataType) -> bool {
-    const MOST_SECONDS: u64 = 8_200_000_000_000;
+    const MAX_SECONDS: u64 = 8_200_000_000_000;
     let DataType::Timestamp(unit, Some(_)) = data_type else { return false };
     let units = match unit {
         TimeUnit::Second => 1,
@@ -255,7 +255,7 @@ fn is_far(number: &Value, data_type: &DataType) -> bool {
         TimeUnit::Microsecond => 1_000_000,
         TimeUnit::Nanosecond => 1_000_000_000,
     };
-    number.as_i64().is_some_and(|number| (number / units).unsigned_abs() > MOST_SECONDS)
+    number.as_i64().is_some_and(|number| (number / units).unsigned_abs() > MAX_SECONDS)
 }
 
 /// `Date64` counts milliseconds, though it is a date.

@@ -2,8 +2,8 @@
 
 mod cells;
 mod number;
+mod redacted;
 mod render;
-mod shown;
 mod token_table;
 mod tokens;
 
@@ -12,19 +12,19 @@ use narrows_tables::Input;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use shown::Shown;
+pub use redacted::RedactedAnswer;
 pub use token_table::count_tokens;
 pub(crate) use tokens::cost;
 
-use crate::kind::Kind;
+use crate::kind::AnalysisType;
 
 /// What an analysis found.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    pub kind: Kind,
+    pub kind: AnalysisType,
     /// Figures of the whole, such as how many rows were looked at; p-values of a test.
     pub facts: Map<String, Value>,
-    pub table: Option<Table>,
+    pub table: Option<ResultTable>,
     /// What was done to the data that the caller might not expect.
     pub notes: Vec<String>,
     /// What the data would have cost a model, if that is known.
@@ -33,18 +33,18 @@ pub struct Answer {
 
 /// Rows, as many as may come back.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct ResultTable {
     pub schema: SchemaRef,
     pub batches: Vec<RecordBatch>,
     /// How many there are in all.
     pub total_rows: usize,
     /// Where all of them are, if not all came back.
-    pub kept: Option<Kept>,
+    pub kept: Option<SpillFile>,
 }
 
 /// A file with all rows of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct SpillFile {
     pub path: String,
     pub bytes: u64,
 }
@@ -65,15 +65,15 @@ pub enum Format {
     Markdown,
 }
 
-impl Table {
+impl ResultTable {
     /// The rows as a list of dictionaries, for Python's `marshal.loads`.
     pub fn marshal(&self) -> Vec<u8> {
         narrows_tables::marshal(&self.schema, &self.batches)
     }
 }
 
-impl From<Table> for Input {
-    fn from(Table { schema, batches, .. }: Table) -> Self {
+impl From<ResultTable> for Input {
+    fn from(ResultTable { schema, batches, .. }: ResultTable) -> Self {
         Self::Batches { schema, batches }
     }
 }
@@ -81,17 +81,17 @@ impl From<Table> for Input {
 impl Answer {
     /// The answer for a reader who is not to see all values: what is replaced in one of them is
     /// replaced in every form of the answer.
-    pub fn shown(&self, mut replace: impl FnMut(&mut Value)) -> Shown {
-        Shown::new(self, &mut replace)
+    pub fn shown(&self, mut replace: impl FnMut(&mut Value)) -> RedactedAnswer {
+        RedactedAnswer::new(self, &mut replace)
     }
 
     /// For whoever may see everything.
-    pub fn plain(&self) -> Shown {
+    pub fn plain(&self) -> RedactedAnswer {
         self.shown(|_| ())
     }
 }
 
-impl Table {
+impl ResultTable {
     /// The rows as objects, in the order of the columns.
     pub fn rows(&self) -> Vec<Value> {
         let names = cells::names(self.schema.fields());

@@ -7,14 +7,14 @@ const LARGE: i32 = 15;
 /// Below this they are too.
 const SMALL: i32 = -4;
 /// Whole numbers above it are not exact in a float.
-const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A finite float in six digits; whole numbers, and what is before the point, stay as they are.
 pub(super) fn short(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    if value.fract() == 0.0 && value.abs() <= MOST_EXACT {
+    if value.fract() == 0.0 && value.abs() <= MAX_EXACT {
         return format!("{value:.0}");
     }
     // The exponent after rounding: 999.9999 has one more digit than it seems.

@@ -16,15 +16,15 @@ fn sales() -> RecordBatch {
         .expect("a batch")
 }
 
-fn table(batches: Vec<RecordBatch>, total_rows: usize, kept: Option<Kept>) -> Table {
-    Table { schema: sales().schema(), batches, total_rows, kept }
+fn table(batches: Vec<RecordBatch>, total_rows: usize, kept: Option<SpillFile>) -> ResultTable {
+    ResultTable { schema: sales().schema(), batches, total_rows, kept }
 }
 
-fn answer(table: Option<Table>) -> Answer {
+fn answer(table: Option<ResultTable>) -> Answer {
     let facts = json!({"total_count": 20, "share": 2.0 / 3.0, "range": {"from": 0.1, "to": [1.0]}});
     let Value::Object(facts) = facts else { panic!("facts are an object") };
     Answer {
-        kind: Kind::Aggregate,
+        kind: AnalysisType::Aggregate,
         facts,
         table,
         notes: vec!["a was read as text".into()],
@@ -68,13 +68,13 @@ fn what_is_not_shown_is_said() {
         last_lines(table(vec![sales()], 12_345, None)),
         "shown are 3 of 12,345 rows; ask for fewer with a filter or a limit"
     );
-    let kept = Kept { path: "/workspace/results/1.parquet".into(), bytes: 45_678 };
+    let kept = SpillFile { path: "/workspace/results/1.parquet".into(), bytes: 45_678 };
     assert_eq!(
         last_lines(table(vec![sales()], 12_345, Some(kept))),
         "shown are 3 of 12,345 rows; all of them are in /workspace/results/1.parquet \
          (Parquet, 45,678 bytes)"
     );
-    let kept = Kept { path: "sales.csv".into(), bytes: 45 };
+    let kept = SpillFile { path: "sales.csv".into(), bytes: 45 };
     assert_eq!(
         last_lines(table(vec![sales()], 3, Some(kept))),
         "all of them are in sales.csv (CSV, 45 bytes)"
@@ -93,7 +93,7 @@ fn a_table_without_rows_says_so() {
 
 #[test]
 fn an_answer_for_a_program() {
-    let kept = Kept { path: "results/1.parquet".into(), bytes: 9 };
+    let kept = SpillFile { path: "results/1.parquet".into(), bytes: 9 };
     let mut answer =
         answer(Some(table(vec![sales().slice(0, 1), sales().slice(2, 1)], 3, Some(kept))));
     answer.cost = Some(Cost { rows: 20, data_tokens: 400 });
@@ -165,7 +165,7 @@ fn rows_without_columns_are_still_rows() {
     let options = RecordBatchOptions::new().with_row_count(Some(2));
     let batch =
         RecordBatch::try_new_with_options(schema.clone(), Vec::new(), &options).expect("a batch");
-    let table = Table { schema, batches: vec![batch], total_rows: 2, kept: None };
+    let table = ResultTable { schema, batches: vec![batch], total_rows: 2, kept: None };
     assert_eq!(table.rows(), [json!({}), json!({})]);
     let answer = Answer { facts: Map::new(), notes: Vec::new(), ..answer(Some(table)) };
     assert_eq!(answer.plain().text(Some(Format::Json)), "[{},{}]");
@@ -176,7 +176,7 @@ fn nulls_at_the_end_of_one_column_are_still_rows() {
     let schema = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, true)]));
     let column: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, None]));
     let batch = RecordBatch::try_new(schema.clone(), vec![column]).expect("a batch");
-    let table = Table { schema, batches: vec![batch], total_rows: 3, kept: None };
+    let table = ResultTable { schema, batches: vec![batch], total_rows: 3, kept: None };
     let answer = Answer { facts: Map::new(), notes: Vec::new(), ..answer(Some(table)) };
     assert_eq!(answer.plain().text(Some(Format::Csv)), "a\n1\n\n");
 }
@@ -188,7 +188,8 @@ fn huge_and_strange_texts_take_no_time() {
     let signs = "\u{1F468}\u{200D}\u{1F469}\"|,\n".repeat(100_000);
     let texts: ArrayRef = Arc::new(StringArray::from(vec![letters, spaces, signs]));
     let batch = RecordBatch::try_from_iter([("text", texts)]).expect("a batch");
-    let table = Table { schema: batch.schema(), batches: vec![batch], total_rows: 3, kept: None };
+    let table =
+        ResultTable { schema: batch.schema(), batches: vec![batch], total_rows: 3, kept: None };
     let answer = answer(Some(table));
     let start = Instant::now();
     let text = answer.plain().text(None);
@@ -202,7 +203,8 @@ fn infinite_numbers_are_not_missing() {
     let numbers = vec![f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.5];
     let numbers: ArrayRef = Arc::new(Float64Array::from(numbers));
     let batch = RecordBatch::try_from_iter([("n", numbers)]).expect("a batch");
-    let table = Table { schema: batch.schema(), batches: vec![batch], total_rows: 4, kept: None };
+    let table =
+        ResultTable { schema: batch.schema(), batches: vec![batch], total_rows: 4, kept: None };
     let shown = Answer { facts: Map::new(), notes: Vec::new(), ..answer(Some(table)) }.plain();
     let note = "infinite numbers are written as inf and -inf";
     assert_eq!(shown.text(Some(Format::Csv)), format!("n\ninf\n-inf\n\n1.5\nnote: {note}"));

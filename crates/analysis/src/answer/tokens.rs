@@ -20,13 +20,13 @@ use serde_json::Value;
 use super::{Cost, cells, token_table::count_tokens};
 
 /// What is counted of a long text; the rest counts as much as this, byte for byte.
-const MOST_COUNTED: usize = 256 << 10;
+const MAX_COUNTED: usize = 256 << 10;
 /// The rows that stand for all others.
 const SAMPLE: usize = 100;
 
 /// The tokens of a text. Long texts are estimated from their beginning.
 pub(super) fn tokens(text: &str) -> usize {
-    let beginning = &text[..text.floor_char_boundary(MOST_COUNTED)];
+    let beginning = &text[..text.floor_char_boundary(MAX_COUNTED)];
     scaled(count_tokens(beginning), beginning.len(), text.len())
 }
 

@@ -22,7 +22,7 @@ pub(super) enum Measure {
     /// Each row will be made as many rows as its lists have elements.
     Unnested { step_bytes: usize },
     /// Rows will be repeated: none may have more than this.
-    Rows { most_bytes: usize },
+    Rows { max_bytes: usize },
     /// However many rows come at once, they go on in the usual steps.
     Steps,
     /// Rows will be held: without the memory of others, or they count for more than they are.
@@ -34,9 +34,9 @@ impl Measure {
     pub(super) fn parts(&self, batch: RecordBatch) -> Result<Vec<RecordBatch>> {
         let mut parts = Vec::new();
         match *self {
-            Self::Rows { most_bytes } => {
+            Self::Rows { max_bytes } => {
                 let width: usize = wide(&batch).map(|column| widest(column)).sum();
-                if width > most_bytes {
+                if width > max_bytes {
                     return resources_err!("a row of {width} bytes is too wide to be repeated");
                 }
                 parts.push(owned(batch));
@@ -75,21 +75,21 @@ fn wide(batch: &RecordBatch) -> impl Iterator<Item = &ArrayRef> {
 /// Halves a batch until each part costs no more than it may; the later half comes first.
 fn divide(
     batch: RecordBatch,
-    most: usize,
+    max: usize,
     cost: &dyn Fn(&RecordBatch) -> usize,
     parts: &mut Vec<RecordBatch>,
 ) -> Result<()> {
     let rows = batch.num_rows();
-    if rows == 0 || cost(&batch) <= most {
+    if rows == 0 || cost(&batch) <= max {
         parts.push(batch);
         return Ok(());
     }
     if rows == 1 {
-        return resources_err!("one row takes more than {most} bytes");
+        return resources_err!("one row takes more than {max} bytes");
     }
     let half = rows / 2;
-    divide(batch.slice(half, rows - half), most, cost, parts)?;
-    divide(batch.slice(0, half), most, cost, parts)
+    divide(batch.slice(half, rows - half), max, cost, parts)?;
+    divide(batch.slice(0, half), max, cost, parts)
 }
 
 /// At most what a batch weighs when one of its lists is made rows: the other columns once for each
@@ -98,13 +98,13 @@ fn unnested_bytes(batch: &RecordBatch) -> usize {
     let weights: Vec<usize> = batch.columns().iter().map(|column| weigh(column)).collect();
     let all: usize = weights.iter().sum();
     let unnested = |(column, own): (&ArrayRef, &usize)| {
-        (all - own).saturating_mul(most_elements(column)).saturating_add(*own)
+        (all - own).saturating_mul(max_elements(column)).saturating_add(*own)
     };
     batch.columns().iter().zip(&weights).map(unnested).max().unwrap_or_default()
 }
 
 /// The elements of the longest list of a column, those of lists in it included.
-fn most_elements(array: &ArrayRef) -> usize {
+fn max_elements(array: &ArrayRef) -> usize {
     let (longest, values) = match array.data_type() {
         DataType::List(_) => {
             let list = array.as_list::<i32>();
@@ -119,5 +119,5 @@ fn most_elements(array: &ArrayRef) -> usize {
         }
         _ => return 1,
     };
-    longest.max(1).saturating_mul(most_elements(values))
+    longest.max(1).saturating_mul(max_elements(values))
 }

@@ -156,7 +156,7 @@ impl Guard {
             return Ok(Transformed::yes(Arc::new(steps)));
         }
         if node.is::<ScalarSubqueryExec>() {
-            let measure = Measure::Rows { most_bytes: SCALAR_BYTES };
+            let measure = Measure::Rows { max_bytes: SCALAR_BYTES };
             return Ok(Transformed::yes(self.measured(node, measure, |child| child > 0)?));
         }
         Ok(Transformed::no(node))
@@ -184,8 +184,8 @@ impl Guard {
 
     /// A join puts a row beside as many others as a step has; it must not be wide.
     fn joining(&self, node: PlanNode) -> Result<Transformed<PlanNode>> {
-        let most_bytes = self.step_bytes / BATCH_ROWS;
-        Ok(Transformed::yes(self.measured(node, Measure::Rows { most_bytes }, |_| true)?))
+        let max_bytes = self.step_bytes / BATCH_ROWS;
+        Ok(Transformed::yes(self.measured(node, Measure::Rows { max_bytes }, |_| true)?))
     }
 
     /// The node with its chosen children measured.

@@ -12,11 +12,11 @@ use datafusion::{
 
 use super::{
     numbers::{plain_type, without_nan},
-    reading::Named,
+    params::ParamName,
 };
 use crate::{
     error::{AnalysisError, Result},
-    work::Work,
+    work::AnalysisContext,
 };
 
 pub(crate) fn names(frame: &DataFrame) -> Vec<String> {
@@ -34,7 +34,7 @@ pub(crate) fn data_type(frame: &DataFrame, name: &str) -> DataType {
 }
 
 /// Whether all these columns are there.
-pub(crate) fn check(work: &Work, frame: &DataFrame, named: &[Named]) -> Result<()> {
+pub(crate) fn check(work: &AnalysisContext, frame: &DataFrame, named: &[ParamName]) -> Result<()> {
     named.iter().try_for_each(|column| work.column(frame, &column.path, &column.name).map(drop))
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn check_unique<'n>(
 
 /// Runs aggregates that give one whole number each, such as counts, in one pass.
 pub(crate) async fn figures(
-    work: &Work,
+    work: &AnalysisContext,
     frame: DataFrame,
     aggregates: Vec<Expr>,
 ) -> Result<Vec<usize>> {

@@ -6,22 +6,25 @@ use serde_json::{Map, Value, json};
 use super::{
     columns,
     conditions::{Logic, predicate},
-    order::Rows,
-    reading::Given,
+    params::Params,
+    row_order::OrderedRows,
     sorting::{Sorted, page, sort_keys},
 };
 use crate::{
     counting::{self, Counter},
     error::Result,
-    kind::Kind,
-    work::{Outcome, Work},
+    kind::AnalysisType,
+    work::{AnalysisContext, OpOutput},
 };
 
 /// More rows than this are not put in order in memory when nobody asks for another order.
-const MOST_GATHERED: usize = 1 << 16;
+const MAX_GATHERED: usize = 1 << 16;
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Filter, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Filter, parameters)?;
     let (path, conditions) =
         given.value("conditions").ok_or_else(|| given.missing("conditions"))?;
     let frame = work.main().await?;
@@ -46,33 +49,35 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     }
     let total = work.main_rows().await?;
     let later = Box::new(move || facts(total, counter.count()));
-    Ok(Outcome { frame: Some(rows.finish()?), later: Some(later), ..Outcome::default() })
+    Ok(OpOutput { frame: Some(rows.finish()?), later: Some(later), ..OpOutput::default() })
 }
 
 /// The rows that are chosen. They are counted while the answer is made of them, if all of them are
 /// read for it.
 async fn chosen(
-    work: &Work,
+    work: &AnalysisContext,
     frame: DataFrame,
     counter: &Counter,
     is_sorted: bool,
     page: Option<(usize, Option<usize>)>,
-) -> Result<Rows> {
+) -> Result<OrderedRows> {
     let wanted = page.and_then(|(offset, limit)| Some(limit?.saturating_add(offset)));
     let is_nothing = page.is_some_and(|(_, limit)| limit == Some(0));
     match (is_sorted, wanted) {
         _ if is_nothing => {}
-        (true, _) => return Rows::placed(frame, counter),
+        (true, _) => return OrderedRows::placed(frame, counter),
         // The first of many are found like those of a sort, which looks at all.
-        (false, Some(wanted)) if wanted <= MOST_GATHERED => return Rows::placed(frame, counter),
+        (false, Some(wanted)) if wanted <= MAX_GATHERED => {
+            return OrderedRows::placed(frame, counter);
+        }
         (false, None) if page.is_none() => {
-            return Ok(Rows::by(counting::counted(frame, counter)?, []));
+            return Ok(OrderedRows::by(counting::counted(frame, counter)?, []));
         }
         (false, _) => {}
     }
     let counts = columns::figures(work, frame.clone(), vec![count(lit(1))]).await?;
     counter.add(counts[0]);
-    Ok(Rows::of(frame))
+    Ok(OrderedRows::of(frame))
 }
 
 fn facts(total: usize, filtered: usize) -> Map<String, Value> {

@@ -18,27 +18,30 @@ use futures::TryStreamExt;
 use serde_json::{Map, Value, json};
 
 use super::{
-    held::floats,
+    arrays::floats,
     names::counted,
     numbers::numeric,
-    order::Rows,
-    reading::{self, Given, Named, list_of_names, one_or_more, wrong},
+    params::{self, ParamName, Params, list_of_names, one_or_more, wrong},
+    row_order::OrderedRows,
 };
 use crate::{
     error::{AnalysisError, Result},
-    kind::Kind,
+    kind::AnalysisType,
     suggestion::Suggestion,
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// As many as NumPy has.
 const DEFAULT_BINS: usize = 10;
 
 /// More are a table of values, not a picture of them.
-const MOST_BINS: usize = 1000;
+const MAX_BINS: usize = 1000;
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Histogram, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Histogram, parameters)?;
     let field = given.read("field", only_name)?.ok_or_else(|| given.missing("field"))?;
     let bins = given.read("bins", Bins::read)?.unwrap_or(Bins::Count(DEFAULT_BINS));
     let range = given.read("range", read_range)?;
@@ -62,7 +65,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
 }
 
 /// One name, which may stand in a list.
-fn only_name(path: &str, value: &Value) -> Result<Named> {
+fn only_name(path: &str, value: &Value) -> Result<ParamName> {
     let mut names = list_of_names(path, value)?;
     match (names.pop(), names.is_empty()) {
         (Some(name), true) => Ok(name),
@@ -71,7 +74,7 @@ fn only_name(path: &str, value: &Value) -> Result<Named> {
 }
 
 /// What counts the values of a column that has no numbers.
-fn with_advice(error: AnalysisError, field: &Named) -> AnalysisError {
+fn with_advice(error: AnalysisError, field: &ParamName) -> AnalysisError {
     match error {
         AnalysisError::Parameter { parameter, reason, .. } => {
             let reason = format!("{reason}; value_counts counts its values");
@@ -91,17 +94,17 @@ enum Bins {
 impl Bins {
     fn read(path: &str, value: &Value) -> Result<Self> {
         if !value.is_array() {
-            return match reading::count(path, value) {
-                Ok(count @ 1..=MOST_BINS) => Ok(Self::Count(count)),
-                Ok(_) => Err(AnalysisError::parameter(path, format!("is from 1 to {MOST_BINS}"))),
+            return match params::count(path, value) {
+                Ok(count @ 1..=MAX_BINS) => Ok(Self::Count(count)),
+                Ok(_) => Err(AnalysisError::parameter(path, format!("is from 1 to {MAX_BINS}"))),
                 Err(_) => Err(wrong(path, "a number of bins, or a list of edges", value)),
             };
         }
         let edges = one_or_more(path, value);
-        let edges = edges.iter().map(|(path, value)| reading::number(path, value));
+        let edges = edges.iter().map(|(path, value)| params::number(path, value));
         let edges = edges.collect::<Result<Vec<f64>>>()?;
-        if !(2..=MOST_BINS + 1).contains(&edges.len()) {
-            let reason = format!("there are from 2 to {} edges", MOST_BINS + 1);
+        if !(2..=MAX_BINS + 1).contains(&edges.len()) {
+            let reason = format!("there are from 2 to {} edges", MAX_BINS + 1);
             return Err(AnalysisError::parameter(path, reason));
         }
         if !edges.is_sorted_by(|a, b| a < b) {
@@ -119,7 +122,7 @@ fn read_range(path: &str, value: &Value) -> Result<BinRange> {
     let [low, high] = ends.as_slice() else {
         return Err(wrong(path, "[smallest, largest]", value));
     };
-    let (low, high) = (reading::number(path, low)?, reading::number(path, high)?);
+    let (low, high) = (params::number(path, low)?, params::number(path, high)?);
     match low < high {
         true => Ok((path.to_owned(), (low, high))),
         false => Err(AnalysisError::parameter(path, "the first is smaller than the second")),
@@ -136,7 +139,7 @@ struct Extent {
 }
 
 impl Extent {
-    async fn of(work: &Work, frame: DataFrame, number: &Expr) -> Result<Self> {
+    async fn of(work: &AnalysisContext, frame: DataFrame, number: &Expr) -> Result<Self> {
         let is_finite = number.clone().between(lit(f64::MIN), lit(f64::MAX));
         let finite = when(is_finite, number.clone()).end()?;
         let figures = vec![
@@ -170,7 +173,7 @@ impl Extent {
 }
 
 /// The edges of bins of equal width. Where all values are the same, they are around it.
-fn equal_bins(field: &Named, low: f64, high: f64, count: usize) -> Result<Vec<f64>> {
+fn equal_bins(field: &ParamName, low: f64, high: f64, count: usize) -> Result<Vec<f64>> {
     let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
     let step = (high - low) / count as f64;
     let mut edges: Vec<f64> = (0..count).map(|at| low + step * at as f64).collect();
@@ -212,12 +215,12 @@ fn bin_of(value: f64, edges: &[f64]) -> Option<usize> {
 }
 
 fn outcome(
-    work: &Work,
-    field: &Named,
+    work: &AnalysisContext,
+    field: &ParamName,
     extent: &Extent,
     edges: &[f64],
     counts: &[i64],
-) -> Result<Outcome> {
+) -> Result<OpOutput> {
     let counted_in: i64 = counts.iter().sum();
     let infinite = extent.known - extent.finite;
     if infinite > 0 {
@@ -247,8 +250,8 @@ fn outcome(
     ];
     let table = RecordBatch::try_from_iter(columns)
         .map_err(|error| AnalysisError::Internal(error.to_string()))?;
-    let frame = Rows::of(work.context().read_batch(table)?).finish()?;
-    Ok(Outcome { facts, frame: Some(frame), later: None })
+    let frame = OrderedRows::of(work.context().read_batch(table)?).finish()?;
+    Ok(OpOutput { facts, frame: Some(frame), later: None })
 }
 
 #[cfg(test)]
@@ -261,7 +264,8 @@ mod tests {
         let rows = json!([
             {"v": 1.0}, {"v": 2.0}, {"v": 2.5}, {"v": 4.0}, {"v": 5.0}, {"v": null}, {"v": 3.0}
         ]);
-        let given = analyse(Kind::Histogram, rows.clone(), json!({"field": "v", "bins": 4}));
+        let given =
+            analyse(AnalysisType::Histogram, rows.clone(), json!({"field": "v", "bins": 4}));
         let given = given.await.unwrap();
         assert_eq!(
             given.rows[..2],
@@ -274,11 +278,11 @@ mod tests {
         assert_eq!(given.rows[3]["count"], 2);
         assert_eq!(given.facts["missing_count"], 1);
         let edges = json!({"column": "v", "buckets": [0, 2, 3]});
-        let given = analyse(Kind::Histogram, rows.clone(), edges).await.unwrap();
+        let given = analyse(AnalysisType::Histogram, rows.clone(), edges).await.unwrap();
         let counts: Vec<&Value> = given.rows.iter().map(|row| &row["count"]).collect();
         assert_eq!(counts, [&json!(1), &json!(3)]);
         assert_eq!(given.facts["outside_count"], 2);
-        let same = analyse(Kind::Histogram, json!([{"v": 3}, {"v": 3}]), json!({"x": "v"}));
+        let same = analyse(AnalysisType::Histogram, json!([{"v": 3}, {"v": 3}]), json!({"x": "v"}));
         let same = same.await.unwrap();
         assert_eq!((&same.rows[0]["bin_start"], &same.rows[5]["count"]), (&json!(2.5), &json!(2)));
     }
@@ -302,7 +306,8 @@ mod tests {
                  in {\"analysis_type\": \"value_counts\", \"parameters\": {\"field\":\"t\"}}",
             ),
         ] {
-            let said = analyse(Kind::Histogram, rows.clone(), parameters).await.unwrap_err();
+            let said =
+                analyse(AnalysisType::Histogram, rows.clone(), parameters).await.unwrap_err();
             assert!(said.to_string().starts_with(told), "{said}");
         }
     }

@@ -1,19 +1,19 @@
 //! The types of analysis, one module each.
 
 mod aggregate;
+mod arrays;
 mod columns;
 mod conditions;
 mod correlation;
 mod describe;
 mod filter;
 mod groups;
-mod held;
 mod histogram;
 mod names;
 mod numbers;
-mod order;
+mod params;
 mod percentiles;
-mod reading;
+mod row_order;
 mod rows;
 mod sorting;
 mod sql;
@@ -29,45 +29,48 @@ use serde_json::{Map, Value};
 
 use self::{
     conditions::{Logic, predicate},
-    reading::Given,
+    params::Params,
 };
 use crate::{
     error::Result,
-    kind::Kind,
-    work::{Outcome, Work},
+    kind::AnalysisType,
+    work::{AnalysisContext, OpOutput},
 };
 
 pub(crate) async fn run(
-    work: &Work,
-    kind: Kind,
+    work: &AnalysisContext,
+    kind: AnalysisType,
     parameters: &Map<String, Value>,
-) -> Result<Outcome> {
+) -> Result<OpOutput> {
     if has_filter(kind) {
-        narrow(work, &Given::parameters(kind, parameters)?).await?;
+        narrow(work, &Params::parameters(kind, parameters)?).await?;
     }
     match kind {
-        Kind::Filter => filter::run(work, parameters).await,
-        Kind::Aggregate => aggregate::run(work, parameters).await,
-        Kind::Transform => transform::run(work, parameters).await,
-        Kind::Validate => validate::run(work, parameters).await,
-        Kind::Describe => describe::run(work, parameters).await,
-        Kind::Histogram => histogram::run(work, parameters).await,
-        Kind::Percentiles => percentiles::run(work, parameters).await,
-        Kind::TimeSeries => time_series::run(work, parameters).await,
-        Kind::Correlation => correlation::run(work, parameters).await,
-        Kind::Covariance => correlation::covariance(work, parameters).await,
-        Kind::Test => test::run(work, parameters).await,
-        Kind::Sql => sql::run(work, parameters).await,
+        AnalysisType::Filter => filter::run(work, parameters).await,
+        AnalysisType::Aggregate => aggregate::run(work, parameters).await,
+        AnalysisType::Transform => transform::run(work, parameters).await,
+        AnalysisType::Validate => validate::run(work, parameters).await,
+        AnalysisType::Describe => describe::run(work, parameters).await,
+        AnalysisType::Histogram => histogram::run(work, parameters).await,
+        AnalysisType::Percentiles => percentiles::run(work, parameters).await,
+        AnalysisType::TimeSeries => time_series::run(work, parameters).await,
+        AnalysisType::Correlation => correlation::run(work, parameters).await,
+        AnalysisType::Covariance => correlation::covariance(work, parameters).await,
+        AnalysisType::Test => test::run(work, parameters).await,
+        AnalysisType::Sql => sql::run(work, parameters).await,
     }
 }
 
 /// Whether a type has `filter` for the rows that it is about. Others choose rows themselves, and
 /// `validate` says which rows of the table are wrong.
-fn has_filter(kind: Kind) -> bool {
-    !matches!(kind, Kind::Filter | Kind::Transform | Kind::Validate | Kind::Sql)
+fn has_filter(kind: AnalysisType) -> bool {
+    !matches!(
+        kind,
+        AnalysisType::Filter | AnalysisType::Transform | AnalysisType::Validate | AnalysisType::Sql
+    )
 }
 
-async fn narrow(work: &Work, given: &Given<'_>) -> Result<()> {
+async fn narrow(work: &AnalysisContext, given: &Params<'_>) -> Result<()> {
     if let Some((path, value)) = given.value("filter") {
         let rows = work.main().await?;
         let holds = predicate(work, &rows, &path, value, Logic::And).await?;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use super::reading::{name_text, one_or_more};
+use super::params::{name_text, one_or_more};
 use crate::error::{AnalysisError, Result};
 
 /// One name or a list of names.

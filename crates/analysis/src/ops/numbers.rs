@@ -11,13 +11,13 @@ use datafusion::{
 use super::columns;
 use crate::{
     error::{AnalysisError, Result},
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// A column as a number: as it is, or read from text, of which a note is made. NaN counts as
 /// missing, as it does for pandas.
 pub(crate) async fn numeric(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
     parameter: &str,
     name: &str,
@@ -45,7 +45,7 @@ pub(crate) async fn numeric(
 }
 
 /// Whether the values of a column are put in order as numbers.
-pub(crate) enum Order {
+pub(crate) enum NumericOrder {
     /// Themselves; if they are text, this is one that is no number.
     Plain(Option<String>),
     /// The numbers that all of its texts are.
@@ -54,10 +54,14 @@ pub(crate) enum Order {
 
 /// What a column is put in order by: its values, or numbers if it is text and all of it is numbers,
 /// of which a note is made. What begins with needless zeros or a plus is a code and stays text.
-pub(crate) async fn order(work: &Work, frame: &DataFrame, name: &str) -> Result<Order> {
+pub(crate) async fn order(
+    work: &AnalysisContext,
+    frame: &DataFrame,
+    name: &str,
+) -> Result<NumericOrder> {
     let plain = columns::value(frame, name);
     if !plain_type(&columns::data_type(frame, name)).is_string() {
-        return Ok(Order::Plain(None));
+        return Ok(NumericOrder::Plain(None));
     }
     let (number, whole) = (read_number(ident(name)), read_whole(ident(name)));
     let start = left(ltrim(vec![trimmed(ident(name)), lit("-")]), lit(2_i64));
@@ -68,14 +72,14 @@ pub(crate) async fn order(work: &Work, frame: &DataFrame, name: &str) -> Result<
     let other = frame.clone().filter(is_other)?.select(vec![plain.clone()])?.limit(0, Some(1))?;
     let others = work.collect(other).await?;
     if let Some(other) = others.iter().find(|batch| batch.num_rows() > 0) {
-        return Ok(Order::Plain(array_value_to_string(other.column(0), 0).ok()));
+        return Ok(NumericOrder::Plain(array_value_to_string(other.column(0), 0).ok()));
     }
     let (given, read) = counts(work, frame, &plain, &whole).await?;
     if given == 0 {
-        return Ok(Order::Plain(None));
+        return Ok(NumericOrder::Plain(None));
     }
     note_text(work, name, given, 0);
-    Ok(Order::Number(if read == given { whole } else { number }))
+    Ok(NumericOrder::Number(if read == given { whole } else { number }))
 }
 
 /// What a dictionary holds; any other type as it is.
@@ -132,7 +136,7 @@ fn trimmed(text: Expr) -> Expr {
     btrim(vec![cast(text, DataType::Utf8)])
 }
 
-pub(crate) fn note_text(work: &Work, name: &str, given: usize, unread: usize) {
+pub(crate) fn note_text(work: &AnalysisContext, name: &str, given: usize, unread: usize) {
     let failed = match unread {
         0 => String::new(),
         count => format!("; {count} of {given} values could not be read and count as missing"),
@@ -141,7 +145,7 @@ pub(crate) fn note_text(work: &Work, name: &str, given: usize, unread: usize) {
 }
 
 async fn counts(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
     text: &Expr,
     number: &Expr,

@@ -11,18 +11,18 @@ use datafusion::{
 use serde_json::{Map, Value};
 
 use super::{
-    aggregate::figures::percentile_name,
+    aggregate::metrics::percentile_name,
     columns,
     numbers::numeric,
-    order::Rows,
-    reading::{self, Given, Named, list_of_names, one_or_more},
+    params::{self, ParamName, Params, list_of_names, one_or_more},
+    row_order::OrderedRows,
     sorting::by_keys,
 };
 use crate::{
     error::{AnalysisError, Result},
     functions::{quantile, quantiles},
-    kind::Kind,
-    work::{Outcome, Work},
+    kind::AnalysisType,
+    work::{AnalysisContext, OpOutput},
 };
 
 const DEFAULT: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -33,8 +33,11 @@ enum PercentileMethod {
     Approximate,
 }
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Percentiles, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Percentiles, parameters)?;
     let frame = work.main().await?;
     let keys = given.names("group_by")?.unwrap_or_default();
     columns::check(work, &frame, &keys)?;
@@ -49,10 +52,10 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     let methods =
         [("exact", PercentileMethod::Exact), ("approximate", PercentileMethod::Approximate)];
     let method = given.choice("method", &methods)?.unwrap_or(PercentileMethod::Exact);
-    table(work, frame, &keys, &fields, &fractions, method).await.map(Outcome::from)
+    table(work, frame, &keys, &fields, &fractions, method).await.map(OpOutput::from)
 }
 
-fn read_fields(path: &str, value: &Value) -> Result<Vec<Named>> {
+fn read_fields(path: &str, value: &Value) -> Result<Vec<ParamName>> {
     let fields = list_of_names(path, value)?;
     match fields.is_empty() {
         true => Err(AnalysisError::parameter(path, "is empty")),
@@ -60,12 +63,12 @@ fn read_fields(path: &str, value: &Value) -> Result<Vec<Named>> {
     }
 }
 
-fn all_numbers(frame: &DataFrame, keys: &[Named]) -> Result<Vec<Named>> {
+fn all_numbers(frame: &DataFrame, keys: &[ParamName]) -> Result<Vec<ParamName>> {
     let fields = frame.schema().fields().iter();
-    let fields: Vec<Named> = fields
+    let fields: Vec<ParamName> = fields
         .filter(|field| field.data_type().is_numeric())
         .filter(|field| !keys.iter().any(|key| key.name == *field.name()))
-        .map(|field| Named { path: "fields".to_owned(), name: field.name().clone() })
+        .map(|field| ParamName { path: "fields".to_owned(), name: field.name().clone() })
         .collect();
     match fields.is_empty() {
         true => Err(AnalysisError::parameter("fields", "there is no column with numbers")),
@@ -74,10 +77,10 @@ fn all_numbers(frame: &DataFrame, keys: &[Named]) -> Result<Vec<Named>> {
 }
 
 /// Percentiles from 0 to 100, or fractions if nothing else can be meant.
-fn read_fractions(work: &Work, path: &str, value: &Value) -> Result<Vec<f64>> {
+fn read_fractions(work: &AnalysisContext, path: &str, value: &Value) -> Result<Vec<f64>> {
     let mut numbers: Vec<f64> = Vec::new();
     for (path, value) in one_or_more(path, value) {
-        let number = reading::number(&path, value)?;
+        let number = params::number(&path, value)?;
         if !(0.0..=100.0).contains(&number) {
             let reason = format!("must be from 0 to 100, not {number}");
             return Err(AnalysisError::parameter(path, reason));
@@ -100,10 +103,10 @@ fn read_fractions(work: &Work, path: &str, value: &Value) -> Result<Vec<f64>> {
 
 /// One row for each field, within each group.
 async fn table(
-    work: &Work,
+    work: &AnalysisContext,
     frame: DataFrame,
-    keys: &[Named],
-    fields: &[Named],
+    keys: &[ParamName],
+    fields: &[ParamName],
     fractions: &[f64],
     method: PercentileMethod,
 ) -> Result<DataFrame> {
@@ -154,7 +157,7 @@ struct FieldPercentiles {
 /// From columns for each field to rows.
 fn one_row_each(
     frame: DataFrame,
-    keys: &[Named],
+    keys: &[ParamName],
     figures: &[FieldPercentiles],
     names: &[String],
 ) -> Result<DataFrame> {
@@ -176,6 +179,6 @@ fn one_row_each(
     values.extend(lists.iter().map(|(name, (hidden, _))| ident(hidden).alias(*name)));
     let lists = lists.into_iter().map(|(_, list)| list).collect();
     let sort = by_keys(&frame, keys);
-    let rows = Rows::sorted(frame, sort)?;
+    let rows = OrderedRows::sorted(frame, sort)?;
     rows.unnested(kept, lists, places, NullHandling::Preserve)?.select(values)?.finish()
 }

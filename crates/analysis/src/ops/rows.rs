@@ -21,8 +21,8 @@ use datafusion::{
 };
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::held::Held;
-use crate::{error::Result, work::Work};
+use super::arrays::HeldArrays;
+use crate::{error::Result, work::AnalysisContext};
 
 /// The name of the column with the number of a row, from 0 on.
 pub(crate) const ROW: &str = "row";
@@ -34,7 +34,7 @@ pub(crate) async fn in_order(frame: DataFrame) -> Result<SendableRecordBatchStre
 }
 
 /// The same with a further column: the number of each row.
-pub(crate) async fn numbered(work: &Work, frame: DataFrame) -> Result<DataFrame> {
+pub(crate) async fn numbered(work: &AnalysisContext, frame: DataFrame) -> Result<DataFrame> {
     let plan = plan(frame).await?;
     let row = Arc::new(Field::new(ROW, DataType::Int64, false));
     let fields = plan.schema().fields().iter().cloned().chain([row]).collect::<Vec<_>>();
@@ -46,7 +46,11 @@ pub(crate) async fn numbered(work: &Work, frame: DataFrame) -> Result<DataFrame>
 }
 
 /// Rows that an operation made itself; what they hold stays counted as long as they are there.
-pub(crate) fn made(work: &Work, rows: RecordBatch, held: Held) -> Result<DataFrame> {
+pub(crate) fn made(
+    work: &AnalysisContext,
+    rows: RecordBatch,
+    held: HeldArrays,
+) -> Result<DataFrame> {
     let schema = rows.schema();
     let made = Arc::new(HeldRows { rows, schema: schema.clone(), _held: held });
     let table = StreamingTable::try_new(schema, vec![made])?;
@@ -107,7 +111,7 @@ const MADE_AT_ONCE: usize = 8192;
 struct HeldRows {
     rows: RecordBatch,
     schema: SchemaRef,
-    _held: Held,
+    _held: HeldArrays,
 }
 
 impl PartitionStream for HeldRows {

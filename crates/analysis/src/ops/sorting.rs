@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::{
     columns,
-    reading::{self, Given, Named},
+    params::{self, ParamName, Params},
     time_columns::sort_value,
 };
 use crate::{
     aliases::parameters::SORT_KEY,
     error::{AnalysisError, Result},
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// What is sorted.
@@ -22,12 +22,12 @@ pub(crate) struct Sorted<'f> {
     pub(crate) frame: &'f DataFrame,
     /// What the rows are groups of, and by which columns: whether those hold numbers as text is
     /// seen there, without making the groups for it.
-    pub(crate) groups: Option<(&'f DataFrame, &'f [Named])>,
+    pub(crate) groups: Option<(&'f DataFrame, &'f [ParamName])>,
 }
 
 impl Sorted<'_> {
-    async fn value(&self, work: &Work, name: &str) -> Result<Expr> {
-        let is_key = |keys: &[Named]| keys.iter().any(|key| key.name == name);
+    async fn value(&self, work: &AnalysisContext, name: &str) -> Result<Expr> {
+        let is_key = |keys: &[ParamName]| keys.iter().any(|key| key.name == name);
         match self.groups {
             Some((rows, keys)) if is_key(keys) => sort_value(work, rows, name).await,
             _ => sort_value(work, self.frame, name).await,
@@ -38,14 +38,14 @@ impl Sorted<'_> {
 /// What rows are sorted by, if anything is given: a name, `-name` or `name desc` for the largest
 /// first, an object, or a list of those.
 pub(crate) async fn sort_keys(
-    work: &Work,
+    work: &AnalysisContext,
     sorted: &Sorted<'_>,
-    given: &Given<'_>,
+    given: &Params<'_>,
 ) -> Result<Option<Vec<SortExpr>>> {
     let Some((path, value)) = given.value("sort") else {
         return Ok(None);
     };
-    let by = reading::one_or_more(&path, value);
+    let by = params::one_or_more(&path, value);
     let descending = directions(given, by.len())?;
     let mut keys = Vec::new();
     for ((path, key), descending) in by.into_iter().zip(descending) {
@@ -56,7 +56,7 @@ pub(crate) async fn sort_keys(
 
 /// Whether each of so many keys has its largest value first. As in pandas, `ascending` may say it
 /// for each.
-fn directions(given: &Given<'_>, keys: usize) -> Result<Vec<bool>> {
+fn directions(given: &Params<'_>, keys: usize) -> Result<Vec<bool>> {
     for (name, is_descending) in [("ascending", false), ("descending", true)] {
         let Some((path, Value::Array(flags))) = given.value(name) else { continue };
         if flags.len() != keys {
@@ -64,20 +64,20 @@ fn directions(given: &Given<'_>, keys: usize) -> Result<Vec<bool>> {
             return Err(AnalysisError::parameter(path, reason));
         }
         let flags = flags.iter().enumerate();
-        let flag = |(at, flag)| Ok(reading::flag(&format!("{path}[{at}]"), flag)? == is_descending);
+        let flag = |(at, flag)| Ok(params::flag(&format!("{path}[{at}]"), flag)? == is_descending);
         return flags.map(flag).collect();
     }
     Ok(vec![is_descending(given)?.unwrap_or(false); keys])
 }
 
-fn is_descending(given: &Given<'_>) -> Result<Option<bool>> {
+fn is_descending(given: &Params<'_>) -> Result<Option<bool>> {
     let descending = given.flag("descending")?;
     Ok(descending.or(given.flag("ascending")?.map(|ascending| !ascending)))
 }
 
 /// Missing values come last in both directions unless it is said otherwise, as in pandas.
 async fn sort_key(
-    work: &Work,
+    work: &AnalysisContext,
     sorted: &Sorted<'_>,
     path: &str,
     key: &Value,
@@ -88,7 +88,7 @@ async fn sort_key(
         work.column(sorted.frame, path, name)?;
         return Ok(sorted.value(work, name).await?.sort(!is_descending, false));
     }
-    let given = Given::object(path, key, &SORT_KEY)?;
+    let given = Params::object(path, key, &SORT_KEY)?;
     let field = given.required_name("field")?;
     work.column(sorted.frame, &field.path, &field.name)?;
     let order = [("desc", true), ("asc", false), ("descending", true), ("ascending", false)];
@@ -118,12 +118,12 @@ fn written_key<'t>(frame: &DataFrame, text: &'t str, descending: bool) -> (&'t s
 }
 
 /// In the order of keys, those that are missing last.
-pub(crate) fn by_keys(frame: &DataFrame, keys: &[Named]) -> Vec<SortExpr> {
+pub(crate) fn by_keys(frame: &DataFrame, keys: &[ParamName]) -> Vec<SortExpr> {
     keys.iter().map(|key| columns::value(frame, &key.name).sort(true, false)).collect()
 }
 
 /// How many rows are left out at the beginning and how many are wanted, if it is said.
-pub(crate) fn page(given: &Given<'_>) -> Result<Option<(usize, Option<usize>)>> {
+pub(crate) fn page(given: &Params<'_>) -> Result<Option<(usize, Option<usize>)>> {
     let offset = given.count("offset")?;
     let limit = given.count("limit")?;
     // The query engine counts with signed numbers.

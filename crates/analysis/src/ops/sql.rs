@@ -2,16 +2,19 @@
 
 use serde_json::{Map, Value};
 
-use super::reading::Given;
+use super::params::Params;
 use crate::{
     error::Result,
-    kind::Kind,
+    kind::AnalysisType,
     sql,
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Sql, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Sql, parameters)?;
     let query = given.text("query")?.ok_or_else(|| given.missing("query"))?;
     sql::query(work, query).await
 }

@@ -16,13 +16,13 @@ use serde_json::{Map, Value};
 use super::run;
 use crate::{
     error::Result,
-    kind::Kind,
-    work::{MAIN, Work},
+    kind::AnalysisType,
+    work::{AnalysisContext, MAIN},
 };
 
 /// What an analysis gave, all of it.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct TestOutput {
     pub(crate) facts: Map<String, Value>,
     pub(crate) rows: Vec<Value>,
     pub(crate) notes: Vec<String>,
@@ -62,17 +62,17 @@ pub(crate) fn parts(batch: &RecordBatch, partitions: usize) -> Vec<Vec<RecordBat
 }
 
 pub(crate) async fn analyse_tables(
-    kind: Kind,
+    kind: AnalysisType,
     tables: Vec<(&str, RecordBatch)>,
     parameters: Value,
-) -> Result<Given> {
+) -> Result<TestOutput> {
     let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(4));
     let names = tables.iter().map(|(name, _)| (*name).to_owned()).collect();
     for (name, batch) in tables {
         let table = MemTable::try_new(batch.schema(), parts(&batch, 3)).unwrap();
         context.register_table(name, Arc::new(table)).unwrap();
     }
-    let work = Arc::new(Work::new(context, names, Vec::new()));
+    let work = Arc::new(AnalysisContext::new(context, names, Vec::new()));
     let Value::Object(parameters) = parameters else { panic!("parameters are an object") };
     let outcome = run(&work, kind, &parameters).await?;
     let batches = match outcome.frame {
@@ -85,10 +85,14 @@ pub(crate) async fn analyse_tables(
     let written = writer.into_inner();
     let rows =
         if written.is_empty() { Vec::new() } else { serde_json::from_slice(&written).unwrap() };
-    Ok(Given { facts: outcome.facts, rows, notes: work.into_notes() })
+    Ok(TestOutput { facts: outcome.facts, rows, notes: work.into_notes() })
 }
 
-pub(crate) async fn analyse(kind: Kind, rows: Value, parameters: Value) -> Result<Given> {
+pub(crate) async fn analyse(
+    kind: AnalysisType,
+    rows: Value,
+    parameters: Value,
+) -> Result<TestOutput> {
     analyse_tables(kind, vec![(MAIN, batch(&rows))], parameters).await
 }
 
@@ -106,8 +110,8 @@ mod types {
     };
     use serde_json::{Value, json};
 
-    use super::{Given, analyse_tables};
-    use crate::{kind::Kind, work::MAIN};
+    use super::{TestOutput, analyse_tables};
+    use crate::{kind::AnalysisType, work::MAIN};
 
     fn table() -> RecordBatch {
         let lists = [Some(vec![Some(1)]), None, Some(vec![]), Some(vec![None, Some(2)])];
@@ -154,7 +158,7 @@ mod types {
         RecordBatch::try_from_iter(columns).unwrap()
     }
 
-    async fn analyse(kind: Kind, parameters: Value) -> Result<Given, String> {
+    async fn analyse(kind: AnalysisType, parameters: Value) -> Result<TestOutput, String> {
         let given = analyse_tables(kind, vec![(MAIN, table())], parameters).await;
         given.map_err(|error| error.to_string())
     }
@@ -175,12 +179,12 @@ mod types {
                 } else {
                     json!([{"field": name, "type": kind, "required": true}])
                 };
-                let given = analyse(Kind::Validate, json!({"rules": rules})).await;
+                let given = analyse(AnalysisType::Validate, json!({"rules": rules})).await;
                 assert!(given.is_ok(), "{name} {kind}: {given:?}");
             }
         }
         let broken = async |rule: Value| -> Vec<i64> {
-            let given = analyse(Kind::Validate, json!({"rules": [rule]})).await.unwrap();
+            let given = analyse(AnalysisType::Validate, json!({"rules": [rule]})).await.unwrap();
             given.rows.iter().map(|row| row["row"].as_i64().unwrap()).collect()
         };
         assert_eq!(broken(json!({"field": "float", "required": true})).await, [1, 3]);
@@ -199,14 +203,16 @@ mod types {
     #[tokio::test]
     async fn every_number_correlates() {
         let fields = json!(["int", "big", "float", "decimal", "view"]);
-        for kind in [Kind::Correlation, Kind::Covariance] {
+        for kind in [AnalysisType::Correlation, AnalysisType::Covariance] {
             let given = analyse(kind, json!({"fields": fields, "group_by": "text"})).await.unwrap();
             assert_eq!(given.rows.len(), 10);
         }
-        let said =
-            analyse(Kind::Correlation, json!({"fields": ["int", "list"]})).await.unwrap_err();
+        let said = analyse(AnalysisType::Correlation, json!({"fields": ["int", "list"]}))
+            .await
+            .unwrap_err();
         assert!(said.contains("\"list\" holds List"), "{said}");
-        let given = analyse(Kind::Test, json!({"test": "t", "field": "decimal", "value": 1})).await;
+        let given =
+            analyse(AnalysisType::Test, json!({"test": "t", "field": "decimal", "value": 1})).await;
         assert_eq!(given.unwrap().facts["groups"][0]["n"], 3);
     }
 
@@ -217,17 +223,19 @@ mod types {
             ("time", "1970-01-01T01:00:00+01:00"),
             ("dictionary", "2024-01-01"),
         ] {
-            let given =
-                analyse(Kind::TimeSeries, json!({"time": time, "value": "int"})).await.unwrap();
+            let given = analyse(AnalysisType::TimeSeries, json!({"time": time, "value": "int"}))
+                .await
+                .unwrap();
             assert_eq!(given.facts["start"], start);
         }
         let parameters = json!({"time": "time", "value": "int", "resample": "1d", "timezone": "Europe/Berlin",
             "group_by": ["dictionary", "view"]});
-        let given = analyse(Kind::TimeSeries, parameters).await.unwrap();
+        let given = analyse(AnalysisType::TimeSeries, parameters).await.unwrap();
         assert_eq!((given.rows.len(), &given.rows[1]["time"]), (4, &json!("1970-01-01")));
         for time in ["list", "struct"] {
-            let said =
-                analyse(Kind::TimeSeries, json!({"time": time, "value": "int"})).await.unwrap_err();
+            let said = analyse(AnalysisType::TimeSeries, json!({"time": time, "value": "int"}))
+                .await
+                .unwrap_err();
             assert!(said.contains("which are no times"), "{said}");
         }
     }

@@ -27,7 +27,7 @@ use super::{columns, numbers::plain_type};
 use crate::{
     error::{AnalysisError, Result},
     times::{DAY, Precision, Time, days_of, format_offset, parse},
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// Twelve thousand years. Times that are farther away count as none, so that nothing overflows.
@@ -49,11 +49,11 @@ impl Default for Numbers {
 }
 
 /// No number from here on is a time in any unit.
-const MOST_NUMBER: f64 = 9.3e18;
+const MAX_NUMBER: f64 = 9.3e18;
 
 impl Numbers {
     /// Goes through a column, if it has numbers.
-    pub(crate) async fn of(work: &Work, frame: &DataFrame, name: &str) -> Result<Self> {
+    pub(crate) async fn of(work: &AnalysisContext, frame: &DataFrame, name: &str) -> Result<Self> {
         if !plain_type(&columns::data_type(frame, name)).is_numeric() {
             return Ok(Self::default());
         }
@@ -64,7 +64,7 @@ impl Numbers {
             max(number.clone()).alias("most"),
             bool_and(is_whole).alias("are_whole"),
         ];
-        let may_be_time = number.between(lit(-MOST_NUMBER), lit(MOST_NUMBER));
+        let may_be_time = number.between(lit(-MAX_NUMBER), lit(MAX_NUMBER));
         let figures = frame.clone().filter(may_be_time)?.aggregate(Vec::new(), figures)?;
         let batches = work.collect(figures).await?;
         let row = batches.iter().find(|batch| batch.num_rows() > 0);
@@ -93,7 +93,7 @@ impl Numbers {
     }
 
     fn time(self, number: f64) -> Option<Time> {
-        if number.is_nan() || number.abs() >= MOST_NUMBER {
+        if number.is_nan() || number.abs() >= MAX_NUMBER {
             return None;
         }
         Some(match self {
@@ -165,7 +165,11 @@ pub(crate) fn figure(
 
 /// The zone that the times of a column have themselves: that of its type, or the offset that all
 /// texts have.
-pub(crate) async fn zone(work: &Work, frame: &DataFrame, name: &str) -> Result<Option<String>> {
+pub(crate) async fn zone(
+    work: &AnalysisContext,
+    frame: &DataFrame,
+    name: &str,
+) -> Result<Option<String>> {
     let data_type = columns::data_type(frame, name);
     let text = match plain_type(&data_type) {
         DataType::Timestamp(_, zone) => return Ok(zone.as_ref().map(ToString::to_string)),

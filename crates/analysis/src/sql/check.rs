@@ -44,20 +44,20 @@ const INSTEAD: [(&str, &str); 15] = [
 ];
 
 /// The longest name that a column gets of its expression.
-const MOST_NAME: usize = 80;
+const MAX_NAME: usize = 80;
 
 /// How many grouping sets a query may ask for.
-const MOST_GROUPINGS: usize = 64;
+const MAX_GROUPINGS: usize = 64;
 
 /// The names that a query can use.
-pub(super) struct Known<'a> {
+pub(super) struct KnownNames<'a> {
     tables: &'a [String],
     scalar: Vec<&'a str>,
     aggregate: Vec<&'a str>,
     window: Vec<&'a str>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownNames<'a> {
     pub(super) fn new(state: &'a SessionState, tables: &'a [String]) -> Self {
         Self {
             tables,
@@ -68,7 +68,7 @@ impl<'a> Known<'a> {
     }
 }
 
-impl Known<'_> {
+impl KnownNames<'_> {
     fn no_function(&self, name: &str) -> Refused {
         if let Some((_, instead)) = INSTEAD.iter().find(|(missing, _)| *missing == name) {
             return format!("no function {name:?}; use {instead}");
@@ -80,7 +80,7 @@ impl Known<'_> {
 
 /// Walks through a query before it is planned.
 pub(super) struct SqlCheck<'a> {
-    known: &'a Known<'a>,
+    known: &'a KnownNames<'a>,
     /// Names that a query gives to parts of itself.
     given: Vec<String>,
     size: QuerySize,
@@ -96,13 +96,16 @@ fn refuse(reason: impl Into<String>) -> Step {
 }
 
 impl<'a> SqlCheck<'a> {
-    pub(super) fn query(known: &'a Known<'a>, query: &mut Query) -> Result<Self, Refused> {
+    pub(super) fn query(known: &'a KnownNames<'a>, query: &mut Query) -> Result<Self, Refused> {
         let check =
             Self { known, given: Vec::new(), size: QuerySize::default(), row_by_row: false };
         check.walked(query)
     }
 
-    pub(super) fn expression(known: &'a Known<'a>, expression: &mut Expr) -> Result<Self, Refused> {
+    pub(super) fn expression(
+        known: &'a KnownNames<'a>,
+        expression: &mut Expr,
+    ) -> Result<Self, Refused> {
         let check = Self { known, given: Vec::new(), size: QuerySize::default(), row_by_row: true };
         check.walked(expression)
     }
@@ -284,10 +287,10 @@ impl VisitorMut for SqlCheck<'_> {
                 refuse(format!("no column {:?}", name.value))
             }
             Expr::BinaryOp { op, .. } => operator(op),
-            Expr::Cube(sets) if sets.len() > MOST_GROUPINGS.ilog2() as usize => {
+            Expr::Cube(sets) if sets.len() > MAX_GROUPINGS.ilog2() as usize => {
                 refuse("CUBE is over too many columns")
             }
-            Expr::Rollup(sets) | Expr::GroupingSets(sets) if sets.len() > MOST_GROUPINGS => {
+            Expr::Rollup(sets) | Expr::GroupingSets(sets) if sets.len() > MAX_GROUPINGS => {
                 refuse("there are too many grouping sets")
             }
             Expr::SimilarTo { .. } | Expr::RLike { .. } => {
@@ -317,7 +320,7 @@ fn name_column(index: usize, item: &mut SelectItem) {
         return;
     }
     let mut name = expression.to_string();
-    if let Some((end, _)) = name.char_indices().nth(MOST_NAME) {
+    if let Some((end, _)) = name.char_indices().nth(MAX_NAME) {
         name = format!("{}… ({})", &name[..end], index + 1);
     }
     let expr = expression.clone();

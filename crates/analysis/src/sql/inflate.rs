@@ -16,12 +16,12 @@ use datafusion::{
 use super::check::Refused;
 
 /// The most parts that the names in one expression may stand for.
-const MOST_PARTS: usize = 1024;
+const MAX_PARTS: usize = 1024;
 
 pub(super) fn check(plan: &LogicalPlan) -> Result<(), Refused> {
-    let mut walk = Walk { most: 0 };
+    let mut walk = Walk { max: 0 };
     walk.columns(plan).map_err(|error| error.strip_backtrace())?;
-    match walk.most > MOST_PARTS {
+    match walk.max > MAX_PARTS {
         true => Err("its expressions build on one another too often".to_owned()),
         false => Ok(()),
     }
@@ -29,7 +29,7 @@ pub(super) fn check(plan: &LogicalPlan) -> Result<(), Refused> {
 
 struct Walk {
     /// The most parts that names were found to stand for.
-    most: usize,
+    max: usize,
 }
 
 /// What goes into a node, and how many parts each of its columns stands for.
@@ -71,7 +71,7 @@ impl Walk {
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
-        self.most = self.most.max(named);
+        self.max = self.max.max(named);
         Ok(written.saturating_add(named))
     }
 }
@@ -85,6 +85,6 @@ fn stands_for(column: &Column, inputs: &Inputs<'_>) -> usize {
 
 /// A column of a union stands for what it does in the input where it stands for most.
 fn rows_of_either(inputs: &Inputs<'_>, fields: usize) -> Vec<usize> {
-    let most = |index: usize| inputs.iter().filter_map(|(_, columns)| columns.get(index)).max();
-    (0..fields).map(|index| most(index).copied().unwrap_or_default()).collect()
+    let max = |index: usize| inputs.iter().filter_map(|(_, columns)| columns.get(index)).max();
+    (0..fields).map(|index| max(index).copied().unwrap_or_default()).collect()
 }

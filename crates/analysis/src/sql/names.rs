@@ -9,10 +9,14 @@ use datafusion::{
 };
 use narrows_model::nearest;
 
-use crate::work::Work;
+use crate::work::AnalysisContext;
 
 /// Makes texts of names in double quotes that no column has: pandas' conditions have them so.
-pub(super) fn quoted_texts(work: &Work, expression: &mut impl VisitMut, schema: &DFSchema) {
+pub(super) fn quoted_texts(
+    work: &AnalysisContext,
+    expression: &mut impl VisitMut,
+    schema: &DFSchema,
+) {
     let _ = VisitMut::visit(expression, &mut Unquoting(schema, work));
 }
 
@@ -38,9 +42,9 @@ impl<'a> UnusualColumns<'a> {
     }
 
     /// Says of numbers in a query that are names of columns too that they are numbers.
-    pub(super) fn note_numbers(&self, work: &Work, query: &mut impl VisitMut) {
+    pub(super) fn note_numbers(&self, work: &AnalysisContext, query: &mut impl VisitMut) {
         if !self.numbers.is_empty() {
-            let _ = VisitMut::visit(query, &mut Noting(self, work));
+            let _ = VisitMut::visit(query, &mut NameNoter(self, work));
         }
     }
 
@@ -59,9 +63,9 @@ impl<'a> UnusualColumns<'a> {
     }
 }
 
-struct Noting<'a>(&'a UnusualColumns<'a>, &'a Work);
+struct NameNoter<'a>(&'a UnusualColumns<'a>, &'a AnalysisContext);
 
-impl VisitorMut for Noting<'_> {
+impl VisitorMut for NameNoter<'_> {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
@@ -78,7 +82,7 @@ impl VisitorMut for Noting<'_> {
     }
 }
 
-struct Unquoting<'a>(&'a DFSchema, &'a Work);
+struct Unquoting<'a>(&'a DFSchema, &'a AnalysisContext);
 
 impl Unquoting<'_> {
     fn is_column(&self, name: &Ident) -> bool {

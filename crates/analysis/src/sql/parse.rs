@@ -10,11 +10,11 @@ use datafusion::sql::sqlparser::{
 use super::check::Refused;
 
 /// The longest text of a query, in bytes and in words.
-const MOST_BYTES: usize = 64 << 10;
-const MOST_TOKENS: usize = 16 << 10;
+const MAX_BYTES: usize = 64 << 10;
+const MAX_TOKENS: usize = 16 << 10;
 
 /// How deeply brackets may be nested: each level can double what the parser tries.
-const MOST_NESTED: usize = 24;
+const MAX_NESTED: usize = 24;
 
 /// Calls of the parser within itself.
 const RECURSION: usize = 200;
@@ -56,8 +56,8 @@ fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
 }
 
 fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, Refused> {
-    if text.len() > MOST_BYTES {
-        return Err(format!("it is longer than {} KB", MOST_BYTES >> 10));
+    if text.len() > MAX_BYTES {
+        return Err(format!("it is longer than {} KB", MAX_BYTES >> 10));
     }
     let tokens = Tokenizer::new(&DIALECT, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error.to_string())?;
@@ -73,11 +73,11 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, Refused> {
         words += 1;
         deepest = deepest.max(nested);
     }
-    if words > MOST_TOKENS {
-        return Err(format!("it has more than {MOST_TOKENS} words"));
+    if words > MAX_TOKENS {
+        return Err(format!("it has more than {MAX_TOKENS} words"));
     }
-    if deepest > MOST_NESTED {
-        return Err(format!("brackets are nested more than {MOST_NESTED} deep"));
+    if deepest > MAX_NESTED {
+        return Err(format!("brackets are nested more than {MAX_NESTED} deep"));
     }
     Ok(tokens)
 }

@@ -19,7 +19,7 @@ use datafusion::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    check::{Known, Refused, SqlCheck},
+    check::{KnownNames, Refused, SqlCheck},
     functions::Allowance,
     inflate,
     names::{self, UnusualColumns},
@@ -27,13 +27,13 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result, explain},
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// Reads a computed value of a frame's rows, `price * quantity`, and has the analysis remember it,
 /// which names the parameter if a row makes it fail.
 pub(crate) fn expression(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
     parameter: &str,
     text: &str,
@@ -45,7 +45,12 @@ pub(crate) fn expression(
 
 /// Plans an expression over the columns of a schema: no subqueries, and each row by itself, so no
 /// aggregates and no window functions either.
-fn plan_expression(work: &Work, schema: &DFSchema, parameter: &str, text: &str) -> Result<Expr> {
+fn plan_expression(
+    work: &AnalysisContext,
+    schema: &DFSchema,
+    parameter: &str,
+    text: &str,
+) -> Result<Expr> {
     let context = work.context();
     let refused = |reason| AnalysisError::parameter(parameter, reason);
     let mut written = parse::expression(text).map_err(refused)?;
@@ -54,7 +59,7 @@ fn plan_expression(work: &Work, schema: &DFSchema, parameter: &str, text: &str) 
     names::quoted_texts(work, &mut written, schema);
     columns.note_numbers(work, &mut written);
     let state = context.state();
-    let known = Known::new(&state, &[]);
+    let known = KnownNames::new(&state, &[]);
     let check = SqlCheck::expression(&known, &mut written).map_err(refused)?;
     zones::replace(&mut written);
     allowance(context).expect(check.calls());
@@ -83,7 +88,7 @@ fn with_fractions(
 }
 
 /// Plans a query.
-pub(crate) async fn query(work: &Work, text: &str) -> Result<Outcome> {
+pub(crate) async fn query(work: &AnalysisContext, text: &str) -> Result<OpOutput> {
     let mut query = parse::query(text).map_err(AnalysisError::Sql)?;
     let mut columns = Vec::new();
     for table in work.tables() {
@@ -95,7 +100,7 @@ pub(crate) async fn query(work: &Work, text: &str) -> Result<Outcome> {
     columns.note_numbers(work, &mut query);
     let context = work.context();
     let state = context.state();
-    let known = Known::new(&state, work.tables());
+    let known = KnownNames::new(&state, work.tables());
     let check = SqlCheck::query(&known, &mut query).map_err(AnalysisError::Sql)?;
     zones::replace(&mut query);
     allowance(context).expect(check.calls());

@@ -13,7 +13,9 @@ use datafusion::arrow::{
     datatypes::Float64Type,
     util::display::array_value_to_string,
 };
-use narrows_analysis::{FileFormat, Input, Keep, Kind, Output, Request, Sink, Table};
+use narrows_analysis::{
+    AnalysisType, FileFormat, FileSink, Input, Output, Request, ResultTable, SpillTarget,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +32,7 @@ fn sales() -> Value {
 
 #[tokio::test]
 async fn the_way_callers_write_it() {
-    let found = rows(Kind::Aggregate, sales(), json!({"group_by": "region"})).await;
+    let found = rows(AnalysisType::Aggregate, sales(), json!({"group_by": "region"})).await;
     assert_eq!(
         found,
         json!([
@@ -47,7 +49,7 @@ async fn the_way_callers_write_it() {
 #[tokio::test]
 async fn figures_may_be_written_in_many_ways() {
     let figures = json!({"amount": ["sum", {"function": "percentile", "p": 50}], "n": {"field": "price", "function": "count"}, "*": "count"});
-    let found = rows(Kind::Aggregate, sales(), json!({"aggregations": figures})).await;
+    let found = rows(AnalysisType::Aggregate, sales(), json!({"aggregations": figures})).await;
     assert_eq!(found, json!([{"amount_sum": 46, "amount_p50": 7.5, "n": 2, "count": 4}]));
     let figures = json!([
         {"field": "amount", "op": "quantile", "q": 0.25, "as": "lower"},
@@ -55,8 +57,11 @@ async fn figures_may_be_written_in_many_ways() {
         {"function": "count"},
         {"field": "code", "function": "sum", "alias": "codes"},
     ]);
-    let answer =
-        run(Kind::Aggregate, sales(), json!({"group_by": ["region"], "aggregations": figures}));
+    let answer = run(
+        AnalysisType::Aggregate,
+        sales(),
+        json!({"group_by": ["region"], "aggregations": figures}),
+    );
     let answer = answer.await.expect("an answer");
     let (names, found) = table(&answer);
     assert_eq!(names, ["region", "lower", "price_std", "count", "codes"]);
@@ -74,7 +79,7 @@ async fn having_sort_and_limit() {
         "sort": [{"field": "amount_sum", "order": "desc"}],
         "limit": 1,
     });
-    let found = rows(Kind::Aggregate, sales(), parameters).await;
+    let found = rows(AnalysisType::Aggregate, sales(), parameters).await;
     assert_eq!(found, json!([{"region": "EU", "amount_sum": 40}]));
 }
 
@@ -120,7 +125,7 @@ async fn mistakes_are_told_with_their_place() {
         (json!({"aggregations": {}}), "aggregations: there is none, and nothing to group by"),
         (json!({"aggregations": {"amount": []}}), "aggregations: there is none"),
     ] {
-        let refused = refusal(Kind::Aggregate, sales(), parameters).await;
+        let refused = refusal(AnalysisType::Aggregate, sales(), parameters).await;
         assert!(refused.starts_with(said), "{refused}");
     }
 }
@@ -139,10 +144,10 @@ async fn a_sum_that_does_not_fit_is_no_other_number() {
     let numbers = |values| of_columns(vec![("n", Arc::new(Int64Array::from(values)))], 1);
     let parameters = json!({"aggregations": {"n": ["sum", "mean"]}});
     let largest = vec![i64::MAX, 1, -1];
-    let answer = run_with(2, Kind::Aggregate, numbers(largest), &parameters).await;
+    let answer = run_with(2, AnalysisType::Aggregate, numbers(largest), &parameters).await;
     assert_eq!(table(&answer.expect("an answer")).1[0][0], json!(i64::MAX));
     let too_large = vec![i64::MAX, i64::MAX];
-    let answer = run_with(2, Kind::Aggregate, numbers(too_large), &parameters).await;
+    let answer = run_with(2, AnalysisType::Aggregate, numbers(too_large), &parameters).await;
     let refused = answer.expect_err("no room").to_string();
     let said = "aggregations.n: the sum of column \"n\" is too large for a whole number";
     assert!(refused.contains(said), "{refused}");
@@ -154,7 +159,7 @@ async fn a_sum_of_numbers_without_a_sign_has_room() {
     let groups = StringArray::from(vec!["a", "a", "a", "b"]);
     let columns: Vec<(&str, ArrayRef)> = vec![("g", Arc::new(groups)), ("n", Arc::new(numbers))];
     let parameters = json!({"group_by": "g"});
-    let answer = run_with(2, Kind::Aggregate, of_columns(columns, 1), &parameters).await;
+    let answer = run_with(2, AnalysisType::Aggregate, of_columns(columns, 1), &parameters).await;
     let answer = answer.expect("an answer").table.expect("a table");
     let sums = answer.batches.iter().filter_map(|batch| batch.column_by_name("n_sum"));
     let texts = |column: &ArrayRef| -> Vec<String> {
@@ -165,7 +170,7 @@ async fn a_sum_of_numbers_without_a_sign_has_room() {
 }
 
 /// The numbers of a column, which JSON has no form for if they are infinite.
-fn floats(table: &Table, name: &str) -> Vec<Option<f64>> {
+fn floats(table: &ResultTable, name: &str) -> Vec<Option<f64>> {
     let columns = table.batches.iter().filter_map(|batch| batch.column_by_name(name));
     columns.flat_map(|column| column.as_primitive::<Float64Type>().iter()).collect()
 }
@@ -186,7 +191,7 @@ async fn infinity_can_be_the_smallest_and_the_largest() {
     ]);
     let columns: Vec<(&str, ArrayRef)> = vec![("g", Arc::new(groups)), ("n", Arc::new(numbers))];
     let parameters = json!({"group_by": "g", "aggregations": {"n": ["min", "max"]}});
-    let answer = run_with(4, Kind::Aggregate, of_columns(columns, 1), &parameters).await;
+    let answer = run_with(4, AnalysisType::Aggregate, of_columns(columns, 1), &parameters).await;
     let found = answer.expect("an answer").table.expect("a table");
     let (least, largest) = (Some(-infinite), Some(infinite));
     assert_eq!(floats(&found, "n_min"), [largest, least, Some(most), None, Some(-0.5)]);
@@ -199,7 +204,7 @@ async fn what_is_missing_is_not_collected() {
         {"g": "a", "n": 1}, {"g": "a", "n": null}, {"g": "b", "n": null}, {"g": "a", "n": 3},
     ]);
     let parameters = json!({"group_by": "g", "aggregations": {"n": "collect"}});
-    let found = rows(Kind::Aggregate, data, parameters).await;
+    let found = rows(AnalysisType::Aggregate, data, parameters).await;
     assert_eq!(found, json!([{"g": "a", "n_collect": [1, 3]}, {"g": "b", "n_collect": []}]));
 }
 
@@ -207,14 +212,14 @@ async fn what_is_missing_is_not_collected() {
 async fn lists_are_json_in_a_file_of_csv() {
     let mut file = tempfile::tempfile().expect("a file");
     let kept = file.try_clone().expect("the same file");
-    let keep = Keep {
+    let keep = SpillTarget {
         format: FileFormat::Csv,
         always: true,
-        make: Box::new(move || Ok(("all.csv".to_owned(), Box::new(kept) as Box<dyn Sink>))),
+        make: Box::new(move || Ok(("all.csv".to_owned(), Box::new(kept) as Box<dyn FileSink>))),
     };
     let parameters = json!({"group_by": "region", "aggregations": {"code": "collect"}});
     let request = Request {
-        kind: Kind::Aggregate,
+        kind: AnalysisType::Aggregate,
         parameters: parameters.as_object().cloned().expect("parameters"),
         output: Output::default(),
         refusal: None,
@@ -243,13 +248,13 @@ async fn names_are_only_names() {
         {"__0": "a", "s_mode": "x", "s_count": 1, "__count_0_p50": 1.0, "__count_0_sum": 1},
         {"__0": "b", "s_mode": "y", "s_count": 1, "__count_0_p50": 2.0, "__count_0_sum": 2},
     ]);
-    assert_eq!(rows(Kind::Aggregate, data, parameters).await, expected);
+    assert_eq!(rows(AnalysisType::Aggregate, data, parameters).await, expected);
     for name in ["__count_0", "__all_0", "__0_0", "__field", "__count", "__p0"] {
         for method in ["exact", "approximate"] {
             let data = json!([{name: "a", "n": 1}, {name: "b", "n": 2}]);
             let parameters =
                 json!({"field": "n", "percentiles": 50, "group_by": name, "method": method});
-            let found = rows(Kind::Percentiles, data, parameters).await;
+            let found = rows(AnalysisType::Percentiles, data, parameters).await;
             let expected = json!([
                 {name: "a", "field": "n", "count": 1, "p50": 1.0},
                 {name: "b", "field": "n", "count": 1, "p50": 2.0},
@@ -263,9 +268,12 @@ async fn names_are_only_names() {
 async fn a_sum_of_decimals_that_does_not_fit_is_no_other_number() {
     let large = 9 * 10_i128.pow(37);
     for (kind, parameters) in [
-        (Kind::Aggregate, json!({"aggregations": {"d": "sum"}})),
-        (Kind::Sql, json!({"query": "select sum(d) as s from data"})),
-        (Kind::Sql, json!({"query": "select sum(d) as s from data group by d > 0 or d <= 0"})),
+        (AnalysisType::Aggregate, json!({"aggregations": {"d": "sum"}})),
+        (AnalysisType::Sql, json!({"query": "select sum(d) as s from data"})),
+        (
+            AnalysisType::Sql,
+            json!({"query": "select sum(d) as s from data group by d > 0 or d <= 0"}),
+        ),
     ] {
         let sum = async |values: Vec<i128>| {
             let decimals = Decimal128Array::from(values).with_precision_and_scale(38, 0);
@@ -284,7 +292,8 @@ async fn not_a_number_is_missing() {
     let values = Float64Array::from(vec![Some(f64::NAN), Some(2.0), None, Some(4.0)]);
     let tables = || of_columns(vec![("n", Arc::new(values.clone()))], 2);
     let parameters = json!({"aggregations": {"n": ["count", "sum", "mean", "min", "max", "median", "nunique", "first", "mode"]}});
-    let answer = run_with(2, Kind::Aggregate, tables(), &parameters).await.expect("an answer");
+    let answer =
+        run_with(2, AnalysisType::Aggregate, tables(), &parameters).await.expect("an answer");
     let expected = json!([2, 6.0, 3.0, 2.0, 4.0, 3.0, 2, 2.0, 2.0]);
     assert_eq!(Value::Array(table(&answer).1.remove(0)), expected);
 }
@@ -297,7 +306,7 @@ async fn first_and_last_are_by_row() {
     let number = Int64Array::from_iter_values(0..count);
     let columns: Vec<(&str, ArrayRef)> = vec![("g", Arc::new(group)), ("n", Arc::new(number))];
     let parameters = json!({"group_by": "g", "aggregations": {"n": ["first", "last", "collect"]}});
-    let answer = run_with(8, Kind::Aggregate, of_columns(columns, 500), &parameters).await;
+    let answer = run_with(8, AnalysisType::Aggregate, of_columns(columns, 500), &parameters).await;
     for (group, row) in table(&answer.expect("an answer")).1.into_iter().enumerate() {
         let last = (count - 1) - (count - 1 - group as i64) % 7;
         assert_eq!(row[1..3], [json!(group), json!(last)]);
@@ -310,7 +319,7 @@ async fn first_and_last_are_by_row() {
 async fn the_top_of_each_group() {
     let parameters =
         json!({"group_by": "region", "aggregations": {"amount": {"function": "top", "n": 1}}});
-    let found = rows(Kind::Aggregate, sales(), parameters).await;
+    let found = rows(AnalysisType::Aggregate, sales(), parameters).await;
     let amounts: Vec<&Value> =
         found.as_array().expect("rows").iter().map(|row| &row["amount"]).collect();
     assert_eq!(amounts, [&json!(5), &json!(30), &json!(1)]);
@@ -323,7 +332,8 @@ async fn text_that_is_all_numbers_is_in_their_order() {
     };
     let figures = json!({"aggregations": {"p": ["sum", "min", "max"]}});
     let asked = async |values: &[&str]| {
-        let answer = run(Kind::Aggregate, prices(values), figures.clone()).await.expect("figures");
+        let answer =
+            run(AnalysisType::Aggregate, prices(values), figures.clone()).await.expect("figures");
         (table(&answer).1.remove(0), answer.notes)
     };
     let note = "column \"p\" holds text and was read as numbers";
@@ -344,31 +354,33 @@ async fn text_that_is_all_numbers_is_in_their_order() {
     assert_eq!(notes, [unread.as_str(), said]);
 
     let top = json!({"aggregations": {"p": {"function": "top", "n": 1}}});
-    let found = rows(Kind::Aggregate, prices(&["9", "10"]), top).await;
+    let found = rows(AnalysisType::Aggregate, prices(&["9", "10"]), top).await;
     assert_eq!(found, json!([{"n": 1, "p": "10"}]));
-    let sorted = async |kind: Kind, parameters: Value, values: &[&str]| {
+    let sorted = async |kind: AnalysisType, parameters: Value, values: &[&str]| {
         let answer = run(kind, prices(values), parameters).await.expect("rows");
         let order: Vec<Value> = table(&answer).1.into_iter().map(|mut row| row.remove(1)).collect();
         (order, answer.notes)
     };
-    let (order, notes) = sorted(Kind::Transform, json!({"sort": "-p"}), &["9", "100", "10"]).await;
+    let (order, notes) =
+        sorted(AnalysisType::Transform, json!({"sort": "-p"}), &["9", "100", "10"]).await;
     assert_eq!(
         (order, notes),
         (vec![json!("100"), json!("10"), json!("9")], vec![note.to_owned()])
     );
-    let (order, notes) = sorted(Kind::Transform, json!({"sort": "p"}), &["9", "x", "10"]).await;
+    let (order, notes) =
+        sorted(AnalysisType::Transform, json!({"sort": "p"}), &["9", "x", "10"]).await;
     assert_eq!((order, notes.len()), (vec![json!("10"), json!("9"), json!("x")], 0));
     // Those that are left are numbers.
     let conditions = json!([{"field": "p", "operator": "!=", "value": "x"}]);
     let parameters =
         json!({"conditions": conditions.clone(), "sort": {"field": "p", "order": "asc"}});
-    let (order, _) = sorted(Kind::Filter, parameters, &["x", "10", "9"]).await;
+    let (order, _) = sorted(AnalysisType::Filter, parameters, &["x", "10", "9"]).await;
     assert_eq!(order, ["9", "10"]);
     // So are keys of groups, all of them or those that are left.
     let groups = async |mut parameters: Value, values: &[&str]| {
         parameters["group_by"] = json!("p");
         parameters["sort"] = json!("-p");
-        let found = rows(Kind::Aggregate, prices(values), parameters).await;
+        let found = rows(AnalysisType::Aggregate, prices(values), parameters).await;
         found.as_array().expect("rows").iter().map(|row| row["p"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(groups(json!({}), &["9", "10", "100", "9"]).await, ["100", "10", "9"]);
@@ -381,15 +393,15 @@ async fn text_that_is_all_numbers_is_in_their_order() {
 async fn percentiles_may_be_fractions() {
     let data = json!([1, 2, 3, 4, 5]);
     let parameters = json!({"field": "value", "percentiles": [0.5, 0.95, 1]});
-    let answer = run(Kind::Percentiles, data.clone(), parameters).await.expect("an answer");
+    let answer = run(AnalysisType::Percentiles, data.clone(), parameters).await.expect("an answer");
     let (names, found) = table(&answer);
     assert_eq!(names, ["field", "count", "p50", "p95", "p100"]);
     assert_eq!(found[0], [json!("value"), json!(5), json!(3.0), json!(4.8), json!(5.0)]);
     assert_eq!(answer.notes.len(), 1);
-    let found = rows(Kind::Percentiles, data.clone(), json!({"percentiles": [0, 1]})).await;
+    let found = rows(AnalysisType::Percentiles, data.clone(), json!({"percentiles": [0, 1]})).await;
     assert_eq!(found, json!([{"field": "value", "count": 5, "p0": 1.0, "p1": 1.04}]));
     let parameters = json!({"method": "approximate", "percentiles": 50});
-    let found = rows(Kind::Percentiles, data.clone(), parameters).await;
+    let found = rows(AnalysisType::Percentiles, data.clone(), parameters).await;
     assert_eq!(found[0]["p50"], json!(3.0));
     for (parameters, said) in [
         (json!({"percentiles": [101]}), "percentiles[0]: must be from 0 to 100, not 101"),
@@ -401,14 +413,14 @@ async fn percentiles_may_be_fractions() {
         (json!({"field": []}), "field: is empty"),
     ] {
         assert_eq!(
-            refusal(Kind::Percentiles, data.clone(), parameters)
+            refusal(AnalysisType::Percentiles, data.clone(), parameters)
                 .await
                 .split("; there are value")
                 .next(),
             Some(said)
         );
     }
-    let refused = refusal(Kind::Percentiles, json!([{"a": "x"}]), json!({})).await;
+    let refused = refusal(AnalysisType::Percentiles, json!([{"a": "x"}]), json!({})).await;
     assert_eq!(refused, "fields: there is no column with numbers");
 }
 
@@ -417,7 +429,8 @@ async fn percentiles_of_infinite_numbers() {
     let values = vec![f64::NEG_INFINITY, 1.0, f64::INFINITY, f64::INFINITY, f64::NAN];
     let tables = of_columns(vec![("n", Arc::new(Float64Array::from(values)))], 2);
     let parameters = json!({"percentiles": [0, 50, 100]});
-    let answer = run_with(2, Kind::Percentiles, tables, &parameters).await.expect("an answer");
+    let answer =
+        run_with(2, AnalysisType::Percentiles, tables, &parameters).await.expect("an answer");
     let table = answer.table.expect("a table");
     let batch = table.batches.iter().find(|batch| batch.num_rows() == 1).expect("a row");
     let number = |index: usize| {
@@ -434,7 +447,7 @@ async fn the_first_and_the_last_of_times_in_text_go_by_time() {
         {"g": "a", "t": "2024-01-02 03:30"}, {"g": "b", "t": "2024-01-03"}, {"g": "b", "t": null},
     ]);
     let parameters = json!({"group_by": "g", "aggregations": {"t": ["min", "max"]}});
-    let found = rows(Kind::Aggregate, data, parameters).await;
+    let found = rows(AnalysisType::Aggregate, data, parameters).await;
     assert_eq!(
         found,
         json!([

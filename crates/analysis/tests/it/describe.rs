@@ -6,7 +6,7 @@ use datafusion::arrow::array::{
     ArrayRef, Date32Array, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
     UInt64Array,
 };
-use narrows_analysis::{Input, Kind};
+use narrows_analysis::{AnalysisType, Input};
 use serde_json::{Map, Value, json};
 
 use crate::support::{refusal, rows, run, run_with, table};
@@ -29,10 +29,10 @@ async fn what_is_in_each_column() {
         {"name": "Ö", "age": 5, "gone": null, "ok": false},
         {"name": "Ö", "age": 3, "gone": null, "ok": true},
     ]);
-    let answer = run(Kind::Describe, data.clone(), json!({})).await.expect("an answer");
+    let answer = run(AnalysisType::Describe, data.clone(), json!({})).await.expect("an answer");
     let facts = json!({"row_count": 4, "column_count": 4, "duplicate_count": 1});
     assert_eq!(Value::Object(answer.facts), facts);
-    let profiles = rows(Kind::Describe, data.clone(), json!({})).await;
+    let profiles = rows(AnalysisType::Describe, data.clone(), json!({})).await;
     let given = |profile: &Value| {
         let fields = profile.as_object().expect("an object").clone().into_iter();
         Value::Object(fields.filter(|(_, value)| !value.is_null()).collect::<Map<_, _>>())
@@ -53,16 +53,16 @@ async fn what_is_in_each_column() {
     assert_eq!(profiles[2]["distinct"], json!(0));
     assert_eq!([&profiles[3]["type"], &profiles[3]["top"]], ["boolean", "true"]);
 
-    let chosen = rows(Kind::Describe, data.clone(), json!({"columns": ["ok"]})).await;
+    let chosen = rows(AnalysisType::Describe, data.clone(), json!({"columns": ["ok"]})).await;
     assert_eq!(chosen.as_array().map(Vec::len), Some(1));
-    let refused = refusal(Kind::Describe, data, json!({"columns": "nam"})).await;
+    let refused = refusal(AnalysisType::Describe, data, json!({"columns": "nam"})).await;
     assert!(refused.starts_with("columns: no column \"nam\"; did you mean name?"), "{refused}");
 }
 
 #[tokio::test]
 async fn the_smallest_and_the_largest_are_in_the_data() {
     let data = json!([{"id": 9007199254740993_i64}, {"id": -5}, {"id": 9007199254740991_i64}]);
-    let profiles = rows(Kind::Describe, data, json!({})).await;
+    let profiles = rows(AnalysisType::Describe, data, json!({})).await;
     let figures = ["min", "min_text", "max", "max_text"].map(|figure| profiles[0][figure].clone());
     assert_eq!(figures, [json!(-5.0), Value::Null, Value::Null, json!("9007199254740993")]);
 }
@@ -79,7 +79,7 @@ async fn every_digit_counts() {
         ("n".to_owned(), Arc::new(numbers) as ArrayRef),
         ("d".to_owned(), Arc::new(decimals)),
     ]);
-    let answer = run_with(2, Kind::Describe, tables, &json!({})).await.expect("an answer");
+    let answer = run_with(2, AnalysisType::Describe, tables, &json!({})).await.expect("an answer");
     let (names, found) = table(&answer);
     let value = |row: usize, name: &str| {
         &found[row][names.iter().position(|known| known == name).expect("a column")]
@@ -97,7 +97,8 @@ async fn too_many_large_numbers_to_count() {
     let numbers = UInt64Array::from_iter_values((0..count).map(|row| (1 << 63) + row));
     let tables = of_columns(vec![("n".to_owned(), Arc::new(numbers) as ArrayRef)]);
     let analysis = crate::support::analysis(2, 64 << 20);
-    let answer = crate::support::run_within(analysis, Kind::Describe, tables, &json!({})).await;
+    let answer =
+        crate::support::run_within(analysis, AnalysisType::Describe, tables, &json!({})).await;
     let answer = answer.expect("an answer");
     let (names, found) = table(&answer);
     let value =
@@ -120,7 +121,7 @@ async fn a_thousand_columns() {
         (format!("column {index}"), array)
     };
     let tables = of_columns((0..1_000).map(column).collect());
-    let answer = run_with(2, Kind::Describe, tables, &json!({})).await.expect("an answer");
+    let answer = run_with(2, AnalysisType::Describe, tables, &json!({})).await.expect("an answer");
     let (names, found) = table(&answer);
     assert_eq!(found.len(), 1_000);
     let distinct = names.iter().position(|name| name == "distinct").expect("a column");
@@ -140,7 +141,8 @@ async fn too_many_values_to_count() {
         ("few".to_owned(), Arc::new(few)),
     ]);
     let analysis = crate::support::analysis(2, 64 << 20);
-    let answer = crate::support::run_within(analysis, Kind::Describe, tables, &json!({})).await;
+    let answer =
+        crate::support::run_within(analysis, AnalysisType::Describe, tables, &json!({})).await;
     let answer = answer.expect("an answer");
     let (names, found) = table(&answer);
     let value = |row: usize, name: &str| {
@@ -165,7 +167,7 @@ async fn days_and_long_texts() {
         ("day".to_owned(), Arc::new(days) as ArrayRef),
         ("text".to_owned(), Arc::new(texts)),
     ]);
-    let answer = run_with(2, Kind::Describe, tables, &json!({})).await.expect("an answer");
+    let answer = run_with(2, AnalysisType::Describe, tables, &json!({})).await.expect("an answer");
     let (names, found) = table(&answer);
     let value = |row: usize, name: &str| {
         &found[row][names.iter().position(|known| known == name).expect("a column")]

@@ -9,7 +9,7 @@ use datafusion::arrow::{
     },
     datatypes::{Float32Type, Int32Type, Int64Type},
 };
-use narrows_analysis::{Input, Kind};
+use narrows_analysis::{AnalysisType, Input};
 use serde_json::{Value, json};
 
 use crate::support::{of_columns, refusal, rows, run, run_with, table};
@@ -25,14 +25,15 @@ fn stocks() -> Value {
 
 async fn names(conditions: Value) -> Vec<String> {
     let parameters = json!({"conditions": conditions, "select": "name"});
-    let rows = rows(Kind::Filter, stocks(), parameters).await;
+    let rows = rows(AnalysisType::Filter, stocks(), parameters).await;
     let names = rows.as_array().expect("rows").iter();
     names.map(|row| row["name"].as_str().expect("a name").to_owned()).collect()
 }
 
 async fn count_of(input: Input, condition: Value) -> usize {
     let parameters = json!({"conditions": [condition]});
-    let answer = run_with(2, Kind::Filter, vec![("data".to_owned(), input)], &parameters).await;
+    let answer =
+        run_with(2, AnalysisType::Filter, vec![("data".to_owned(), input)], &parameters).await;
     table(&answer.expect("an answer")).1.len()
 }
 
@@ -45,7 +46,7 @@ async fn the_way_callers_write_it() {
         ],
         "logic": "AND",
     });
-    let answer = run(Kind::Filter, stocks(), parameters).await.expect("an answer");
+    let answer = run(AnalysisType::Filter, stocks(), parameters).await.expect("an answer");
     assert_eq!(answer.facts["filtered_count"], json!(1));
     assert_eq!(answer.facts["total_count"], json!(4));
     assert_eq!(answer.facts["filtered_percentage"], json!(25.0));
@@ -87,7 +88,7 @@ async fn numbers_and_text_meet() {
     let text = json!([{"field": "roi", "operator": "<", "value": " 10 "}]);
     assert_eq!(names(text).await, ["B", "Ö"]);
     let parameters = json!({"conditions": [{"field": "code", "operator": ">=", "value": 9.5}]});
-    let answer = run(Kind::Filter, stocks(), parameters).await.expect("an answer");
+    let answer = run(AnalysisType::Filter, stocks(), parameters).await.expect("an answer");
     assert_eq!(table(&answer).1.len(), 1);
     let note = "column \"code\" holds text and was read as numbers; \
                 1 of 3 values could not be read and count as missing";
@@ -110,7 +111,8 @@ async fn whole_numbers_in_text_are_exact() {
         ("<", json!(3.5), 1),
     ] {
         let conditions = json!([{"field": "id", "operator": operator, "value": value}]);
-        let found = rows(Kind::Filter, ids.clone(), json!({"conditions": conditions})).await;
+        let found =
+            rows(AnalysisType::Filter, ids.clone(), json!({"conditions": conditions})).await;
         assert_eq!(found.as_array().map(Vec::len), Some(count), "{operator} {value}");
     }
 }
@@ -124,7 +126,7 @@ async fn contains_is_membership_where_all_values_are_lists() {
     let mixed = json!([{"tags": ["ab"]}, {"tags": "b"}]);
     let parameters =
         json!({"conditions": [{"field": "tags", "operator": "contains", "value": "b"}]});
-    let found = rows(Kind::Filter, mixed, parameters).await;
+    let found = rows(AnalysisType::Filter, mixed, parameters).await;
     assert_eq!(
         found.as_array().map(Vec::len),
         Some(2),
@@ -178,15 +180,17 @@ async fn mistakes_are_told_with_their_place() {
             "conditions[0].sensitive: there is no such parameter; did you mean case_sensitive?",
         ),
     ] {
-        let refused = refusal(Kind::Filter, stocks(), json!({"conditions": conditions})).await;
+        let refused =
+            refusal(AnalysisType::Filter, stocks(), json!({"conditions": conditions})).await;
         assert!(refused.starts_with(said), "{refused}");
     }
-    let refused = refusal(Kind::Filter, stocks(), json!({})).await;
+    let refused = refusal(AnalysisType::Filter, stocks(), json!({})).await;
     let example = r#"{"analysis_type": "filter", "parameters": {"conditions":[{"field":"roi","operator":">","value":10}]}}"#;
     assert_eq!(refused, format!("conditions: is missing; as in {example}"));
-    let refused = refusal(Kind::Filter, stocks(), json!({"conditions": [], "logic": "xor"})).await;
+    let refused =
+        refusal(AnalysisType::Filter, stocks(), json!({"conditions": [], "logic": "xor"})).await;
     assert!(refused.starts_with("logic: no \"xor\" here"), "{refused}");
-    let refused = refusal(Kind::Filter, stocks(), json!({"conditon": []})).await;
+    let refused = refusal(AnalysisType::Filter, stocks(), json!({"conditon": []})).await;
     assert!(refused.starts_with("conditon: there is no such parameter; did you mean conditions"));
 }
 
@@ -196,13 +200,13 @@ async fn deep_and_long_conditions() {
     for _ in 0..40 {
         deep = json!({"not": deep});
     }
-    let refused = refusal(Kind::Filter, stocks(), json!({"conditions": [deep]})).await;
+    let refused = refusal(AnalysisType::Filter, stocks(), json!({"conditions": [deep]})).await;
     assert!(refused.ends_with("conditions are more than 32 groups deep"), "{refused}");
     let long = |count: i64| -> Vec<Value> {
         (0..count).map(|n| json!({"field": "roi", "operator": "!=", "value": n})).collect()
     };
     assert_eq!(names(json!(long(500))).await.len(), 3);
-    let refused = refusal(Kind::Filter, stocks(), json!({"conditions": long(501)})).await;
+    let refused = refusal(AnalysisType::Filter, stocks(), json!({"conditions": long(501)})).await;
     assert!(refused.starts_with("conditions: there are more than 500 conditions"), "{refused}");
     let list: Vec<i64> = (0..100_000).collect();
     assert_eq!(names(json!([{"field": "roi", "operator": "in", "value": list}])).await, ["A"]);
@@ -260,7 +264,7 @@ async fn other_types_than_those_of_json() {
     assert_eq!(count_of(times, condition(">=", "2026-03-01")).await, 1);
     let refused = {
         let parameters = json!({"conditions": [condition(">", "soon")]});
-        run_with(1, Kind::Filter, vec![("data".to_owned(), days())], &parameters).await
+        run_with(1, AnalysisType::Filter, vec![("data".to_owned(), days())], &parameters).await
     };
     let refused = refused.expect_err("no time").to_string();
     assert!(refused.contains("column \"d\" holds times, and \"soon\" is not one"), "{refused}");
@@ -275,7 +279,7 @@ async fn chosen(texts: &[&str], operator: &str, value: Value) -> (Vec<i64>, Vec<
     let data = texts.iter().enumerate().map(|(n, t)| json!({"n": n, "t": t})).collect();
     let condition = json!({"field": "t", "operator": operator, "value": value});
     let parameters = json!({"conditions": [condition]});
-    let answer = run(Kind::Filter, data, parameters).await.expect("an answer");
+    let answer = run(AnalysisType::Filter, data, parameters).await.expect("an answer");
     let places = table(&answer).1.into_iter().map(|row| row[0].as_i64().expect("a place"));
     (places.collect(), answer.notes)
 }
@@ -351,7 +355,7 @@ async fn times_in_text_are_sorted_as_times() {
     let sorted = async |texts: &[&str], sort: &str| {
         let data = texts.iter().map(|t| json!({"t": t})).collect();
         let parameters = json!({"conditions": [], "sort": sort});
-        let answer = run(Kind::Filter, data, parameters).await.expect("an answer");
+        let answer = run(AnalysisType::Filter, data, parameters).await.expect("an answer");
         let rows = table(&answer).1.into_iter();
         let texts: Vec<Value> = rows.map(|mut row| row.remove(0)).collect();
         (texts, answer.notes)
@@ -486,7 +490,7 @@ async fn rows_stay_in_their_order() {
         (0..batch.num_rows()).step_by(1_000).map(|start| batch.slice(start, 1_000)).collect();
     let parameters = json!({"conditions": [{"field": "id", "operator": "!=", "value": 7}]});
     let tables = vec![("data".to_owned(), Input::Batches { schema: batch.schema(), batches })];
-    let answer = run_with(8, Kind::Filter, tables, &parameters).await.expect("an answer");
+    let answer = run_with(8, AnalysisType::Filter, tables, &parameters).await.expect("an answer");
     let found = table(&answer).1;
     assert_eq!(found.len(), 199_999);
     assert!(found.windows(2).all(|pair| pair[0][0].as_i64() < pair[1][0].as_i64()));

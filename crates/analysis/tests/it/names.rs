@@ -2,7 +2,7 @@
 
 use std::io::{Seek, Write};
 
-use narrows_analysis::{Answer, FileFormat, Input, Kind, Understood, understand};
+use narrows_analysis::{AnalysisType, Answer, FileFormat, Input, Understood, understand};
 use serde_json::{Value, json};
 
 use crate::support::{rows, run, run_with, table};
@@ -19,52 +19,52 @@ fn years() -> Value {
 async fn a_column_that_is_called_like_a_number_is_a_column() {
     for (kind, parameters, wanted) in [
         (
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({"aggregations": {"2010": ["sum", "mean", "max"], "1e3": "sum", "true": "sum"}}),
             json!([{
                 "2010_sum": 33, "2010_mean": 11.0, "2010_max": 30, "1e3_sum": 4.5, "true_sum": 24,
             }]),
         ),
         (
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({"group_by": "region", "aggregations": [{"field": 2010, "function": "sum"}]}),
             json!([{"region": "n", "2010_sum": 3}, {"region": "s", "2010_sum": 30}]),
         ),
         (
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({"group_by": 2011, "aggregations": {"2010": "sum"}, "having": [
                 {"field": "2010_sum", "operator": ">", "value": 1},
             ]}),
             json!([{"2011": 5, "2010_sum": 2}, {"2011": 6, "2010_sum": 30}]),
         ),
         (
-            Kind::Filter,
+            AnalysisType::Filter,
             json!({"conditions": [{"field": "2010", "operator": ">", "value": 1}],
                 "select": ["2010", "2011"], "sort": "-2010"}),
             json!([{"2010": 30, "2011": 6}, {"2010": 2, "2011": 5}]),
         ),
         (
-            Kind::Filter,
+            AnalysisType::Filter,
             json!({"conditions": [{"field": 2010, "operator": ">", "value": 2}], "select": 2011}),
             json!([{"2011": 6}]),
         ),
         (
-            Kind::Filter,
+            AnalysisType::Filter,
             json!({"conditions": "\"2010\" > 1 and \"2011\" < 6", "select": ["2010"]}),
             json!([{"2010": 2}]),
         ),
         (
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"computed": {"d": "\"2011\" - \"2010\""}, "select": ["d"]}),
             json!([{"d": 3}, {"d": 3}, {"d": -24}]),
         ),
         (
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"sort": "-2011", "select": ["2011"], "rename": {"2011": "2012"}}),
             json!([{"2012": 6}, {"2012": 5}, {"2012": 4}]),
         ),
         (
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"unpivot": {"id": "region", "values": ["2010", 2011]}, "limit": 2}),
             json!([
                 {"region": "n", "variable": "2010", "value": 1},
@@ -72,12 +72,12 @@ async fn a_column_that_is_called_like_a_number_is_a_column() {
             ]),
         ),
         (
-            Kind::Percentiles,
+            AnalysisType::Percentiles,
             json!({"fields": ["2010"], "percentiles": [50]}),
             json!([{"field": "2010", "count": 3, "p50": 2.0}]),
         ),
         (
-            Kind::Sql,
+            AnalysisType::Sql,
             json!({"query": "select sum(\"2010\") s, max(data.\"2011\") m from data"}),
             json!([{"s": 33, "m": 6}]),
         ),
@@ -94,7 +94,7 @@ async fn a_header_of_years_names_columns() {
     let input = Input::File { file, format: FileFormat::Csv };
     let parameters = json!({"group_by": "region", "aggregations": {"2010": "sum"}});
     let tables = vec![("data".to_owned(), input)];
-    let answer = run_with(2, Kind::Aggregate, tables, &parameters).await.unwrap();
+    let answer = run_with(2, AnalysisType::Aggregate, tables, &parameters).await.unwrap();
     assert_eq!(json!(table(&answer)), json!([["region", "2010_sum"], [["n", 3], ["s", 30]]]));
 }
 
@@ -110,7 +110,7 @@ async fn pivoted_columns_are_called_by_their_values() {
         {"filter": [{"field": "2010", "operator": ">=", "value": 3}], "sort": "-2010"},
     ]});
     assert_eq!(
-        rows(Kind::Transform, sales, steps).await,
+        rows(AnalysisType::Transform, sales, steps).await,
         json!([
             {"region": "s", "2010": 30, "2011": null, "both": 30},
             {"region": "n", "2010": 3, "2011": 4, "both": 7},
@@ -121,11 +121,11 @@ async fn pivoted_columns_are_called_by_their_values() {
 #[tokio::test]
 async fn a_number_that_is_the_name_of_a_column_too_is_told() {
     for (kind, parameters, is_told) in [
-        (Kind::Transform, json!({"computed": {"d": "\"2011\" - 2010"}}), true),
-        (Kind::Filter, json!({"conditions": "2010 > 5"}), true),
-        (Kind::Sql, json!({"query": "select sum(2010) from data"}), true),
-        (Kind::Transform, json!({"computed": {"d": "\"2011\" - \"2010\" - 2012"}}), false),
-        (Kind::Sql, json!({"query": "select sum(\"2010\") + 2012 from data"}), false),
+        (AnalysisType::Transform, json!({"computed": {"d": "\"2011\" - 2010"}}), true),
+        (AnalysisType::Filter, json!({"conditions": "2010 > 5"}), true),
+        (AnalysisType::Sql, json!({"query": "select sum(2010) from data"}), true),
+        (AnalysisType::Transform, json!({"computed": {"d": "\"2011\" - \"2010\" - 2012"}}), false),
+        (AnalysisType::Sql, json!({"query": "select sum(\"2010\") + 2012 from data"}), false),
     ] {
         let notes = run(kind, years(), parameters.clone()).await.unwrap().notes;
         let note = "2010 is a number here; the column of that name is \"2010\", in double quotes";

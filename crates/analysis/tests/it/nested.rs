@@ -10,7 +10,7 @@ use datafusion::{
     },
     parquet::arrow::ArrowWriter,
 };
-use narrows_analysis::{FileFormat, Input, Kind};
+use narrows_analysis::{AnalysisType, FileFormat, Input};
 use serde_json::{Value, json};
 
 use crate::support::{run_with, table};
@@ -51,7 +51,11 @@ fn parquet(batch: &RecordBatch) -> Input {
     Input::File { file, format: FileFormat::Parquet }
 }
 
-async fn answered(input: Input, kind: Kind, parameters: &Value) -> (Vec<String>, Vec<Vec<Value>>) {
+async fn answered(
+    input: Input,
+    kind: AnalysisType,
+    parameters: &Value,
+) -> (Vec<String>, Vec<Vec<Value>>) {
     let tables = vec![("data".to_owned(), input)];
     table(&run_with(4, kind, tables, parameters).await.unwrap())
 }
@@ -61,27 +65,27 @@ async fn fields_have_the_same_names_everywhere() {
     let zip = "address.place.zip";
     for (kind, parameters, expected) in [
         (
-            Kind::Filter,
+            AnalysisType::Filter,
             json!({"conditions": [{"field": zip, "operator": ">", "value": 5}]}),
             json!([[1, "a", 10, "x"]]),
         ),
         (
-            Kind::Filter,
+            AnalysisType::Filter,
             json!({"conditions": [{"field": zip, "operator": "is_null"}], "select": ["id"]}),
             json!([[2], [3]]),
         ),
         (
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({"group_by": "address.street", "aggregations": {"id": "sum"}}),
             json!([["a", 1], ["b", 3], [null, 2]]),
         ),
         (
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"select": ["address.place.city", "id"], "sort": "-id"}),
             json!([[null, 3], [null, 2], ["x", 1]]),
         ),
         (
-            Kind::Sql,
+            AnalysisType::Sql,
             json!({"query": "select address.street, \"address.place.zip\" from data order by id"}),
             json!([["a", 10], [null, null], ["b", null]]),
         ),
@@ -100,6 +104,6 @@ async fn an_object_stays_whole_if_a_name_is_taken() {
     let mut columns = vec![("id", batch().column(0).clone()), ("a", batch().column(1).clone())];
     columns.push(("a.street", batch().column(0).clone()));
     let input = parquet(&RecordBatch::try_from_iter(columns).unwrap());
-    let (names, _) = answered(input, Kind::Transform, &json!({"limit": 1})).await;
+    let (names, _) = answered(input, AnalysisType::Transform, &json!({"limit": 1})).await;
     assert_eq!(names, ["id", "a", "a.street"]);
 }

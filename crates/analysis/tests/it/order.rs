@@ -6,7 +6,7 @@ use datafusion::{
     arrow::array::{ArrayRef, Int64Array, RecordBatch},
     parquet::{arrow::ArrowWriter, file::properties::WriterProperties},
 };
-use narrows_analysis::{FileFormat, Input, Kind, Output, Request};
+use narrows_analysis::{AnalysisType, FileFormat, Input, Output, Request};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,12 @@ fn write(directory: &Path, format: FileFormat) -> File {
     File::open(path).unwrap()
 }
 
-async fn rows(input: Input, memory: usize, kind: Kind, parameters: Value) -> Vec<Vec<Value>> {
+async fn rows(
+    input: Input,
+    memory: usize,
+    kind: AnalysisType,
+    parameters: Value,
+) -> Vec<Vec<Value>> {
     let tables = vec![("data".to_owned(), input)];
     let answer = run_within(analysis(4, memory), kind, tables, &parameters).await.unwrap();
     table(&answer).1
@@ -54,29 +59,30 @@ async fn rows(input: Input, memory: usize, kind: Kind, parameters: Value) -> Vec
 
 async fn check(what: &str, memory: usize, input: impl Fn() -> Input) {
     let conditions = json!({"conditions": [{"field": "n", "operator": ">=", "value": 5}]});
-    let filtered = rows(input(), memory, Kind::Filter, conditions).await;
+    let filtered = rows(input(), memory, AnalysisType::Filter, conditions).await;
     assert_eq!(filtered.len() as i64, ROWS - 5, "{what}");
     for (row, n) in filtered.iter().zip(5..) {
         assert_eq!(row[0], n, "{what}");
     }
     let computed = json!({"computed": {"twice": "n * 2"}});
-    for (row, n) in rows(input(), memory, Kind::Transform, computed).await.iter().zip(0..) {
+    for (row, n) in rows(input(), memory, AnalysisType::Transform, computed).await.iter().zip(0..) {
         assert_eq!((&row[0], &row[2]), (&json!(n), &json!(n * 2)), "{what}");
     }
     let ends = json!({
         "group_by": ["group"],
         "aggregations": [{"field": "n", "function": "first"}, {"field": "n", "function": "last"}],
     });
-    let ends = rows(input(), memory, Kind::Aggregate, ends).await;
+    let ends = rows(input(), memory, AnalysisType::Aggregate, ends).await;
     assert_eq!(ends.len(), 7, "{what}");
     for (row, group) in ends.iter().zip(0..) {
         let last = (ROWS - 1) - (ROWS - 1 - group) % 7;
         assert_eq!(*row, [group, group, last], "{what}");
     }
-    let distinct = rows(input(), memory, Kind::Transform, json!({"deduplicate": ["group"]})).await;
+    let distinct =
+        rows(input(), memory, AnalysisType::Transform, json!({"deduplicate": ["group"]})).await;
     assert_eq!(distinct, (0..7).map(|n| vec![json!(n), json!(n)]).collect::<Vec<_>>(), "{what}");
     let query = json!({"query": "select n from data where \"group\" = 3 limit 1000"});
-    for (row, n) in rows(input(), memory, Kind::Sql, query).await.iter().zip(0..) {
+    for (row, n) in rows(input(), memory, AnalysisType::Sql, query).await.iter().zip(0..) {
         assert_eq!(row[0], 3 + 7 * n, "{what}");
     }
 }
@@ -84,7 +90,7 @@ async fn check(what: &str, memory: usize, input: impl Fn() -> Input) {
 /// An answer with few rows, which says how many there are.
 async fn few(input: Input, memory: usize, parameters: Value) -> (Value, Vec<i64>) {
     let request = Request {
-        kind: Kind::Filter,
+        kind: AnalysisType::Filter,
         parameters: parameters.as_object().cloned().unwrap(),
         output: Output { rows: 150, ..Output::default() },
         refusal: None,

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use narrows_analysis::{Input, Kind, Understood, understand};
+use narrows_analysis::{AnalysisType, Input, Understood, understand};
 use narrows_testkit::Tools;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -71,7 +71,7 @@ async fn check(case: &Case, threads: usize) -> Result<(), String> {
     }
     let (names, rows) = crate::support::table(&answer);
     // A profile tells more than pandas is asked for.
-    let is_part = kind == Kind::Describe;
+    let is_part = kind == AnalysisType::Describe;
     if !is_part && names != case.columns {
         return Err(format!("the columns are {names:?}, not {:?}", case.columns));
     }

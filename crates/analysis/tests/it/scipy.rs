@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use datafusion::arrow::{array::RecordBatch, json::ArrayWriter};
-use narrows_analysis::{Analysis, Answer, Input, Kind, Output, Request, Settings};
+use narrows_analysis::{Analysis, AnalysisType, Answer, Input, Output, Request, Settings};
 use narrows_testkit::Tools;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 struct Case {
     name: String,
-    kind: Kind,
+    kind: AnalysisType,
     parameters: Value,
     rows: Value,
     expected: Vec<Value>,
@@ -27,7 +27,7 @@ fn cases(script: &str, args: &[&str]) -> Option<Vec<Case>> {
         if let Some(new) = line.get_mut("rows") {
             rows = new.take();
         }
-        let kind: Kind = serde_json::from_value(line["analysis"].take()).unwrap();
+        let kind: AnalysisType = serde_json::from_value(line["analysis"].take()).unwrap();
         Case {
             name: format!("{script} {at}: {} of {}", kind.name(), line["parameters"]),
             kind,

@@ -6,7 +6,7 @@ use datafusion::arrow::{
     array::{ArrayRef, Float64Array, Int64Array, StringArray},
     util::display::{ArrayFormatter, FormatOptions},
 };
-use narrows_analysis::{Answer, Input, Kind};
+use narrows_analysis::{AnalysisType, Answer, Input};
 use serde_json::json;
 
 use crate::support::{of_columns, run_with};
@@ -44,7 +44,7 @@ fn tables() -> Vec<(String, Input)> {
 
 async fn ask(query: &str) -> Result<Answer, String> {
     let query = json!({ "query": query });
-    run_with(2, Kind::Sql, tables(), &query).await.map_err(|error| error.to_string())
+    run_with(2, AnalysisType::Sql, tables(), &query).await.map_err(|error| error.to_string())
 }
 
 /// `name,name | value,value | …`
@@ -378,7 +378,8 @@ async fn groups_of_infinite_numbers_have_them_as_their_ends() {
         ),
     ]);
     let query = json!({"query": "select g, min(v) lo, max(v) hi from t group by g order by g"});
-    let answer = run_with(4, Kind::Sql, vec![("t".into(), rows)], &query).await.expect("an answer");
+    let answer =
+        run_with(4, AnalysisType::Sql, vec![("t".into(), rows)], &query).await.expect("an answer");
     let batches = answer.table.expect("a table").batches;
     let text = datafusion::arrow::util::pretty::pretty_format_batches(&batches).expect("text");
     let lines: Vec<String> = text

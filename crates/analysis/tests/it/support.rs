@@ -8,7 +8,9 @@ use datafusion::arrow::{
     datatypes::{DataType, Float64Type, Int64Type},
     util::display::array_value_to_string,
 };
-use narrows_analysis::{Analysis, AnalysisError, Answer, Input, Kind, Output, Request, Settings};
+use narrows_analysis::{
+    Analysis, AnalysisError, AnalysisType, Answer, Input, Output, Request, Settings,
+};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +27,7 @@ pub(crate) fn analysis(threads: usize, memory_bytes: usize) -> Analysis {
 
 pub(crate) async fn run_with(
     threads: usize,
-    kind: Kind,
+    kind: AnalysisType,
     tables: Vec<(String, Input)>,
     parameters: &Value,
 ) -> Result<Answer, AnalysisError> {
@@ -35,7 +37,7 @@ pub(crate) async fn run_with(
 /// Every row comes back.
 pub(crate) async fn run_within(
     analysis: Analysis,
-    kind: Kind,
+    kind: AnalysisType,
     tables: Vec<(String, Input)>,
     parameters: &Value,
 ) -> Result<Answer, AnalysisError> {
@@ -50,7 +52,7 @@ pub(crate) async fn run_within(
 
 /// One table, and several streams that must not mix its rows.
 pub(crate) async fn run(
-    kind: Kind,
+    kind: AnalysisType,
     data: Value,
     parameters: Value,
 ) -> Result<Answer, AnalysisError> {
@@ -63,7 +65,7 @@ pub(crate) fn of_columns(columns: Vec<(&str, ArrayRef)>) -> Input {
 }
 
 /// The rows that come back, as objects.
-pub(crate) async fn rows(kind: Kind, data: Value, parameters: Value) -> Value {
+pub(crate) async fn rows(kind: AnalysisType, data: Value, parameters: Value) -> Value {
     let answer = run(kind, data, parameters).await.expect("an answer");
     let (columns, rows) = table(&answer);
     let object = |row: Vec<Value>| columns.iter().cloned().zip(row).collect::<Map<_, _>>();
@@ -71,7 +73,7 @@ pub(crate) async fn rows(kind: Kind, data: Value, parameters: Value) -> Value {
 }
 
 /// What is said of a request that cannot be done.
-pub(crate) async fn refusal(kind: Kind, data: Value, parameters: Value) -> String {
+pub(crate) async fn refusal(kind: AnalysisType, data: Value, parameters: Value) -> String {
     match run(kind, data, parameters).await {
         Ok(answer) => panic!("there is an answer: {:?}", table(&answer)),
         Err(error) => error.to_string(),

@@ -9,7 +9,7 @@ use datafusion::arrow::{
     },
     datatypes::{DataType, Field, Fields},
 };
-use narrows_analysis::{Input, Kind};
+use narrows_analysis::{AnalysisType, Input};
 use serde_json::{Map, Value, json};
 
 use crate::support::{of_columns, refusal, rows, run, run_with, table};
@@ -23,7 +23,7 @@ fn users() -> Value {
 }
 
 async fn transformed(data: Value, parameters: Value) -> Value {
-    rows(Kind::Transform, data, parameters).await
+    rows(AnalysisType::Transform, data, parameters).await
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn whole_numbers_are_divided_as_all_numbers() {
     assert_eq!(found[0]["rate"], json!(0.75));
     let data = json!([{"w": 3, "g": 4}, {"w": 1, "g": 4}]);
     let rules = json!({"validations": [{"expression": "w / g > 0.5"}]});
-    let answer = run(Kind::Validate, data, rules).await.expect("an answer");
+    let answer = run(AnalysisType::Validate, data, rules).await.expect("an answer");
     assert_eq!(answer.facts["violation_count"], json!(1));
 }
 
@@ -102,14 +102,14 @@ async fn names_are_only_names() {
 #[tokio::test]
 async fn casts_say_what_they_could_not_read() {
     let data = json!([{"n": "1.5"}, {"n": "many"}, {"n": null}, {"n": " 2 "}]);
-    let answer = run(Kind::Transform, data.clone(), json!({"cast": {"n": "float"}})).await;
+    let answer = run(AnalysisType::Transform, data.clone(), json!({"cast": {"n": "float"}})).await;
     let answer = answer.expect("an answer");
     assert_eq!(table(&answer).1, [[json!(1.5)], [Value::Null], [Value::Null], [json!(2.0)]]);
     let note = "1 of 3 values of column \"n\" cannot be read as a number, such as \"many\"; \
                 they are null now";
     assert_eq!(answer.notes, [note]);
     let parameters = json!({"cast": {"n": "int"}, "strict": true});
-    let refused = refusal(Kind::Transform, data, parameters).await;
+    let refused = refusal(AnalysisType::Transform, data, parameters).await;
     let said =
         "cast.n: 2 of 3 values of column \"n\" cannot be read as a whole number, such as \"1.5\"";
     assert_eq!(refused, said);
@@ -140,14 +140,14 @@ async fn casts_say_what_they_could_not_read() {
 async fn a_number_with_a_fraction_is_no_whole_number() {
     let numbers = [json!(1e300), json!(-2.9), json!(2.0), Value::Null, json!(-4503599627370497.0)];
     let numbers: Value = numbers.into_iter().map(|number| json!({"n": number})).collect();
-    let answer = run(Kind::Transform, numbers.clone(), json!({"cast": {"n": "int"}})).await;
+    let answer = run(AnalysisType::Transform, numbers.clone(), json!({"cast": {"n": "int"}})).await;
     let answer = answer.expect("an answer");
     let wanted = json!([[null], [null], [2], [null], [-4503599627370497_i64]]);
     assert_eq!(json!(table(&answer).1), wanted);
     let note = "2 of 4 values of column \"n\" cannot be read as a whole number";
     assert!(answer.notes[0].starts_with(note), "{:?}", answer.notes);
     let parameters = json!({"cast": {"n": "int"}, "strict": true});
-    let refused = refusal(Kind::Transform, numbers, parameters.clone()).await;
+    let refused = refusal(AnalysisType::Transform, numbers, parameters.clone()).await;
     assert!(refused.starts_with("cast.n: 2 of 4 values of column \"n\""), "{refused}");
     let whole = json!([{"n": 2.0}, {"n": -3.0}]);
     assert_eq!(transformed(whole, parameters.clone()).await, json!([{"n": 2}, {"n": -3}]));
@@ -155,9 +155,11 @@ async fn a_number_with_a_fraction_is_no_whole_number() {
     let decimals = Decimal128Array::from(vec![Some(150), Some(-200), None]);
     let decimals = decimals.with_precision_and_scale(38, 2).expect("decimals");
     let tables = || vec![("data".to_owned(), of_columns(vec![("n", Arc::new(decimals.clone()))]))];
-    let answer = run_with(4, Kind::Transform, tables(), &json!({"cast": {"n": "int"}})).await;
+    let answer =
+        run_with(4, AnalysisType::Transform, tables(), &json!({"cast": {"n": "int"}})).await;
     assert_eq!(json!(table(&answer.expect("an answer")).1), json!([[null], [-2], [null]]));
-    let refused = run_with(4, Kind::Transform, tables(), &parameters).await.expect_err("a half");
+    let refused =
+        run_with(4, AnalysisType::Transform, tables(), &parameters).await.expect_err("a half");
     assert!(refused.to_string().ends_with("such as \"1.50\""), "{refused}");
 }
 
@@ -168,7 +170,8 @@ async fn what_cannot_become_text_is_told_with_its_place() {
     let mut lists = ListBuilder::new(objects);
     lists.append(true);
     let tables = vec![("data".to_owned(), of_columns(vec![("l", Arc::new(lists.finish()))]))];
-    let refused = run_with(4, Kind::Transform, tables, &json!({"cast": {"l": "text"}})).await;
+    let refused =
+        run_with(4, AnalysisType::Transform, tables, &json!({"cast": {"l": "text"}})).await;
     let refused = refused.expect_err("no text").to_string();
     assert!(refused.starts_with("cast.l: column \"l\" holds List("), "{refused}");
     assert!(refused.ends_with("which cannot become text"), "{refused}");
@@ -179,7 +182,8 @@ async fn a_date_is_that_of_the_zone() {
     // Half past midnight of 2024-07-04, in Berlin.
     let times = TimestampSecondArray::from(vec![1_720_045_800]).with_timezone("Europe/Berlin");
     let tables = vec![("data".to_owned(), of_columns(vec![("t", Arc::new(times))]))];
-    let answer = run_with(4, Kind::Transform, tables, &json!({"cast": {"t": "date"}})).await;
+    let answer =
+        run_with(4, AnalysisType::Transform, tables, &json!({"cast": {"t": "date"}})).await;
     assert_eq!(table(&answer.expect("an answer")).1, [[json!("2024-07-04")]]);
     let text = json!([{"t": "2024-07-04T00:30:00+02:00"}]);
     let found = transformed(text.clone(), json!({"cast": {"t": "date"}})).await;
@@ -195,14 +199,14 @@ async fn filled_values_fit_their_columns() {
     assert_eq!(found, json!([{"n": 1.0, "t": "7", "e": 3}, {"n": 0.5, "t": "x", "e": 3}]));
     let found = transformed(data.clone(), json!({"fill_null": 9})).await;
     assert_eq!(found[1]["n"], json!(9));
-    let refused = refusal(Kind::Transform, data, json!({"fill_null": {"n": "none"}})).await;
+    let refused = refusal(AnalysisType::Transform, data, json!({"fill_null": {"n": "none"}})).await;
     assert_eq!(refused, "fill_null.n: column \"n\" holds numbers, and \"none\" is not one");
 }
 
 async fn joined(left: Value, right: Value, join: Value) -> Result<Value, String> {
     let tables =
         vec![("data".to_owned(), Input::Json(left)), ("other".to_owned(), Input::Json(right))];
-    let answer = run_with(4, Kind::Transform, tables, &json!({"join": join})).await;
+    let answer = run_with(4, AnalysisType::Transform, tables, &json!({"join": join})).await;
     let answer = answer.map_err(|error| error.to_string())?;
     Ok(json!(table(&answer).1))
 }
@@ -296,14 +300,14 @@ async fn pivots() {
     assert_eq!(transformed(data.clone(), pivot).await[1]["2025"], json!(2));
     let nothing = |pivot: Value| json!({"steps": [{"limit": 0}, {"pivot": pivot}]});
     let pivot = nothing(json!({"columns": "r", "values": "v"}));
-    let refused = refusal(Kind::Transform, data.clone(), pivot).await;
+    let refused = refusal(AnalysisType::Transform, data.clone(), pivot).await;
     assert!(refused.starts_with("steps[1].pivot.columns: there are no rows"), "{refused}");
     let pivot = nothing(json!({"index": "y", "columns": "r", "values": "v"}));
     assert_eq!(transformed(data, pivot).await, json!([]));
 
     let many: Vec<Value> = (0..201).map(|n| json!({"n": n})).collect();
     let pivot = json!({"pivot": {"columns": "n", "values": "n"}});
-    let refused = refusal(Kind::Transform, json!(many), pivot).await;
+    let refused = refusal(AnalysisType::Transform, json!(many), pivot).await;
     assert!(refused.ends_with("has more than 200 different values: too many columns"), "{refused}");
 }
 
@@ -322,7 +326,7 @@ async fn what_was_pivoted_can_be_unpivoted() {
         assert_eq!((&row["r"], &row["variable"]), (&json!(index / 2), &json!(what)));
     }
     let parameters = json!({"unpivot": {"id": ["r"], "values": ["v", "what"]}});
-    let answer = run(Kind::Transform, json!(data), parameters).await.expect("an answer");
+    let answer = run(AnalysisType::Transform, json!(data), parameters).await.expect("an answer");
     assert_eq!(table(&answer).1[0], [json!(0), json!("v"), json!("0")]);
     assert_eq!(answer.notes.len(), 1);
 }
@@ -356,7 +360,7 @@ async fn lists_of_the_query_engine_are_flattened() {
         let (schema, batches) = (batch.schema(), vec![batch.clone()]);
         vec![("data".to_owned(), Input::Batches { schema, batches })]
     };
-    let answer = run_with(4, Kind::Transform, input(), &json!({"flatten": "items"})).await;
+    let answer = run_with(4, AnalysisType::Transform, input(), &json!({"flatten": "items"})).await;
     let (names, found) = table(&answer.expect("an answer"));
     assert_eq!(names, ["items.sku", "items.count", "id"]);
     let ids = |rows: &[Vec<Value>]| rows.iter().map(|row| row[2].clone()).collect::<Vec<_>>();
@@ -365,7 +369,7 @@ async fn lists_of_the_query_engine_are_flattened() {
     assert_eq!(found[2], [Value::Null, Value::Null, json!(1)]);
     let parameters =
         json!({"steps": [{"sort": "-id"}, {"flatten": {"field": "items", "drop_empty": true}}]});
-    let answer = run_with(4, Kind::Transform, input(), &parameters).await;
+    let answer = run_with(4, AnalysisType::Transform, input(), &parameters).await;
     let found = table(&answer.expect("an answer")).1;
     assert_eq!(ids(&found), [3, 0, 0]);
     assert_eq!([&found[1][1], &found[2][1]], [0, 1]);
@@ -392,7 +396,7 @@ async fn lists_as_text_are_flattened() {
     assert_eq!(found, json!([{"id": 2, "items": null}, {"id": 3, "items": null}]));
     let found = transformed(nothing, json!({"flatten": "items", "drop_empty": true})).await;
     assert_eq!(found, json!([]));
-    let refused = refusal(Kind::Transform, data, json!({"flatten": "id"})).await;
+    let refused = refusal(AnalysisType::Transform, data, json!({"flatten": "id"})).await;
     assert_eq!(refused, "flatten: column \"id\" holds Int64, not lists");
 }
 
@@ -447,12 +451,12 @@ async fn mistakes_are_told_with_their_place() {
         ),
         (json!({"sort": [{"field": "age", "order": "up"}]}), "sort[0].order: no \"up\" here"),
     ] {
-        let refused = refusal(Kind::Transform, users(), parameters).await;
+        let refused = refusal(AnalysisType::Transform, users(), parameters).await;
         assert!(refused.starts_with(said), "{refused}");
     }
     for expression in ["age +", "ages * 2", "name + 1", "substr(age, city)", "id::interval"] {
         let parameters = json!({"computed": {"fine": "id + 1", "x": expression, "y": "fine + 1"}});
-        let refused = refusal(Kind::Transform, users(), parameters).await;
+        let refused = refusal(AnalysisType::Transform, users(), parameters).await;
         assert!(refused.starts_with("computed.x: "), "{refused}");
     }
 }
@@ -463,10 +467,10 @@ async fn there_is_an_end_to_everything() {
     let sort = json!({"sort": "-id", "limit": 3});
     let found = transformed(users(), json!({"steps": many(49, sort.clone())})).await;
     assert_eq!(found[0]["id"], json!(3));
-    let refused = refusal(Kind::Transform, users(), json!({"steps": many(51, sort)})).await;
+    let refused = refusal(AnalysisType::Transform, users(), json!({"steps": many(51, sort)})).await;
     assert_eq!(refused, "steps: there are more than 50");
     let join = json!({"with": "data", "on": "id"});
-    let refused = refusal(Kind::Transform, users(), json!({"join": many(21, join)})).await;
+    let refused = refusal(AnalysisType::Transform, users(), json!({"join": many(21, join)})).await;
     assert_eq!(refused, "join: there are more than 20");
 
     let columns = |expression: fn(usize) -> String| {
@@ -479,7 +483,7 @@ async fn there_is_an_end_to_everything() {
         0 => "id".to_owned(),
         _ => format!("c{} + 1", index - 1),
     };
-    let refused = refusal(Kind::Transform, users(), columns(on_each_other)).await;
+    let refused = refusal(AnalysisType::Transform, users(), columns(on_each_other)).await;
     assert_eq!(refused, "computed: columns build on each other more than 50 deep");
 }
 
@@ -488,11 +492,15 @@ async fn an_expression_that_fails_on_a_row_is_named() {
     let data = json!([{"a": "1", "b": 1}, {"a": "x", "b": 2}]);
     for (kind, parameters, told) in [
         (
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"computed": {"fine": "b + 1", "bad": "cast(a as int)"}}),
             "computed.bad: ",
         ),
-        (Kind::Filter, json!({"conditions": ["b > 0", "cast(a as int) > 0"]}), "conditions[1]: "),
+        (
+            AnalysisType::Filter,
+            json!({"conditions": ["b > 0", "cast(a as int) > 0"]}),
+            "conditions[1]: ",
+        ),
     ] {
         let said = refusal(kind, data.clone(), parameters).await;
         assert!(said.starts_with(told) && said.contains('x'), "{said}");

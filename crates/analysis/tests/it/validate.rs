@@ -6,7 +6,7 @@ use datafusion::{
     arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch},
     parquet::arrow::ArrowWriter,
 };
-use narrows_analysis::{Answer, FileFormat, Input, Kind};
+use narrows_analysis::{AnalysisType, Answer, FileFormat, Input};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -33,7 +33,7 @@ async fn violations_in_a_file_are_counted_and_listed() {
         {"field": "id", "required": true, "unique": true}, {"field": "price", "min": 0},
     ]});
     let tables = vec![("data".to_owned(), input)];
-    let answer = run_with(4, Kind::Validate, tables, &validations).await.unwrap();
+    let answer = run_with(4, AnalysisType::Validate, tables, &validations).await.unwrap();
     assert_eq!(answer.facts["violation_count"], 4);
     let listed: Vec<[Value; 3]> = table(&answer)
         .1
@@ -61,19 +61,19 @@ async fn one_bad_value_does_not_make_the_others_bad() {
         "row": 2, "field": "age", "rule": "type", "value": "abc", "message": "is not an integer",
     }]);
     let mixed = json!([{"age": 30}, {"age": 45.0}, {"age": "abc"}]);
-    assert_eq!(rows(Kind::Validate, mixed, rule.clone()).await, bad);
+    assert_eq!(rows(AnalysisType::Validate, mixed, rule.clone()).await, bad);
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("ages");
     std::fs::write(&path, "age\n30\n45\nabc\n200\n").unwrap();
     let input = Input::File { file: File::open(&path).unwrap(), format: FileFormat::Csv };
     let tables = vec![("data".to_owned(), input)];
-    let answer = run_with(4, Kind::Validate, tables, &rule).await.unwrap();
+    let answer = run_with(4, AnalysisType::Validate, tables, &rule).await.unwrap();
     let expected =
         [[json!("abc"), json!("is not an integer")], [json!("200"), json!("is above 120")]];
     assert_eq!(said(&answer), expected);
     let flags = json!([{"on": true}, {"on": "maybe"}, {"on": false}]);
     let rule = json!({"validations": [{"field": "on", "type": "boolean"}]});
-    let found = rows(Kind::Validate, flags, rule).await;
+    let found = rows(AnalysisType::Validate, flags, rule).await;
     assert_eq!((found.as_array().unwrap().len(), &found[0]["value"]), (1, &json!("maybe")));
 }
 
@@ -81,7 +81,7 @@ async fn one_bad_value_does_not_make_the_others_bad() {
 async fn one_bad_value_does_not_hide_the_order_of_the_others() {
     let mixed = json!([{"at": 9}, {"at": 10}, {"at": "abc"}, {"at": 11}, {"at": 2}]);
     let rule = json!({"validations": [{"field": "at", "increasing": true}]});
-    let found = rows(Kind::Validate, mixed, rule).await;
+    let found = rows(AnalysisType::Validate, mixed, rule).await;
     assert_eq!((found.as_array().unwrap().len(), &found[0]["row"]), (1, &json!(4)));
 }
 
@@ -91,7 +91,7 @@ async fn infinity_is_no_whole_number() {
     let columns: Vec<(&str, ArrayRef)> = vec![("x", Arc::new(Float64Array::from(numbers)))];
     let rule = json!({"validations": [{"field": "x", "type": "integer"}]});
     let tables = vec![("data".to_owned(), of_columns(columns))];
-    let answer = run_with(4, Kind::Validate, tables, &rule).await.unwrap();
+    let answer = run_with(4, AnalysisType::Validate, tables, &rule).await.unwrap();
     let broken: Vec<Value> = table(&answer).1.into_iter().map(|row| row[0].clone()).collect();
     assert_eq!(broken, [json!(1), json!(2), json!(5)]);
 }

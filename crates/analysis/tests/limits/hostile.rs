@@ -19,7 +19,7 @@ use crate::support::{
 };
 use datafusion::arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use futures::{StreamExt, stream};
-use narrows_analysis::{Analysis, AnalysisError, Answer, Input, Table};
+use narrows_analysis::{Analysis, AnalysisError, Answer, Input, ResultTable};
 use tempfile::TempDir;
 
 const SECRET: &str = "TOP-SECRET-93417";
@@ -57,7 +57,7 @@ pub(crate) fn family(
     queries.into_iter().map(|query| Attack { family, query: query.into(), end }).collect()
 }
 
-fn tables() -> [(&'static str, Table); 3] {
+fn tables() -> [(&'static str, ResultTable); 3] {
     let count = 100_000_i64;
     let names = ["Alpha", "Beta", "Gamma", "Delta"];
     [
@@ -111,7 +111,7 @@ fn tables() -> [(&'static str, Table); 3] {
     ]
 }
 
-fn inputs(tables: &[(&str, Table)]) -> Vec<(String, Input)> {
+fn inputs(tables: &[(&str, ResultTable)]) -> Vec<(String, Input)> {
     tables.iter().map(|(name, table)| ((*name).to_owned(), Input::from(table.clone()))).collect()
 }
 
@@ -124,7 +124,7 @@ fn attacks(directory: &Path) -> Vec<Attack> {
 }
 
 /// Ordinary queries have their answers, whatever was asked before.
-async fn works(analysis: &Analysis, tables: &[(&str, Table)]) {
+async fn works(analysis: &Analysis, tables: &[(&str, ResultTable)]) {
     let queries = [
         ("select count(*) from big", 100_000),
         ("select sum(age) from people where name like '%a'", 121),

@@ -23,7 +23,9 @@ use datafusion::{
         file::properties::WriterProperties,
     },
 };
-use narrows_analysis::{Analysis, AnalysisError, FileFormat, Input, Keep, Output, Settings, Sink};
+use narrows_analysis::{
+    Analysis, AnalysisError, FileFormat, FileSink, Input, Output, Settings, SpillTarget,
+};
 use narrows_testkit::{report_figures, size};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -87,11 +89,13 @@ fn data(path: &Path) -> Vec<(String, Input)> {
     vec![("data".to_owned(), Input::File { file, format: FileFormat::Parquet })]
 }
 
-fn keep(make: impl FnOnce() -> io::Result<(String, Box<dyn Sink>)> + Send + 'static) -> Keep {
-    Keep { format: FileFormat::Parquet, always: false, make: Box::new(make) }
+fn keep(
+    make: impl FnOnce() -> io::Result<(String, Box<dyn FileSink>)> + Send + 'static,
+) -> SpillTarget {
+    SpillTarget { format: FileFormat::Parquet, always: false, make: Box::new(make) }
 }
 
-fn keep_at(path: &Path) -> Keep {
+fn keep_at(path: &Path) -> SpillTarget {
     let path = path.to_owned();
     keep(move || {
         let file = File::create(&path)?;
@@ -116,7 +120,7 @@ impl Write for Rows {
     }
 }
 
-impl Sink for Rows {
+impl FileSink for Rows {
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         self.is_whole = true;
         Ok(())
@@ -281,7 +285,7 @@ fn megabytes(size: usize) -> Vec<(String, Input)> {
 async fn analyses_at_once_have_one_memory_budget_and_each_its_own_part() {
     let _alone = alone();
     let engine = Engine::new(|settings| settings.threads = 4);
-    let run = async |caller: &str, size: usize, keep: Option<Keep>| {
+    let run = async |caller: &str, size: usize, keep: Option<SpillTarget>| {
         let query = sql("select n from big");
         let cancel = CancellationToken::new();
         engine.analysis.run_for(&caller.into(), query, megabytes(size), keep, cancel).await

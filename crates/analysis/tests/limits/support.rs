@@ -14,7 +14,8 @@ use datafusion::arrow::{
     datatypes::{DataType, Int64Type},
 };
 use narrows_analysis::{
-    Analysis, AnalysisError, Answer, Input, Keep, Kind, Output, Request, Settings, Table,
+    Analysis, AnalysisError, AnalysisType, Answer, Input, Output, Request, ResultTable, Settings,
+    SpillTarget,
 };
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -43,22 +44,27 @@ pub(crate) fn settings(directory: &Path) -> Settings {
     }
 }
 
-pub(crate) fn table(columns: Vec<(&str, ArrayRef)>) -> Table {
+pub(crate) fn table(columns: Vec<(&str, ArrayRef)>) -> ResultTable {
     let batch = RecordBatch::try_from_iter(columns).expect("columns of one length");
-    Table { schema: batch.schema(), total_rows: batch.num_rows(), batches: vec![batch], kept: None }
+    ResultTable {
+        schema: batch.schema(),
+        total_rows: batch.num_rows(),
+        batches: vec![batch],
+        kept: None,
+    }
 }
 
 pub(crate) fn sql(query: &str) -> Request {
     let parameters = json!({ "query": query });
     let parameters = parameters.as_object().cloned().unwrap_or_default();
-    Request { kind: Kind::Sql, parameters, output: Output::default(), refusal: None }
+    Request { kind: AnalysisType::Sql, parameters, output: Output::default(), refusal: None }
 }
 
 pub(crate) async fn run(
     analysis: &Analysis,
     query: &str,
     tables: Vec<(String, Input)>,
-    keep: Option<Keep>,
+    keep: Option<SpillTarget>,
 ) -> Result<Answer, AnalysisError> {
     analysis.run(sql(query), tables, keep, CancellationToken::new()).await
 }

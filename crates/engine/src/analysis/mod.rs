@@ -13,7 +13,7 @@ use narrows_analysis::{Analysis, Answer, Settings};
 use narrows_model::Principal;
 
 pub(crate) use request::rows_of;
-pub use request::{AnalysisRequest, Origin};
+pub use request::{AnalysisRequest, TableSource};
 pub(crate) use results::EarlierResult;
 use results::Results;
 pub(crate) use tokens::restored;
@@ -22,13 +22,13 @@ use crate::policy::Flow;
 
 /// What analyses are done with: one engine for all, made when it is first needed.
 #[derive(Debug)]
-pub(crate) struct Analyst {
+pub(crate) struct AnalysisService {
     settings: Settings,
     engine: Mutex<Option<Arc<Analysis>>>,
     results: Mutex<Results>,
 }
 
-impl Analyst {
+impl AnalysisService {
     pub(crate) fn new(settings: Settings) -> Self {
         Self { settings, engine: Mutex::default(), results: Mutex::default() }
     }

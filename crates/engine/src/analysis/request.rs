@@ -1,8 +1,8 @@
 //! What callers write, with their slips, as an analysis.
 
 use narrows_analysis::{
-    AnalysisError, FileFormat, Format, Input, Keep, Kind, Output, Understood, is_parameter,
-    understand,
+    AnalysisError, AnalysisType, FileFormat, Format, Input, Output, SpillTarget, Understood,
+    is_parameter, understand,
 };
 use narrows_model::{clipped_name, nearest};
 use serde::Deserialize;
@@ -17,20 +17,20 @@ const UNNAMED: &str = "data";
 /// The name of rows that stand in the parameters of a join, as pandas' `merge` is given them.
 const JOINED: &str = "joined";
 /// The most rows and bytes that a caller can have in an answer.
-const MOST_ROWS: usize = 100_000;
-const MOST_BYTES: usize = 1 << 20;
+const MAX_ROWS: usize = 100_000;
+const MAX_BYTES: usize = 1 << 20;
 
 /// One analysis, and where its tables come from; the first is the one it is about.
 #[derive(Debug)]
 pub struct AnalysisRequest {
-    pub kind: Kind,
+    pub kind: AnalysisType,
     pub parameters: Map<String, Value>,
-    pub tables: Vec<(String, Origin)>,
+    pub tables: Vec<(String, TableSource)>,
     pub output: Output,
     /// The file of the workspace where all rows go, if the caller names one.
     pub file: Option<String>,
     /// A file of the caller's own for all rows.
-    pub keep: Option<Keep>,
+    pub keep: Option<SpillTarget>,
     /// What was understood in a way that the caller should know of.
     pub notes: Vec<String>,
     /// Why it cannot be done, which is said once the tables are there.
@@ -41,7 +41,7 @@ pub struct AnalysisRequest {
 
 /// Where a table comes from.
 #[derive(Debug)]
-pub enum Origin {
+pub enum TableSource {
     Given(Input),
     /// A file of the workspace, or a part of one that is JSON.
     File {
@@ -89,7 +89,7 @@ const KNOWN: [&str; 7] =
 
 impl AnalysisRequest {
     /// An analysis of no tables yet.
-    pub fn new(kind: Kind, parameters: Map<String, Value>) -> Self {
+    pub fn new(kind: AnalysisType, parameters: Map<String, Value>) -> Self {
         Self {
             kind,
             asked: (kind.name().to_owned(), parameters.clone()),
@@ -112,7 +112,7 @@ impl AnalysisRequest {
         Ok(Self { notes, refusal, asked, ..Self::new(kind, parameters) })
     }
 
-    pub fn add(&mut self, name: &str, origin: Origin) {
+    pub fn add(&mut self, name: &str, origin: TableSource) {
         self.tables.push((name.to_owned(), origin));
     }
 
@@ -126,7 +126,7 @@ impl AnalysisRequest {
         let name = match arguments.remove("analysis_type") {
             Some(Value::String(name)) => name,
             _ => {
-                let names = Kind::ALL.map(Kind::name).join(", ");
+                let names = AnalysisType::ALL.map(AnalysisType::name).join(", ");
                 return Err(format!("analysis_type: it is missing; it is one of {names}"));
             }
         };
@@ -146,24 +146,24 @@ impl AnalysisRequest {
         match (data, source) {
             (Some(_), Some(_)) => return Err("data, source: give one of them, not both".into()),
             (Some(data), None) if is_file(&data) => {
-                let origin = Origin::read("data", data, field)?;
+                let origin = TableSource::read("data", data, field)?;
                 request.add(&origin.name(), origin);
             }
             (Some(data), None) => request.add_data(decoded(data), field.as_deref())?,
             (None, Some(source)) => {
-                let origin = Origin::read("source", source, field)?;
+                let origin = TableSource::read("source", source, field)?;
                 request.add(&origin.name(), origin);
             }
             (None, None) => {}
         }
         for (name, source) in object(arguments.remove("tables"), "tables")? {
-            let origin = Origin::read(&format!("tables.{name}"), source, None)?;
+            let origin = TableSource::read(&format!("tables.{name}"), source, None)?;
             request.add(&name, origin);
         }
         if let Some(rows) = joined {
-            request.add(JOINED, Origin::Given(Input::Json(rows)));
+            request.add(JOINED, TableSource::Given(Input::Json(rows)));
         }
-        if request.tables.is_empty() && kind != Kind::Sql {
+        if request.tables.is_empty() && kind != AnalysisType::Sql {
             return Err(
                 "data: there is nothing to analyse; give rows as data, or a source such as \
                         \"sales.csv\" or {\"tool\": …, \"arguments\": …}"
@@ -193,12 +193,12 @@ impl AnalysisRequest {
             let name = table["name"].as_str().unwrap_or(UNNAMED).to_owned();
             let origin = match given(&table["data"], data) {
                 Some(parts) if table["form"] == "marshal" => {
-                    Origin::Given(Input::Marshal(parts.to_vec()))
+                    TableSource::Given(Input::Marshal(parts.to_vec()))
                 }
                 Some([text]) => {
-                    Origin::Given(Input::Text(String::from_utf8_lossy(text).into_owned()))
+                    TableSource::Given(Input::Text(String::from_utf8_lossy(text).into_owned()))
                 }
-                _ => Origin::read(&name, table["source"].clone(), None)?,
+                _ => TableSource::read(&name, table["source"].clone(), None)?,
             };
             request.add(&name, origin);
         }
@@ -212,7 +212,7 @@ impl AnalysisRequest {
             if let Some(field) = field {
                 return Err(format!("data_field: data has no {field:?}; it is no object"));
             }
-            self.add(UNNAMED, Origin::Given(Input::Json(data)));
+            self.add(UNNAMED, TableSource::Given(Input::Json(data)));
             return Ok(());
         };
         if let Some(field) = field {
@@ -223,17 +223,17 @@ impl AnalysisRequest {
                 let known = known.join(", ");
                 return Err(format!("data_field: data has no {field:?}{near}; there are {known}"));
             };
-            self.add(field, Origin::Given(Input::Json(rows)));
+            self.add(field, TableSource::Given(Input::Json(rows)));
             self.add_tables(entries);
             return Ok(());
         }
         if !entries.values().any(is_rows) {
-            self.add(UNNAMED, Origin::Given(Input::Json(Value::Object(entries))));
+            self.add(UNNAMED, TableSource::Given(Input::Json(Value::Object(entries))));
             return Ok(());
         }
         self.add_tables(entries);
         if let [(first, _), _, ..] = self.tables.as_slice()
-            && self.kind != Kind::Sql
+            && self.kind != AnalysisType::Sql
         {
             let note = format!("data: {first:?} was analysed; name another one with data_field");
             self.notes.push(note);
@@ -243,7 +243,7 @@ impl AnalysisRequest {
 
     fn add_tables(&mut self, entries: Map<String, Value>) {
         for (name, rows) in entries.into_iter().filter(|(_, rows)| is_rows(rows)) {
-            self.add(&name, Origin::Given(Input::Json(rows)));
+            self.add(&name, TableSource::Given(Input::Json(rows)));
         }
     }
 
@@ -258,10 +258,10 @@ impl AnalysisRequest {
         let options: OutputOptions =
             serde_json::from_value(options).map_err(|error| format!("output: {error}"))?;
         let Output { rows, bytes, format, .. } = &mut self.output;
-        *rows = options.rows.map_or(*rows, |wanted| wanted.min(MOST_ROWS));
+        *rows = options.rows.map_or(*rows, |wanted| wanted.min(MAX_ROWS));
         // Whoever asks for many rows wants to see them.
-        let default = if options.rows.is_some() { MOST_BYTES } else { *bytes };
-        *bytes = options.bytes.unwrap_or(default).min(MOST_BYTES);
+        let default = if options.rows.is_some() { MAX_BYTES } else { *bytes };
+        *bytes = options.bytes.unwrap_or(default).min(MAX_BYTES);
         *format = options.format;
         self.file = options.file;
         if let Some(file) = &self.file
@@ -273,7 +273,7 @@ impl AnalysisRequest {
     }
 }
 
-impl Origin {
+impl TableSource {
     fn read(what: &str, source: Value, field: Option<String>) -> Result<Self, String> {
         if field.is_none() && is_columns(&source) {
             return Ok(Self::Given(Input::Json(source)));

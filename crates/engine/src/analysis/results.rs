@@ -5,7 +5,7 @@ use std::{
     time::SystemTime,
 };
 
-use narrows_analysis::Table;
+use narrows_analysis::ResultTable;
 use narrows_model::Principal;
 
 use crate::policy::Flow;
@@ -18,13 +18,13 @@ const MAX_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct Results<T = EarlierResult> {
     /// The oldest first.
-    kept: VecDeque<Kept<T>>,
+    kept: VecDeque<StoredResult<T>>,
     /// How many each owner has had, for their names: those of others tell nothing.
     counts: HashMap<String, u64>,
 }
 
 #[derive(Debug)]
-struct Kept<T> {
+struct StoredResult<T> {
     /// The principal that it belongs to; for others it does not exist.
     owner: String,
     name: String,
@@ -35,7 +35,7 @@ struct Kept<T> {
 /// The table of an answer.
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierResult {
-    pub(crate) table: Table,
+    pub(crate) table: ResultTable,
     /// When the file with all its rows was written, if there is one.
     pub(crate) written: Option<SystemTime>,
     /// What was read for it: whoever reads the result has read that too.
@@ -63,7 +63,7 @@ impl<T: Clone> Results<T> {
         let count = self.counts.entry(owner.clone()).or_default();
         *count += 1;
         let name = format!("r{count}");
-        self.kept.push_back(Kept { owner, name: name.clone(), result, bytes });
+        self.kept.push_back(StoredResult { owner, name: name.clone(), result, bytes });
         loop {
             let all: usize = self.kept.iter().map(|kept| kept.bytes).sum();
             let next = match () {
@@ -78,7 +78,7 @@ impl<T: Clone> Results<T> {
 
     /// Returns the place of the oldest result of the owner who has the most of something. What was kept
     /// just now, last, is named by an answer, and stays.
-    fn oldest_of_largest(&self, amount: impl Fn(&Kept<T>) -> usize) -> Option<usize> {
+    fn oldest_of_largest(&self, amount: impl Fn(&StoredResult<T>) -> usize) -> Option<usize> {
         let mut shares: HashMap<&str, usize> = HashMap::new();
         for kept in &self.kept {
             *shares.entry(&kept.owner).or_default() += amount(kept);

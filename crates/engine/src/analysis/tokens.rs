@@ -8,11 +8,11 @@ use std::ops::Range;
 use narrows_analysis::is_sql;
 use serde_json::{Value, json};
 
-use crate::{safety::Watch, state::StateError};
+use crate::{safety::RunGuard, state::StateError};
 
 /// Whether texts are SQL.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Within {
+enum TextKind {
     Nothing,
     /// Those that stand where a condition may are; those of `{"field": …, "value": …}` are not.
     Conditions,
@@ -22,7 +22,7 @@ enum Within {
 /// What is in an object of conditions by these keys are conditions too.
 const GROUPS: [&str; 6] = ["and", "or", "not", "all", "any", "conditions"];
 
-impl Within {
+impl TextKind {
     /// For what is in an object by this key.
     fn key(self, key: &str, value: &Value) -> Self {
         match (self, is_sql(key, value)) {
@@ -39,12 +39,12 @@ impl Within {
 }
 
 /// The parameters of an analysis with what their tokens stand for.
-pub(crate) async fn restored(watch: &Watch, parameters: Value) -> Result<Value, StateError> {
+pub(crate) async fn restored(guard: &RunGuard, parameters: Value) -> Result<Value, StateError> {
     let mut texts = Vec::new();
-    collect(&parameters, Within::Nothing, &mut texts);
+    collect(&parameters, TextKind::Nothing, &mut texts);
     let inner: Vec<Vec<String>> =
         texts.iter().map(|text| quoted(text).map(plain).collect()).collect();
-    let both = watch.known(json!([parameters, inner])).await?;
+    let both = guard.known(json!([parameters, inner])).await?;
     let Value::Array(both) = both else { return Ok(parameters) };
     let Ok([mut restored, Value::Array(inner)]) = <[Value; 2]>::try_from(both) else {
         return Ok(parameters);
@@ -53,12 +53,12 @@ pub(crate) async fn restored(watch: &Watch, parameters: Value) -> Result<Value, 
         let inner = inner.as_array().into_iter().flatten().filter_map(Value::as_str);
         with(text, inner)
     });
-    put(&parameters, &mut restored, Within::Nothing, &mut texts);
+    put(&parameters, &mut restored, TextKind::Nothing, &mut texts);
     Ok(restored)
 }
 
 /// All SQL in a value.
-fn collect<'v>(value: &'v Value, within: Within, texts: &mut Vec<&'v str>) {
+fn collect<'v>(value: &'v Value, within: TextKind, texts: &mut Vec<&'v str>) {
     match value {
         Value::String(text) if within.is_sql() => texts.push(text),
         Value::Array(items) => items.iter().for_each(|item| collect(item, within, texts)),
@@ -72,7 +72,7 @@ fn collect<'v>(value: &'v Value, within: Within, texts: &mut Vec<&'v str>) {
 }
 
 /// Puts SQL where it was, into a value like the given one.
-fn put(given: &Value, into: &mut Value, within: Within, texts: &mut dyn Iterator<Item = String>) {
+fn put(given: &Value, into: &mut Value, within: TextKind, texts: &mut dyn Iterator<Item = String>) {
     match (given, into) {
         (Value::String(_), into) if within.is_sql() => {
             if let Some(text) = texts.next() {
@@ -196,12 +196,12 @@ mod tests {
             "assign": {"z": "m"},
         });
         let mut texts = Vec::new();
-        collect(&given, Within::Nothing, &mut texts);
+        collect(&given, TextKind::Nothing, &mut texts);
         let all = ["a", "b", "d", "f", "h", "i", "j", "m"];
         assert_eq!(texts, all);
         let mut into = given.clone();
         let mut upper = texts.iter().map(|text| text.to_uppercase());
-        put(&given, &mut into, Within::Nothing, &mut upper);
+        put(&given, &mut into, TextKind::Nothing, &mut upper);
         let wanted = given.to_string();
         let wanted = all.iter().fold(wanted, |text, sql| {
             text.replace(&format!("\"{sql}\""), &format!("\"{}\"", sql.to_uppercase()))

@@ -44,17 +44,17 @@ const EACH_FIELD: [&str; 2] = ["additionalProperties", "unevaluatedProperties"];
 pub(super) fn is_countable(schema: &Value) -> bool {
     let draft = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let is_old = draft.contains("draft-03") || draft.contains("draft-04");
-    Look { values: 0, patterns: 0, is_old }.is_fine(schema, 0)
+    BudgetCheck { values: 0, patterns: 0, is_old }.is_fine(schema, 0)
 }
 
-struct Look {
+struct BudgetCheck {
     values: usize,
     patterns: usize,
     /// Of a draft in which `id` is what `$id` is in later ones.
     is_old: bool,
 }
 
-impl Look {
+impl BudgetCheck {
     fn is_fine(&mut self, value: &Value, depth: usize) -> bool {
         self.values += 1;
         if self.values > MAX_SCHEMA_VALUES || depth > MAX_SCHEMA_DEPTH {

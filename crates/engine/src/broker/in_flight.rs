@@ -50,7 +50,7 @@ impl Writes {
                 }
             }
         });
-        let _waiting = Waiting { caller: Arc::clone(caller), left, task: task.abort_handle() };
+        let _waiting = WriteWaiter { caller: Arc::clone(caller), left, task: task.abort_handle() };
         task.await.unwrap_or_else(|error| {
             Err(CallError::Refused(format!("the call failed: {error}; see the log of the gateway")))
         })
@@ -67,13 +67,13 @@ impl Writes {
 }
 
 /// Whoever waits for a write.
-struct Waiting {
+struct WriteWaiter {
     caller: Arc<dyn Caller>,
     left: CancellationToken,
     task: AbortHandle,
 }
 
-impl Drop for Waiting {
+impl Drop for WriteWaiter {
     fn drop(&mut self) {
         if self.caller.is_gone() {
             self.left.cancel();

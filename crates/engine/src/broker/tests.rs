@@ -31,7 +31,7 @@ use crate::{
         tests::{state_under, state_with},
     },
     upstream::{
-        Nobody,
+        NoCaller,
         tests::{FakeReply, FakeServer, broker},
     },
     value,
@@ -95,7 +95,7 @@ impl Caller for Person {
 /// One run with servers inside of this process.
 pub(crate) struct TestRun {
     pub(crate) broker: Broker,
-    pub(crate) watch: Arc<Watch>,
+    pub(crate) guard: Arc<RunGuard>,
     home: TempDir,
 }
 
@@ -113,18 +113,18 @@ impl TestRun {
     ) -> Self {
         let home = tempfile::tempdir().unwrap();
         let agent = state_with(home.path(), safety).agent(Arc::new(principal));
-        let watch = agent.watch(agent.level(None).unwrap());
-        Self { broker: broker(servers, &[]).await, watch, home }
+        let guard = agent.guard(agent.level(None).unwrap());
+        Self { broker: broker(servers, &[]).await, guard, home }
     }
 
     async fn call(&self, name: &str, arguments: Value) -> Result<CallToolResult, CallError> {
-        self.call_for(name, arguments, Arc::new(Nobody)).await
+        self.call_for(name, arguments, Arc::new(NoCaller)).await
     }
 
     /// The next run of the same agent.
     pub(crate) fn next_run(&mut self) {
-        let agent = self.watch.agent().clone();
-        self.watch = agent.watch(agent.level(None).unwrap());
+        let agent = self.guard.agent().clone();
+        self.guard = agent.guard(agent.level(None).unwrap());
     }
 
     pub(crate) async fn call_for(
@@ -135,7 +135,7 @@ impl TestRun {
     ) -> Result<CallToolResult, CallError> {
         let tool = self.broker.find(name, None).await?;
         let Value::Object(arguments) = arguments else { panic!("{arguments} is not an object") };
-        self.broker.call(&self.watch, &tool, arguments, caller).await.map(|called| called.result)
+        self.broker.call(&self.guard, &tool, arguments, caller).await.map(|called| called.result)
     }
 
     /// Why a call without arguments is not made.
@@ -204,7 +204,7 @@ async fn wrong_arguments_are_looked_at_within_the_share_of_their_agent() {
     let run = TestRun::new(&[&server], SafetySettings::default()).await;
     // The first call has the schema compiled, which is shared too.
     run.call("issues.create_issue", json!({"title": "t"})).await.unwrap();
-    let places = run.watch.agent().take_places();
+    let places = run.guard.agent().take_places();
     let mut wrong = std::pin::pin!(run.call("issues.create_issue", json!({"title": 5})));
     for _ in 0..100 {
         assert!(futures::poll!(&mut wrong).is_pending());
@@ -352,8 +352,8 @@ async fn a_call_that_is_given_up_is_cancelled_at_the_server_and_written_down() {
         () = server.receives("tools/call") => {}
     }
     server.receives("notifications/cancelled").await;
-    let agent = run.watch.agent();
-    agent.written(run.watch.trail()).await.unwrap();
+    let agent = run.guard.agent();
+    agent.written(run.guard.audit_trail()).await.unwrap();
     let entry = agent.store().await.unwrap().audit().get(1).await.unwrap().unwrap();
     assert_eq!((entry.target.as_str(), entry.outcome.as_str()), ("s.go", "cancelled"));
 }
@@ -373,8 +373,8 @@ fn waiting() -> (FakeServer, Arc<Notify>) {
 
 /// The outcome of the first call in the audit, when it is there.
 async fn first_outcome(run: &TestRun) -> String {
-    let agent = run.watch.agent();
-    agent.written(run.watch.trail()).await.unwrap();
+    let agent = run.guard.agent();
+    agent.written(run.guard.audit_trail()).await.unwrap();
     agent.store().await.unwrap().audit().get(1).await.unwrap().unwrap().outcome
 }
 
@@ -444,14 +444,14 @@ async fn the_audit_has_every_call_and_none_of_its_contents() {
     let run = TestRun::new(&[&server], SafetySettings::default()).await;
     run.call("issues.create_issue", json!({"title": "s3cret"})).await.unwrap();
     run.call("issues.create_issue", json!({"title": 5})).await.unwrap_err();
-    let agent = run.watch.agent();
-    agent.written(run.watch.trail()).await.unwrap();
+    let agent = run.guard.agent();
+    agent.written(run.guard.audit_trail()).await.unwrap();
     let audit = agent.store().await.unwrap().audit();
     for (seq, outcome) in [(1, "ok"), (2, "error")] {
         let entry = audit.get(seq).await.unwrap().unwrap();
         assert_eq!((entry.action.as_str(), entry.outcome.as_str()), ("call", outcome));
         assert_eq!(entry.target, "issues.create-issue");
-        assert_eq!(entry.details["run"], run.watch.run());
+        assert_eq!(entry.details["run"], run.guard.run());
         assert!(entry.details["arguments"]["hash"].is_string());
         let details = entry.details.to_string();
         assert!(!details.contains("s3cret") && !details.contains("done"), "{details}");
@@ -539,8 +539,8 @@ async fn a_run_may_make_so_many_calls_and_the_next_run_as_many() {
     }
     let told = run.refusal("s.go").await;
     assert_eq!(told, "a run may make 2 calls, and this is one more");
-    let agent = run.watch.agent().clone();
-    run.watch = agent.watch(agent.level(None).unwrap());
+    let agent = run.guard.agent().clone();
+    run.guard = agent.guard(agent.level(None).unwrap());
     run.call("s.go", json!({})).await.unwrap();
     assert_eq!(server.calls().len(), 3);
 }
@@ -552,8 +552,8 @@ async fn calls_per_minute_are_counted_over_all_runs() {
     let mut run =
         TestRun::new(&[&server], quota(Quota { calls_per_minute, ..Quota::default() })).await;
     run.call("s.go", json!({})).await.unwrap();
-    let agent = run.watch.agent().clone();
-    run.watch = agent.watch(agent.level(None).unwrap());
+    let agent = run.guard.agent().clone();
+    run.guard = agent.guard(agent.level(None).unwrap());
     let told = run.refusal("s.go").await;
     assert!(
         told.starts_with(r#"the quota "few" is used up (1 calls of s.* per minute)"#),
@@ -595,7 +595,7 @@ async fn without_a_person_an_approval_is_for_one_call_with_the_same_arguments() 
     let run = TestRun::new(&[&server], SafetySettings::default()).await;
     let call = |of: &str| run.call("issues.purge", json!({"of": of}));
     let told = call("old").await.unwrap_err().to_string();
-    let store = run.watch.agent().store().await.unwrap();
+    let store = run.guard.agent().store().await.unwrap();
     let [pending] = store.approvals().list(None, 10, now()).await.unwrap().try_into().unwrap();
     assert!(told.contains(&format!("`narrows approvals allow {}`", pending.id)), "{told}");
     // Asking again is the same question.
@@ -620,7 +620,7 @@ async fn a_server_gets_what_tokens_stand_for_unless_a_rule_keeps_it_from_it() {
         let policy = PolicySettings { reveal: vec![reveal], ..PolicySettings::default() };
         let settings = SafetySettings { policy, ..SafetySettings::default() };
         let run = TestRun::new(&[&server], settings).await;
-        let token = run.watch.shield().sanitized("ada@example.com").into_owned();
+        let token = run.guard.pii_filter().sanitized("ada@example.com").into_owned();
         assert!(token.starts_with("[EMAIL_"), "{token}");
         run.call("issues.create_issue", json!({"title": token})).await.unwrap();
         let expected = if is_trusted { "ada@example.com" } else { &token };
@@ -686,12 +686,12 @@ async fn a_tool_is_not_given_what_the_token_of_another_agent_stands_for() {
     let server = issues();
     let safety = Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap();
     let mut run = TestRun::under(&[&server], Arc::clone(&safety), Principal::local()).await;
-    let token = run.watch.shield().sanitized("ada@example.com").into_owned();
+    let token = run.guard.pii_filter().sanitized("ada@example.com").into_owned();
     // The positive control: its own agent's.
     run.call("issues.create_issue", json!({"title": token})).await.unwrap();
     let principal = Principal::new("other", Principal::DEFAULT_HOME);
     let other = state_with(run.home.path(), safety).agent(Arc::new(principal));
-    run.watch = other.watch(other.level(None).unwrap());
+    run.guard = other.guard(other.level(None).unwrap());
     run.call("issues.create_issue", json!({"title": token})).await.unwrap();
     assert_eq!(server.calls(), [json!({"title": "ada@example.com"}), json!({"title": token})]);
 }
@@ -700,8 +700,8 @@ async fn a_tool_is_not_given_what_the_token_of_another_agent_stands_for() {
 async fn a_level_for_reading_calls_only_tools_that_say_they_read() {
     let server = issues();
     let mut run = TestRun::new(&[&server], SafetySettings::default()).await;
-    let agent = run.watch.agent().clone();
-    run.watch = agent.watch(agent.level(Some("hardened")).unwrap());
+    let agent = run.guard.agent().clone();
+    run.guard = agent.guard(agent.level(Some("hardened")).unwrap());
     run.call("issues.list", json!({})).await.unwrap();
     let told = run.call("issues.create_issue", json!({"title": "t"})).await.unwrap_err();
     assert!(told.to_string().contains("isolation level hardened"), "{told}");
@@ -714,8 +714,8 @@ async fn a_level_that_needs_the_audit_calls_nothing_without_it() {
     let mut run = TestRun::new(&[&server], SafetySettings::default()).await;
     // A directory in its place: the store cannot be opened.
     std::fs::create_dir(run.home.path().join("narrows.db")).unwrap();
-    let agent = run.watch.agent().clone();
-    run.watch = agent.watch(agent.level(Some("hardened")).unwrap());
+    let agent = run.guard.agent().clone();
+    run.guard = agent.guard(agent.level(Some("hardened")).unwrap());
     for _ in 0..2 {
         let told = run.refusal("issues.list").await;
         assert!(told.starts_with("the audit cannot be written"), "{told}");

@@ -27,7 +27,7 @@ pub struct Cache {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct CacheEntry {
     version: u32,
     /// Of the settings that decide which server it is.
     fingerprint: u64,
@@ -35,7 +35,7 @@ struct Entry {
 }
 
 /// A listing that was kept, and whether it is recent.
-pub(super) struct Kept {
+pub(super) struct CachedListing {
     pub(super) listing: Listing,
     pub(super) is_fresh: bool,
 }
@@ -51,20 +51,20 @@ impl Cache {
 
     /// What was kept of a server. A file that is missing or broken is no error: the server is
     /// asked.
-    pub(super) fn load(&self, spec: &ServerSpec) -> Option<Kept> {
+    pub(super) fn load(&self, spec: &ServerSpec) -> Option<CachedListing> {
         let path = self.path(&spec.name);
-        let entry: Entry = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        let entry: CacheEntry = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
         if entry.version != VERSION || entry.fingerprint != fingerprint_of(spec) {
             return None;
         }
         let written = std::fs::metadata(&path).and_then(|data| data.modified()).ok();
         let age = written.and_then(|time| SystemTime::now().duration_since(time).ok());
         let is_fresh = age.is_some_and(|age| age < FRESH_FOR);
-        Some(Kept { listing: entry.listing, is_fresh })
+        Some(CachedListing { listing: entry.listing, is_fresh })
     }
 
     pub(super) fn save(&self, spec: &ServerSpec, listing: Listing) {
-        let entry = Entry { version: VERSION, fingerprint: fingerprint_of(spec), listing };
+        let entry = CacheEntry { version: VERSION, fingerprint: fingerprint_of(spec), listing };
         let written = serde_json::to_vec(&entry)
             .map_err(std::io::Error::from)
             .and_then(|text| private_file::write(&self.path(&spec.name), &text, Durability::Cache));

@@ -4,18 +4,18 @@ use rmcp::model::ServerCapabilities;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::upstream::Era;
+use crate::upstream::ProtocolGeneration;
 
 /// A server's tools, as it wrote them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Listing {
-    pub about: About,
+    pub about: UpstreamInfo,
     pub tools: Vec<Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct About {
-    pub era: Era,
+pub struct UpstreamInfo {
+    pub era: ProtocolGeneration,
     /// How the server calls itself.
     pub implementation: Option<String>,
     pub protocol: Option<String>,

@@ -10,7 +10,7 @@ mod snapshot;
 mod suggest;
 
 pub use cache::Cache;
-pub use listing::{About, Listing};
+pub use listing::{Listing, UpstreamInfo};
 pub(crate) use memory::{DefinitionShare, MAX_DEFINITION_BYTES, value_bytes};
 pub(crate) use names::Missing;
 pub use names::{DisabledServer, Unresolved};

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::{
-    About, Cache, DisabledServer, Listing,
+    Cache, DisabledServer, Listing, UpstreamInfo,
     memory::{DefinitionMemory, DefinitionShare, value_bytes},
 };
 use crate::{
@@ -48,7 +48,7 @@ pub struct ServerTools {
     pub server: String,
     /// The Python module under `servers`.
     pub module: String,
-    pub about: About,
+    pub about: UpstreamInfo,
     pub tools: Vec<Arc<Tool>>,
     by_name: HashMap<String, usize>,
     names: ToolNames,

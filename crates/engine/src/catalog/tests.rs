@@ -26,7 +26,7 @@ pub(crate) fn named(names: &[&str]) -> Vec<Value> {
 
 /// What a server says that has these tools.
 pub(crate) fn listing(tools: Vec<Value>) -> Listing {
-    Listing { about: About::default(), tools }
+    Listing { about: UpstreamInfo::default(), tools }
 }
 
 /// The tool of a server `s` that has no other.
@@ -356,7 +356,7 @@ fn what_a_server_says_of_itself_is_a_change_too() {
     let catalog = filled(&[("s", &["go"])]);
     let mut version = catalog.version();
     version.mark_unchanged();
-    let about = About { instructions: Some("be gentle".into()), ..About::default() };
+    let about = UpstreamInfo { instructions: Some("be gentle".into()), ..UpstreamInfo::default() };
     catalog.replace(&spec("s"), Listing { about, tools: named(&["go"]) });
     assert!(version.has_changed().unwrap());
     let instructions = catalog.listing("s").unwrap().about.instructions.clone();

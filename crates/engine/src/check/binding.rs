@@ -8,9 +8,9 @@ use ruff_text_size::{Ranged, TextSize};
 use crate::policy::Modules;
 
 use super::{
-    collect::Collector,
+    collect::FactCollector,
     facts::{Mutation, string},
-    scope::{Kind, MODULE, Place, ScopeId, Source},
+    scope::{BindingRange, BindingValue, MODULE, ScopeId, ScopeKind},
 };
 
 /// Whether a relative import is one of a module that every program has: `from ...client import x`,
@@ -20,18 +20,18 @@ pub(super) fn is_provided(module: &str) -> bool {
     Modules::OWN.contains(&first)
 }
 
-impl<'a> Collector<'a> {
+impl<'a> FactCollector<'a> {
     /// The place of a name that is bound here, from `from` to the end of the block.
-    pub(super) fn here(&self, from: TextSize) -> Place {
-        Place { scope: self.scope, evaluated: self.scope, from, block: self.block }
+    pub(super) fn here(&self, from: TextSize) -> BindingRange {
+        BindingRange { scope: self.scope, evaluated: self.scope, from, block: self.block }
     }
 
-    pub(super) fn bind(&mut self, target: &'a Expr, source: Source<'a>, place: Place) {
+    pub(super) fn bind(&mut self, target: &'a Expr, source: BindingValue<'a>, place: BindingRange) {
         match target {
             Expr::Name(name) => self.facts.scopes.bind(&name.id, source, place),
             Expr::Tuple(tuple) => self.bind_parts(&tuple.elts, source, place),
             Expr::List(list) => self.bind_parts(&list.elts, source, place),
-            Expr::Starred(starred) => self.bind(&starred.value, Source::Unknown, place),
+            Expr::Starred(starred) => self.bind(&starred.value, BindingValue::Unknown, place),
             Expr::Attribute(attribute) => {
                 self.facts.scopes.stored_attributes.insert(&attribute.attr);
             }
@@ -40,13 +40,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn bind_parts(&mut self, targets: &'a [Expr], source: Source<'a>, place: Place) {
+    fn bind_parts(&mut self, targets: &'a [Expr], source: BindingValue<'a>, place: BindingRange) {
         let is_starred = targets.iter().any(Expr::is_starred_expr);
         let whole = Rc::new(source);
         for (position, target) in targets.iter().enumerate() {
             let part = match is_starred {
-                true => Source::Unknown,
-                false => Source::Part(Rc::clone(&whole), position),
+                true => BindingValue::Unknown,
+                false => BindingValue::Part(Rc::clone(&whole), position),
             };
             self.bind(target, part, place);
         }
@@ -54,7 +54,7 @@ impl<'a> Collector<'a> {
 
     pub(super) fn bind_unknown(&mut self, name: &'a str) {
         let place = self.here(self.block.start());
-        self.facts.scopes.bind(name, Source::Unknown, place);
+        self.facts.scopes.bind(name, BindingValue::Unknown, place);
     }
 
     /// `of[key] = …`
@@ -71,7 +71,7 @@ impl<'a> Collector<'a> {
 
     fn import(&mut self, path: &str, name: &'a str, from: TextSize) {
         let place = self.here(from);
-        self.facts.scopes.bind(name, Source::Path(path.into()), place);
+        self.facts.scopes.bind(name, BindingValue::Path(path.into()), place);
     }
 
     pub(super) fn import_module(&mut self, alias: &'a Alias) {
@@ -100,10 +100,10 @@ impl<'a> Collector<'a> {
     /// Binds outside of the comprehensions that it stands in.
     pub(super) fn walrus(&mut self, target: &'a Expr, value: &'a Expr, from: TextSize) {
         let scopes = &self.facts.scopes;
-        let is_outside = |scope: &ScopeId| scopes.kind(*scope) != Kind::Comprehension;
+        let is_outside = |scope: &ScopeId| scopes.kind(*scope) != ScopeKind::Comprehension;
         let outside = scopes.outwards(self.scope).find(is_outside).unwrap_or(MODULE);
         let is_here = outside == self.scope;
-        let source = if is_here { Source::Value(value) } else { Source::Unknown };
-        self.bind(target, source, Place { scope: outside, ..self.here(from) });
+        let source = if is_here { BindingValue::Value(value) } else { BindingValue::Unknown };
+        self.bind(target, source, BindingRange { scope: outside, ..self.here(from) });
     }
 }

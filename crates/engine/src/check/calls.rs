@@ -10,7 +10,7 @@ use ruff_text_size::{Ranged, TextSize};
 
 use super::{
     facts::string,
-    finding::Findings,
+    finding::CheckFindings,
     known::{KnownParameter, KnownTool},
     literals,
     spelling::is_name,
@@ -18,25 +18,25 @@ use super::{
 use narrows_model::nearest;
 
 /// How many parameters are told if no name is near.
-const MOST_NAMES: usize = 12;
+const MAX_NAMES: usize = 12;
 
 /// An argument by name.
-struct Named<'a> {
+struct NamedArgument<'a> {
     name: &'a str,
     value: &'a Expr,
     at: TextSize,
 }
 
 /// All arguments of a call, as far as they can be seen.
-struct Given<'a> {
+struct CallArguments<'a> {
     positions: &'a [Expr],
-    names: Vec<Named<'a>>,
+    names: Vec<NamedArgument<'a>>,
     /// There are others: `*args`, `**more`, keys that are computed.
     has_more: bool,
 }
 
 /// A call of a tool's function.
-pub(super) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut Findings<'_>) {
+pub(super) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
     let keywords = keywords(call);
     let given = match (&*call.arguments.args, call.arguments.keywords.is_empty()) {
         ([Expr::Dict(dict)], true) => match of_dict(dict, tool) {
@@ -48,10 +48,10 @@ pub(super) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut Find
         (positions, _) => {
             let has_stars = positions.iter().any(Expr::is_starred_expr);
             let positions = if has_stars { &[] } else { positions };
-            Given { positions, has_more: keywords.has_more || has_stars, ..keywords }
+            CallArguments { positions, has_more: keywords.has_more || has_stars, ..keywords }
         }
     };
-    Call { tool, by_any_name: true, start: call.start() }.check(given, findings);
+    CheckedCall { tool, by_any_name: true, start: call.start() }.check(given, findings);
 }
 
 /// The keywords of `call_mcp_tool` itself; `_narrows/discovery.py` has the same.
@@ -67,14 +67,14 @@ pub(super) fn full_name(call: &ExprCall) -> Option<&Expr> {
 }
 
 /// `call_mcp_tool("mcp__server__tool", {…}, …)`: by raw names only.
-pub(super) fn by_full_name(call: &ExprCall, tool: &KnownTool, findings: &mut Findings<'_>) {
+pub(super) fn by_full_name(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
     let mut given = keywords(call);
     let positions = &*call.arguments.args;
     if positions.is_empty() {
         given.names.retain(|named| !TOOL_NAMES.contains(&named.name));
     }
     // They may be of the call and not of the tool.
-    let is_of_call = |named: &Named<'_>| {
+    let is_of_call = |named: &NamedArgument<'_>| {
         positions.len() < 2 && ARGUMENTS.contains(&named.name) && !literals::is_no_dict(named.value)
             || EXPECTED.contains(&named.name) && !named.value.is_literal_expr()
     };
@@ -90,33 +90,33 @@ pub(super) fn by_full_name(call: &ExprCall, tool: &KnownTool, findings: &mut Fin
         }
         _ => given.has_more = true,
     }
-    Call { tool, by_any_name: false, start: call.start() }.check(given, findings);
+    CheckedCall { tool, by_any_name: false, start: call.start() }.check(given, findings);
 }
 
-fn keywords(call: &ExprCall) -> Given<'_> {
+fn keywords(call: &ExprCall) -> CallArguments<'_> {
     let keywords = &call.arguments.keywords;
     let names = keywords.iter().filter_map(|keyword| {
         let name = keyword.arg.as_ref()?;
-        Some(Named { name, value: &keyword.value, at: name.start() })
+        Some(NamedArgument { name, value: &keyword.value, at: name.start() })
     });
     let has_more = keywords.iter().any(|keyword| keyword.arg.is_none());
-    Given { positions: &[], names: names.collect(), has_more }
+    CallArguments { positions: &[], names: names.collect(), has_more }
 }
 
-fn keys(dict: &ExprDict) -> Given<'_> {
+fn keys(dict: &ExprDict) -> CallArguments<'_> {
     let names = dict.items.iter().filter_map(|item| {
         let key = item.key.as_ref()?;
-        Some(Named { name: string(key)?, value: &item.value, at: key.start() })
+        Some(NamedArgument { name: string(key)?, value: &item.value, at: key.start() })
     });
-    let names: Vec<Named<'_>> = names.collect();
+    let names: Vec<NamedArgument<'_>> = names.collect();
     let has_more = names.len() < dict.items.len();
-    Given { positions: &[], names, has_more }
+    CallArguments { positions: &[], names, has_more }
 }
 
 /// A lone dict: all arguments, or the first of them. None if that cannot be told.
-fn of_dict<'a>(dict: &'a ExprDict, tool: &KnownTool) -> Option<Given<'a>> {
+fn of_dict<'a>(dict: &'a ExprDict, tool: &KnownTool) -> Option<CallArguments<'a>> {
     let keys = keys(dict);
-    let is_known = |named: &Named<'_>| parameter(tool, named.name).is_some();
+    let is_known = |named: &NamedArgument<'_>| parameter(tool, named.name).is_some();
     let has_known = keys.names.iter().any(is_known);
     if dict.items.is_empty() || tool.open || tool.parameters.is_empty() || has_known {
         return Some(keys);
@@ -132,15 +132,15 @@ fn parameter<'t>(tool: &'t KnownTool, name: &str) -> Option<&'t KnownParameter> 
 }
 
 /// A call that is checked.
-struct Call<'t> {
+struct CheckedCall<'t> {
     tool: &'t KnownTool,
     /// Python names are as good as raw ones.
     by_any_name: bool,
     start: TextSize,
 }
 
-impl<'t> Call<'t> {
-    fn check(&self, given: Given<'_>, findings: &mut Findings<'_>) {
+impl<'t> CheckedCall<'t> {
+    fn check(&self, given: CallArguments<'_>, findings: &mut CheckFindings<'_>) {
         let parameters = &self.tool.parameters;
         let name = &self.tool.name;
         if given.positions.len() > parameters.len() {
@@ -198,7 +198,12 @@ impl<'t> Call<'t> {
         if self.by_any_name { &parameter.python } else { &parameter.raw }
     }
 
-    fn check_value(&self, parameter: &KnownParameter, value: &Expr, findings: &mut Findings<'_>) {
+    fn check_value(
+        &self,
+        parameter: &KnownParameter,
+        value: &Expr,
+        findings: &mut CheckFindings<'_>,
+    ) {
         let mistake = literals::mistake(value, &parameter.schema, parameter.required, findings);
         if let Some(mistake) = mistake {
             let message = format!("{}(): '{}' {mistake}", self.tool.name, self.name_of(parameter));
@@ -207,7 +212,11 @@ impl<'t> Call<'t> {
     }
 
     /// Says that there is no such parameter, and gives the one that was surely meant.
-    fn unknown(&self, argument: &Named<'_>, findings: &mut Findings<'_>) -> Option<&'t str> {
+    fn unknown(
+        &self,
+        argument: &NamedArgument<'_>,
+        findings: &mut CheckFindings<'_>,
+    ) -> Option<&'t str> {
         let parameters = &self.tool.parameters;
         let known = parameters.iter().map(|parameter| self.name_of(parameter));
         let nearest = nearest(argument.name, known).0.into_iter().next();
@@ -226,8 +235,8 @@ impl<'t> Call<'t> {
             self.tool.parameters.iter().map(|parameter| self.name_of(parameter)).collect();
         match names.as_slice() {
             [] => " (it takes none)".to_owned(),
-            names if names.len() > MOST_NAMES => {
-                format!(" (it takes {}, …)", names[..MOST_NAMES].join(", "))
+            names if names.len() > MAX_NAMES => {
+                format!(" (it takes {}, …)", names[..MAX_NAMES].join(", "))
             }
             names => format!(" (it takes {})", names.join(", ")),
         }

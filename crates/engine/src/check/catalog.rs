@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::known::{ByFullName, Known, KnownParameter, KnownTool};
+use super::known::{ByFullName, KnownParameter, KnownTool, KnownTools};
 use crate::{
     catalog::{Catalog, Missing, Tool},
     codegen::{Calling, unwrapped},
-    guide::Guide,
+    discovery::Discovery,
 };
 
-impl Known for Catalog {
+impl KnownTools for Catalog {
     fn servers(&self) -> Vec<String> {
         self.modules().values().cloned().collect()
     }
@@ -45,13 +45,13 @@ impl Known for Catalog {
 }
 
 /// As the catalog, with what was learnt of results.
-impl Known for Guide {
+impl KnownTools for Discovery {
     fn servers(&self) -> Vec<String> {
         self.broker().catalog().servers()
     }
 
     fn disabled(&self, module: &str) -> Option<String> {
-        Known::disabled(&**self.broker().catalog(), module)
+        KnownTools::disabled(&**self.broker().catalog(), module)
     }
 
     fn tools(&self, module: &str) -> Option<Vec<String>> {

@@ -12,11 +12,11 @@ use ruff_text_size::{Ranged, TextRange};
 use super::{
     comprehension::Comprehended,
     facts::{Facts, root, string},
-    handled::{self, Handled, Use},
-    scope::{Kind, MODULE, Place, ScopeId, Source},
+    handled::{self, FunctionUse, Handled},
+    scope::{BindingRange, BindingValue, MODULE, ScopeId, ScopeKind},
 };
 
-pub(super) struct Collector<'a> {
+pub(super) struct FactCollector<'a> {
     pub(super) facts: Facts<'a>,
     pub(super) scope: ScopeId,
     /// The statements that the current one is one of.
@@ -26,11 +26,11 @@ pub(super) struct Collector<'a> {
     /// Which errors are handled around this.
     handled: Handled,
     /// What the parameter of a lambda is, and where that is evaluated.
-    pub(super) lambdas: HashMap<TextRange, (Source<'a>, ScopeId)>,
+    pub(super) lambdas: HashMap<TextRange, (BindingValue<'a>, ScopeId)>,
 }
 
 pub(super) fn collect(body: &[Stmt], module: TextRange) -> Facts<'_> {
-    let mut collector = Collector {
+    let mut collector = FactCollector {
         facts: Facts::new(module),
         scope: MODULE,
         block: module,
@@ -66,8 +66,8 @@ fn block_of(body: &[Stmt]) -> TextRange {
     }
 }
 
-impl<'a> Collector<'a> {
-    pub(super) fn refer(&mut self, name: &'a str, how: Use) {
+impl<'a> FactCollector<'a> {
+    pub(super) fn refer(&mut self, name: &'a str, how: FunctionUse) {
         let within = self.functions.last().copied();
         self.facts.handling.refer(within, name, how, self.handled);
     }
@@ -84,7 +84,7 @@ impl<'a> Collector<'a> {
     /// Goes on in a new scope.
     fn within(
         &mut self,
-        kind: Kind,
+        kind: ScopeKind,
         node: TextRange,
         block: TextRange,
         then: impl FnOnce(&mut Self),
@@ -99,13 +99,13 @@ impl<'a> Collector<'a> {
     fn function(&mut self, function: &'a StmtFunctionDef) {
         let is_decorated = !function.decorator_list.is_empty();
         self.facts.handling.define(&function.name, function.is_async, is_decorated);
-        self.refer(&function.name, Use::Defined);
+        self.refer(&function.name, FunctionUse::Defined);
         self.bind_unknown(&function.name);
         for decorator in &function.decorator_list {
             self.visit_decorator(decorator);
         }
         self.visit_parameters(&function.parameters);
-        self.within(Kind::Function, function.range, block_of(&function.body), |inner| {
+        self.within(ScopeKind::Function, function.range, block_of(&function.body), |inner| {
             inner.functions.push(&function.name);
             inner.bind_parameters(&function.parameters);
             visitor::walk_body(inner, &function.body);
@@ -127,7 +127,7 @@ impl<'a> Collector<'a> {
         if let Some(arguments) = &class.arguments {
             self.visit_arguments(arguments);
         }
-        self.within(Kind::Class, class.range, block_of(&class.body), |inner| {
+        self.within(ScopeKind::Class, class.range, block_of(&class.body), |inner| {
             visitor::walk_body(inner, &class.body);
         });
     }
@@ -137,7 +137,7 @@ impl<'a> Collector<'a> {
         for item in &with.items {
             self.visit_expr(&item.context_expr);
             if let Some(variable) = &item.optional_vars {
-                self.bind(variable, Source::Unknown, start);
+                self.bind(variable, BindingValue::Unknown, start);
                 self.visit_expr(variable);
             }
         }
@@ -158,13 +158,14 @@ impl<'a> Collector<'a> {
         if let Some(parameters) = &lambda.parameters {
             self.visit_parameters(parameters);
         }
-        self.within(Kind::Function, lambda.range, lambda.range, |inner| {
+        self.within(ScopeKind::Function, lambda.range, lambda.range, |inner| {
             match (lambda.parameters.as_deref(), known) {
                 (Some(parameters), Some((source, scope)))
                     if parameters.len() == 1 && parameters.args.len() == 1 =>
                 {
                     let name = &parameters.args[0].parameter.name;
-                    let place = Place { evaluated: scope, ..inner.here(lambda.range.start()) };
+                    let place =
+                        BindingRange { evaluated: scope, ..inner.here(lambda.range.start()) };
                     inner.facts.scopes.bind(name, source, place);
                 }
                 (Some(parameters), _) => inner.bind_parameters(parameters),
@@ -181,13 +182,13 @@ impl<'a> Collector<'a> {
         if let Some(first) = generators.first() {
             self.visit_expr(&first.iter);
         }
-        self.within(Kind::Comprehension, node, node, |inner| {
+        self.within(ScopeKind::Comprehension, node, node, |inner| {
             for (position, generator) in generators.iter().enumerate() {
                 if position > 0 {
                     inner.visit_expr(&generator.iter);
                 }
                 let evaluated = if position == 0 { outer } else { inner.scope };
-                let place = Place { evaluated, ..inner.here(node.start()) };
+                let place = BindingRange { evaluated, ..inner.here(node.start()) };
                 inner.bind(
                     &generator.target,
                     elements_of(&generator.iter, generator.is_async),
@@ -205,11 +206,11 @@ impl<'a> Collector<'a> {
     }
 }
 
-fn elements_of(iterable: &Expr, is_async: bool) -> Source<'_> {
-    if is_async { Source::Unknown } else { Source::Element(iterable) }
+fn elements_of(iterable: &Expr, is_async: bool) -> BindingValue<'_> {
+    if is_async { BindingValue::Unknown } else { BindingValue::Element(iterable) }
 }
 
-impl<'a> Visitor<'a> for Collector<'a> {
+impl<'a> Visitor<'a> for FactCollector<'a> {
     fn visit_body(&mut self, body: &'a [Stmt]) {
         let outer = std::mem::replace(&mut self.block, block_of(body));
         visitor::walk_body(self, body);
@@ -225,24 +226,25 @@ impl<'a> Visitor<'a> for Collector<'a> {
             Stmt::ImportFrom(import) => self.import_names(import),
             Stmt::Assign(assign) => {
                 for target in &assign.targets {
-                    self.bind(target, Source::Value(&assign.value), self.here(assign.end()));
+                    self.bind(target, BindingValue::Value(&assign.value), self.here(assign.end()));
                 }
             }
             Stmt::AnnAssign(assign) => {
-                let source = assign.value.as_deref().map_or(Source::Unknown, Source::Value);
+                let source =
+                    assign.value.as_deref().map_or(BindingValue::Unknown, BindingValue::Value);
                 self.bind(&assign.target, source, self.here(assign.end()));
             }
             Stmt::AugAssign(assign) => {
-                self.bind(&assign.target, Source::Unknown, start);
+                self.bind(&assign.target, BindingValue::Unknown, start);
             }
             Stmt::For(each) => {
                 let block = block_of(&each.body);
-                let place = Place { block, ..self.here(block.start()) };
+                let place = BindingRange { block, ..self.here(block.start()) };
                 self.bind(&each.target, elements_of(&each.iter, each.is_async), place);
             }
             Stmt::Delete(delete) => {
                 for target in &delete.targets {
-                    self.bind(target, Source::Unknown, start);
+                    self.bind(target, BindingValue::Unknown, start);
                 }
             }
             Stmt::Global(global) => {
@@ -258,7 +260,7 @@ impl<'a> Visitor<'a> for Collector<'a> {
                 }
             }
             Stmt::TypeAlias(alias) => {
-                self.bind(&alias.name, Source::Unknown, start);
+                self.bind(&alias.name, BindingValue::Unknown, start);
             }
             Stmt::With(with) => return self.with(with),
             Stmt::Match(case) => self.facts.doubted.extend(root(&case.subject)),
@@ -311,13 +313,13 @@ impl<'a> Visitor<'a> for Collector<'a> {
             Expr::Name(name) => {
                 self.read(&name.id);
                 if name.ctx == ExprContext::Load {
-                    self.refer(&name.id, Use::Mentioned);
+                    self.refer(&name.id, FunctionUse::Mentioned);
                 }
             }
             Expr::Attribute(attribute) => {
                 // `sys.modules` may hold any other module.
                 self.facts.is_opaque |= &*attribute.attr == "modules";
-                self.refer(&attribute.attr, Use::Mentioned);
+                self.refer(&attribute.attr, FunctionUse::Mentioned);
             }
             Expr::Compare(compare) => {
                 let is_membership = |op: &CmpOp| matches!(op, CmpOp::In | CmpOp::NotIn);

@@ -6,7 +6,7 @@ use ruff_python_parser::{Mode, lexer};
 
 /// CPython itself refuses 200 brackets or 100 blocks in one another. The rest is for operators:
 /// `a + b + c` is a tree of their number.
-const DEEPEST: usize = 400;
+const MAX_DEPTH: usize = 400;
 
 /// Looks at the tokens only. The count is never less than the depth of the tree.
 pub(crate) fn is_too_deep(code: &str) -> bool {
@@ -46,7 +46,7 @@ pub(crate) fn is_too_deep(code: &str) -> bool {
             kind if nests(kind) => depth += 1,
             _ => {}
         }
-        if depth + lambdas + 4 * blocks > DEEPEST {
+        if depth + lambdas + 4 * blocks > MAX_DEPTH {
             return true;
         }
     }

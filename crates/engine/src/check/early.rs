@@ -18,19 +18,19 @@ use super::{
 };
 
 /// A name that is read before it is bound, and where it is bound later.
-pub(super) struct Early<'a> {
+pub(super) struct EarlyRead<'a> {
     pub(super) name: &'a ExprName,
     pub(super) bound_at: TextSize,
 }
 
 /// Finds those of the program itself, in its order.
-pub(super) fn reads(body: &[Stmt], speaks_of_names: bool) -> Vec<Early<'_>> {
-    Sequence::new(Bound::of(body), speaks_of_names).find(body)
+pub(super) fn reads(body: &[Stmt], speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
+    Sequence::new(EarlyBindings::of(body), speaks_of_names).find(body)
 }
 
 /// Finds those of a function. That may be names which are not its own: those of its comprehensions.
-pub(super) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec<Early<'_>> {
-    let mut all = Bound::of(&function.body);
+pub(super) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
+    let mut all = EarlyBindings::of(&function.body);
     all.declared.extend(std::mem::take(&mut all.nonlocal));
     let mut sequence = Sequence::new(all, speaks_of_names);
     sequence.before.extend(function.parameters.iter().map(|one| one.name().as_str()));
@@ -40,28 +40,28 @@ pub(super) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec
 /// Statements that are executed one after the other.
 struct Sequence<'a> {
     /// What all of them bind.
-    all: Bound<'a>,
+    all: EarlyBindings<'a>,
     /// What those before have bound, or may have.
     before: HashSet<&'a str>,
     told: HashSet<&'a str>,
-    found: Vec<Early<'a>>,
+    found: Vec<EarlyRead<'a>>,
     speaks_of_names: bool,
 }
 
 impl<'a> Sequence<'a> {
-    fn new(all: Bound<'a>, speaks_of_names: bool) -> Self {
+    fn new(all: EarlyBindings<'a>, speaks_of_names: bool) -> Self {
         let (before, told) = (HashSet::new(), HashSet::new());
         Self { all, before, told, found: Vec::new(), speaks_of_names }
     }
 
-    fn find(mut self, body: &'a [Stmt]) -> Vec<Early<'a>> {
+    fn find(mut self, body: &'a [Stmt]) -> Vec<EarlyRead<'a>> {
         self.follow(body);
         self.found
     }
 
     fn follow(&mut self, body: &'a [Stmt]) {
         for stmt in body {
-            let bound = Bound::of(std::slice::from_ref(stmt));
+            let bound = EarlyBindings::of(std::slice::from_ref(stmt));
             self.begin(stmt, &bound);
             self.follow_into(stmt);
             if ends(stmt) {
@@ -71,7 +71,7 @@ impl<'a> Sequence<'a> {
         }
     }
 
-    fn begin(&mut self, stmt: &'a Stmt, bound: &Bound<'a>) {
+    fn begin(&mut self, stmt: &'a Stmt, bound: &EarlyBindings<'a>) {
         let mut reads = Reads::default();
         reads.begin(stmt);
         for name in reads.names {
@@ -84,7 +84,7 @@ impl<'a> Sequence<'a> {
                 && !self.all.declared.contains(id)
                 && self.told.insert(id)
             {
-                self.found.push(Early { name, bound_at: *bound_at });
+                self.found.push(EarlyRead { name, bound_at: *bound_at });
             }
         }
     }
@@ -95,7 +95,7 @@ impl<'a> Sequence<'a> {
             Stmt::With(with)
                 if handled::suppresses(with, self.speaks_of_names) < Handled::Names =>
             {
-                let mut bound = Bound::default();
+                let mut bound = EarlyBindings::default();
                 with.items.iter().for_each(|item| bound.visit_with_item(item));
                 self.before.extend(bound.names.into_keys());
                 self.follow(&with.body);
@@ -104,7 +104,7 @@ impl<'a> Sequence<'a> {
                 if handled::catches(attempt, self.speaks_of_names) < Handled::Names =>
             {
                 // A handler that binds a name knows that it may not be there.
-                let mut bound = Bound::default();
+                let mut bound = EarlyBindings::default();
                 attempt.handlers.iter().for_each(|handler| bound.visit_except_handler(handler));
                 bound.visit_body(&attempt.finalbody);
                 self.before.extend(bound.names.into_keys());
@@ -134,7 +134,7 @@ fn ends(stmt: &Stmt) -> bool {
 /// The names that statements bind in the scope that they stand in, and where they do first. That may be
 /// more than they do bind, and never less.
 #[derive(Default)]
-struct Bound<'a> {
+struct EarlyBindings<'a> {
     names: HashMap<&'a str, TextSize>,
     by_expressions: HashSet<&'a str>,
     /// Functions bind these too.
@@ -145,7 +145,7 @@ struct Bound<'a> {
     depth: usize,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> EarlyBindings<'a> {
     fn of(body: &'a [Stmt]) -> Self {
         let mut bound = Self::default();
         visitor::walk_body(&mut bound, body);
@@ -159,7 +159,7 @@ impl<'a> Bound<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Bound<'a> {
+impl<'a> Visitor<'a> for EarlyBindings<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::FunctionDef(function) => self.bind(&function.name, stmt.start()),

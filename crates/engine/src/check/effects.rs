@@ -4,25 +4,25 @@ use ruff_python_ast::{Expr, ExprCall, visitor::Visitor};
 use ruff_text_size::Ranged;
 
 use super::{
-    collect::Collector,
+    collect::FactCollector,
     facts::{root, string},
-    handled::Use,
-    scope::Source,
+    handled::FunctionUse,
+    scope::BindingValue,
 };
 
 /// With these a program can change any name.
 const OPAQUE: [&str; 6] = ["exec", "eval", "globals", "locals", "vars", "__import__"];
 
-impl<'a> Collector<'a> {
+impl<'a> FactCollector<'a> {
     pub(super) fn call(&mut self, call: &'a ExprCall) {
         match &*call.func {
             Expr::Name(name) => {
-                self.refer(&name.id, Use::Called(call.range()));
+                self.refer(&name.id, FunctionUse::Called(call.range()));
                 self.read(&name.id);
                 self.builtin(&name.id, call);
             }
             Expr::Attribute(attribute) => {
-                self.refer(&attribute.attr, Use::Called(call.range()));
+                self.refer(&attribute.attr, FunctionUse::Called(call.range()));
                 self.visit_expr(&attribute.value);
                 self.method(&attribute.value, &attribute.attr, call);
             }
@@ -46,12 +46,12 @@ impl<'a> Collector<'a> {
             ("sorted" | "min" | "max", [of]) => {
                 if let Some(Expr::Lambda(lambda)) = arguments.find_keyword("key").map(|k| &k.value)
                 {
-                    let source = Source::ElementFor(name, of);
+                    let source = BindingValue::ElementFor(name, of);
                     self.lambdas.insert(lambda.range, (source, self.scope));
                 }
             }
             ("filter" | "map", [Expr::Lambda(lambda), of]) => {
-                let source = Source::ElementFor(name, of);
+                let source = BindingValue::ElementFor(name, of);
                 self.lambdas.insert(lambda.range, (source, self.scope));
             }
             _ => {}
@@ -64,7 +64,7 @@ impl<'a> Collector<'a> {
             "sort" => {
                 let key = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
                 if let Some(Expr::Lambda(lambda)) = key {
-                    self.lambdas.insert(lambda.range, (Source::Element(of), self.scope));
+                    self.lambdas.insert(lambda.range, (BindingValue::Element(of), self.scope));
                 }
             }
             "update" => {

@@ -5,11 +5,11 @@ use ruff_text_size::{Ranged, TextSize};
 
 use super::{
     facts::string,
-    finding::Findings,
+    finding::CheckFindings,
     scope::ScopeId,
-    shape::{Object, Shape},
-    spelling::{self, Trust},
-    tools::Tool,
+    shape::{ObjectShape, ValueShape},
+    spelling::{self, FieldTrust},
+    tools::UsedTool,
     value::{Value, Values},
 };
 
@@ -38,19 +38,19 @@ const OF_LISTS: [&str; 12] = [
 ];
 
 /// Says that a call has to be awaited.
-pub(super) fn not_awaited(tool: &Tool) -> String {
+pub(super) fn not_awaited(tool: &UsedTool) -> String {
     let name = &tool.known.name;
     format!("{name}() is not awaited: write await {name}(...)")
 }
 
 /// Looks at what is read of results.
-pub(super) struct Reading<'v, 'a, 'k, 'f> {
+pub(super) struct FieldChecker<'v, 'a, 'k, 'f> {
     pub(super) values: &'v Values<'a, 'k>,
-    pub(super) findings: &'f mut Findings<'a>,
+    pub(super) findings: &'f mut CheckFindings<'a>,
     pub(super) scope: ScopeId,
 }
 
-impl Reading<'_, '_, '_, '_> {
+impl FieldChecker<'_, '_, '_, '_> {
     /// `of["field"]`
     pub(super) fn subscript(&mut self, subscript: &ExprSubscript) {
         match self.values.of(&subscript.value, self.scope) {
@@ -58,7 +58,9 @@ impl Reading<'_, '_, '_, '_> {
                 self.findings.add(subscript.value.start(), not_awaited(&tool));
             }
             Value::Result(tool, shape) => {
-                if let (Shape::Object(object), Some(name)) = (&*shape, string(&subscript.slice)) {
+                if let (ValueShape::Object(object), Some(name)) =
+                    (&*shape, string(&subscript.slice))
+                {
                     let meant = self.meant(&tool, object, name);
                     self.misspelt(&tool, object, name, meant, subscript.slice.start());
                 }
@@ -83,7 +85,7 @@ impl Reading<'_, '_, '_, '_> {
             return;
         }
         if let Value::Result(tool, shape) = self.values.of(&method.value, self.scope)
-            && let Shape::Object(object) = &*shape
+            && let ValueShape::Object(object) = &*shape
         {
             let meant = self.meant(&tool, object, name);
             // Whoever tries several names knows that the first may not be there.
@@ -110,14 +112,14 @@ impl Reading<'_, '_, '_, '_> {
         }
     }
 
-    fn attribute_of(&mut self, shape: &Shape, attribute: &ExprAttribute) {
+    fn attribute_of(&mut self, shape: &ValueShape, attribute: &ExprAttribute) {
         let name = &*attribute.attr;
         let of = self.findings.text(attribute.value.range());
         let of = if of.chars().count() > SHOWN || of.contains('\n') { "…" } else { of };
         // A result with media beside it is a list, whatever its schema says.
         let of_either = OF_DICTS.contains(&name) || OF_LISTS.contains(&name);
         let message = match shape {
-            Shape::Object(object) if !of_either => {
+            ValueShape::Object(object) if !of_either => {
                 if object.fields.contains_key(name) {
                     format!("{of} is a dict: write {of}[\"{name}\"]")
                 } else if !self.findings.may_compare() {
@@ -130,8 +132,8 @@ impl Reading<'_, '_, '_, '_> {
                     }
                 }
             }
-            Shape::List(item) if !of_either => match &**item {
-                Shape::Object(object) if object.fields.contains_key(name) => {
+            ValueShape::List(item) if !of_either => match &**item {
+                ValueShape::Object(object) if object.fields.contains_key(name) => {
                     format!(
                         "{of} is a list of dicts: write {of}[0][\"{name}\"], or go through it with for"
                     )
@@ -144,7 +146,12 @@ impl Reading<'_, '_, '_, '_> {
     }
 
     /// The field that was meant, if the one that is named is surely not there.
-    fn meant<'o>(&mut self, tool: &Tool, object: &'o Object, name: &str) -> Option<&'o str> {
+    fn meant<'o>(
+        &mut self,
+        tool: &UsedTool,
+        object: &'o ObjectShape,
+        name: &str,
+    ) -> Option<&'o str> {
         let may_be_there = object.fields.contains_key(name)
             || self.values.facts.touched_fields.contains(name)
             || self.values.tools.is_changed(tool);
@@ -156,16 +163,19 @@ impl Reading<'_, '_, '_, '_> {
 
     fn misspelt(
         &mut self,
-        tool: &Tool,
-        object: &Object,
+        tool: &UsedTool,
+        object: &ObjectShape,
         name: &str,
         meant: Option<&str>,
         at: TextSize,
     ) {
         let Some(meant) = meant else { return };
         let tool_name = &tool.known.name;
-        let observed =
-            if tool.known.observed && object.trust == Trust::Seen { " (observed)" } else { "" };
+        let observed = if tool.known.observed && object.trust == FieldTrust::Seen {
+            " (observed)"
+        } else {
+            ""
+        };
         self.findings.add(
             at,
             format!(

@@ -8,7 +8,7 @@ use crate::lines::Lines;
 
 /// A mistake in a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub struct CheckFinding {
     /// From 1.
     pub line: u32,
     /// In characters, from 1.
@@ -20,7 +20,7 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Mistakes that would make it fail.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<CheckFinding>,
     /// Modules that it uses without importing them, and has all the same.
     pub implied: BTreeSet<&'static str>,
     /// Other modules of the library that it uses without importing them, and has to be given.
@@ -31,21 +31,21 @@ pub struct Checked {
 
 /// Enough to mend a program; the next check tells what is left. It also bounds the time for a
 /// program that is made of mistakes.
-const MOST_FINDINGS: usize = 20;
+const MAX_FINDINGS: usize = 20;
 /// How many names are compared with all that are known, of tools or of fields, to tell whether they are
 /// misspelt. A program that is made of names of its own is not worth more time.
 const MAX_COMPARED: usize = 200;
 
 /// Findings of one program, as they are made.
 #[derive(Debug)]
-pub(super) struct Findings<'a> {
+pub(super) struct CheckFindings<'a> {
     code: &'a str,
     lines: Lines,
-    found: Vec<Finding>,
+    found: Vec<CheckFinding>,
     compared: usize,
 }
 
-impl<'a> Findings<'a> {
+impl<'a> CheckFindings<'a> {
     pub(super) fn new(code: &'a str) -> Self {
         Self { code, lines: Lines::of(code), found: Vec::new(), compared: 0 }
     }
@@ -58,14 +58,14 @@ impl<'a> Findings<'a> {
 
     /// Nothing more is looked for.
     pub(super) fn are_enough(&self) -> bool {
-        self.found.len() >= MOST_FINDINGS
+        self.found.len() >= MAX_FINDINGS
     }
 
     pub(super) fn add(&mut self, at: TextSize, message: String) {
         let line = self.lines.line(at);
         let before = self.code.get(self.lines.start(line)..at.to_usize()).unwrap_or_default();
         let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
-        self.found.push(Finding { line, column, message });
+        self.found.push(CheckFinding { line, column, message });
     }
 
     /// The number of a line.
@@ -84,7 +84,7 @@ impl<'a> Findings<'a> {
     }
 
     /// All of them in the order of the program, each once.
-    pub(super) fn finish(mut self) -> Vec<Finding> {
+    pub(super) fn finish(mut self) -> Vec<CheckFinding> {
         self.found.sort();
         self.found.dedup();
         self.found

@@ -77,7 +77,7 @@ pub(super) fn last_name(func: &Expr) -> Option<&str> {
 
 /// How a function is used.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Use {
+pub(super) enum FunctionUse {
     Called(TextRange),
     /// Defined, perhaps in another one.
     Defined,
@@ -108,7 +108,7 @@ struct Function {
 struct Reference<'a> {
     within: Option<&'a str>,
     to: &'a str,
-    how: Use,
+    how: FunctionUse,
     handled: Handled,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Handling<'a> {
         &mut self,
         within: Option<&'a str>,
         to: &'a str,
-        how: Use,
+        how: FunctionUse,
         handled: Handled,
     ) {
         self.references.push(Reference { within, to, how, handled });
@@ -211,9 +211,11 @@ impl<'a> Handling<'a> {
         let is_anywhere = self.anywhere() >= kind;
         reference.handled >= kind
             || match reference.how {
-                Use::Called(call) => is_async && is_anywhere && !self.awaited.contains(&call),
-                Use::Mentioned => is_anywhere,
-                Use::Defined => false,
+                FunctionUse::Called(call) => {
+                    is_async && is_anywhere && !self.awaited.contains(&call)
+                }
+                FunctionUse::Mentioned => is_anywhere,
+                FunctionUse::Defined => false,
             }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Tells which servers and tools there are.
-pub trait Known {
+pub trait KnownTools {
     /// The Python modules of all servers, whether their tools are known or not.
     fn servers(&self) -> Vec<String>;
 

@@ -4,19 +4,19 @@ use ruff_python_ast::{Expr, Number, UnaryOp};
 use ruff_text_size::Ranged;
 use serde_json::Value;
 
-use super::{facts::string, finding::Findings};
+use super::{facts::string, finding::CheckFindings};
 use narrows_model::nearest;
 
 /// How much of a wrong value is shown, in characters.
 const SHOWN: usize = 40;
 /// How many values of an enumeration are told.
-const MOST_OPTIONS: usize = 12;
+const MAX_OPTIONS: usize = 12;
 
 const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
 /// The type that a value has in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum JsonType {
     Null,
     Boolean,
     Integer,
@@ -26,7 +26,7 @@ enum Kind {
     Object,
 }
 
-impl Kind {
+impl JsonType {
     fn of(expr: &Expr) -> Option<Self> {
         match expr {
             Expr::NoneLiteral(_) => Some(Self::Null),
@@ -63,7 +63,7 @@ impl Kind {
 
 /// Whether it is surely no dict.
 pub(super) fn is_no_dict(expr: &Expr) -> bool {
-    Kind::of(expr).is_some_and(|kind| kind != Kind::Object)
+    JsonType::of(expr).is_some_and(|kind| kind != JsonType::Object)
 }
 
 /// Whether values of this schema are surely no dicts.
@@ -76,11 +76,11 @@ pub(super) fn mistake(
     expr: &Expr,
     schema: &Value,
     required: bool,
-    findings: &Findings<'_>,
+    findings: &CheckFindings<'_>,
 ) -> Option<String> {
-    let kind = Kind::of(expr)?;
+    let kind = JsonType::of(expr)?;
     // The gateway leaves out what is None and need not be there.
-    if kind == Kind::Null && !required {
+    if kind == JsonType::Null && !required {
         return None;
     }
     if let Some(types) = types(schema).filter(|types| !types.iter().any(|name| kind.fits(name))) {
@@ -94,8 +94,8 @@ pub(super) fn mistake(
         return None;
     }
     let texts: Vec<&str> = options.iter().filter_map(Value::as_str).collect();
-    let told: Vec<String> = options.iter().take(MOST_OPTIONS).map(Value::to_string).collect();
-    let more = if options.len() > MOST_OPTIONS { ", …" } else { "" };
+    let told: Vec<String> = options.iter().take(MAX_OPTIONS).map(Value::to_string).collect();
+    let more = if options.len() > MAX_OPTIONS { ", …" } else { "" };
     let near = nearest(text, texts);
     let shown = shown(findings.text(expr.range()));
     Some(format!("is {shown}, expected one of {}{more}{near}", told.join(", ")))

@@ -52,9 +52,9 @@ mod walk;
 mod tests;
 
 pub(crate) use depth::is_too_deep;
-pub use finding::{Checked, Finding};
-pub use known::{ByFullName, Known, KnownParameter, KnownTool};
+pub use finding::{CheckFinding, Checked};
+pub use known::{ByFullName, KnownParameter, KnownTool, KnownTools};
 pub use program::check;
 pub use standard::surroundings;
 pub(crate) use standard::{module as implied_module, path as implied_path};
-pub use undefined::Given;
+pub use undefined::GivenVariables;

@@ -5,14 +5,18 @@ use ruff_text_size::Ranged;
 
 use super::{
     binding::is_provided,
-    finding::Findings,
-    spelling::{self, Trust, is_name},
-    tools::{Meant, Tools},
+    finding::CheckFindings,
+    spelling::{self, FieldTrust, is_name},
+    tools::{PathMeaning, UsedTools},
 };
 use narrows_model::{Nearest, nearest, there_are};
 
 /// `import servers.x`
-pub(super) fn of_import(import: &StmtImport, tools: &Tools<'_>, findings: &mut Findings<'_>) {
+pub(super) fn of_import(
+    import: &StmtImport,
+    tools: &UsedTools<'_>,
+    findings: &mut CheckFindings<'_>,
+) {
     for alias in &import.names {
         if findings.are_enough() {
             return;
@@ -28,8 +32,8 @@ pub(super) fn of_import(import: &StmtImport, tools: &Tools<'_>, findings: &mut F
 /// `from servers import x`, `from servers.x import y`
 pub(super) fn of_import_from(
     import: &StmtImportFrom,
-    tools: &Tools<'_>,
-    findings: &mut Findings<'_>,
+    tools: &UsedTools<'_>,
+    findings: &mut CheckFindings<'_>,
 ) {
     let is_here = |module: &&Identifier| import.level == 0 || is_provided(module);
     let Some(module) = import.module.as_ref().filter(is_here) else { return };
@@ -40,7 +44,9 @@ pub(super) fn of_import_from(
         return findings.add(module.start(), message);
     }
     // As if each tool had a file of its own.
-    if let (Meant::Tool(tool), Some((package, _))) = (tools.at(module), module.rsplit_once('.')) {
+    if let (PathMeaning::Tool(tool), Some((package, _))) =
+        (tools.at(module), module.rsplit_once('.'))
+    {
         let name = &tool.known.name;
         let message = format!("{name} is a function: write `from {package} import {name}`");
         return findings.add(module.start(), message);
@@ -59,8 +65,8 @@ pub(super) fn of_import_from(
 pub(super) fn of_attribute(
     path: &str,
     attribute: &ExprAttribute,
-    tools: &Tools<'_>,
-    findings: &mut Findings<'_>,
+    tools: &UsedTools<'_>,
+    findings: &mut CheckFindings<'_>,
 ) {
     let name: &Identifier = &attribute.attr;
     if let Some(message) = wrong(&tools.at(path), name, tools, findings) {
@@ -70,19 +76,19 @@ pub(super) fn of_attribute(
 
 /// Why there is no such name in the package of servers or in the module of one.
 fn wrong(
-    place: &Meant,
+    place: &PathMeaning,
     name: &str,
-    tools: &Tools<'_>,
-    findings: &mut Findings<'_>,
+    tools: &UsedTools<'_>,
+    findings: &mut CheckFindings<'_>,
 ) -> Option<String> {
     match place {
-        Meant::Servers => no_server(name, tools),
-        Meant::Server(module) => no_tool(module, name, tools, findings),
-        Meant::Tool(_) | Meant::Other => None,
+        PathMeaning::Servers => no_server(name, tools),
+        PathMeaning::Server(module) => no_tool(module, name, tools, findings),
+        PathMeaning::Tool(_) | PathMeaning::Other => None,
     }
 }
 
-fn no_server(name: &str, tools: &Tools<'_>) -> Option<String> {
+fn no_server(name: &str, tools: &UsedTools<'_>) -> Option<String> {
     if name.starts_with('_') || !is_name(name) || tools.has_server(name) {
         return None;
     }
@@ -98,8 +104,8 @@ fn no_server(name: &str, tools: &Tools<'_>) -> Option<String> {
 fn no_tool(
     module: &str,
     name: &str,
-    tools: &Tools<'_>,
-    findings: &mut Findings<'_>,
+    tools: &UsedTools<'_>,
+    findings: &mut CheckFindings<'_>,
 ) -> Option<String> {
     if name.starts_with('_') || !is_name(name) || tools.tool(module, name).is_some() {
         return None;
@@ -113,7 +119,7 @@ fn no_tool(
     let known = || known.iter().map(String::as_str);
     // Modules have types besides tools: `ToolError`, `CreateIssueResult`.
     if is_type(name) {
-        spelling::meant(name, known().filter(|tool| is_type(tool)), Trust::Listed)?;
+        spelling::meant(name, known().filter(|tool| is_type(tool)), FieldTrust::Listed)?;
     }
     Some(format!("{module} has no tool '{name}'{}", tools.suggest(module, name)))
 }

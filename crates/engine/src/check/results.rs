@@ -9,9 +9,9 @@ use super::{
     calls,
     facts::{root, string},
     handled::last_name,
-    scope::{Meaning, ScopeId, Source},
+    scope::{BindingValue, NameMeaning, ScopeId},
     spelling::is_name,
-    tools::{Full, Meant, Tool},
+    tools::{FullNameMeaning, PathMeaning, UsedTool},
     value::{Value, Values, is_empty},
 };
 
@@ -35,41 +35,43 @@ const MAKERS: [&str; 9] = [
 const MAX_PARTS_CHANGED: usize = 1_000;
 
 /// What a function is, when it is called.
-pub(super) enum Callee {
+pub(super) enum ResolvedCallee {
     /// The Python function of a tool.
-    Tool(Rc<Tool>),
+    Tool(Rc<UsedTool>),
     /// A tool by its full name, which is the first argument.
-    ByName(Full),
+    ByName(FullNameMeaning),
     Other,
 }
 
 impl Values<'_, '_> {
     /// What a call calls.
-    pub(super) fn callee(&self, call: &ExprCall, scope: ScopeId) -> Callee {
-        let Value::Path(path) = self.of(&call.func, scope) else { return Callee::Other };
+    pub(super) fn callee(&self, call: &ExprCall, scope: ScopeId) -> ResolvedCallee {
+        let Value::Path(path) = self.of(&call.func, scope) else { return ResolvedCallee::Other };
         if &*path == CALL_BY_NAME {
             let name = calls::full_name(call).and_then(string).filter(|name| is_name(name));
-            return name.map_or(Callee::Other, |name| Callee::ByName(self.tools.full(name)));
+            return name.map_or(ResolvedCallee::Other, |name| {
+                ResolvedCallee::ByName(self.tools.full(name))
+            });
         }
         match self.tools.at(&path) {
-            Meant::Tool(tool) => Callee::Tool(tool),
-            _ => Callee::Other,
+            PathMeaning::Tool(tool) => ResolvedCallee::Tool(tool),
+            _ => ResolvedCallee::Other,
         }
     }
 
     pub(super) fn of_call(&self, call: &ExprCall, scope: ScopeId) -> Value {
         match self.callee(call, scope) {
-            Callee::Tool(tool) | Callee::ByName(Full::Tool(tool)) => {
+            ResolvedCallee::Tool(tool) | ResolvedCallee::ByName(FullNameMeaning::Tool(tool)) => {
                 let result = Value::result(&tool, &tool.shape());
                 return Value::Coroutine(tool, Rc::new(result));
             }
-            Callee::ByName(_) => return Value::Unknown,
-            Callee::Other => {}
+            ResolvedCallee::ByName(_) => return Value::Unknown,
+            ResolvedCallee::Other => {}
         }
         let arguments = &call.arguments;
         match &*call.func {
             Expr::Name(name) => match self.facts.scopes.meaning(&name.id, scope, name.start()) {
-                Meaning::Free => self.of_builtin(&name.id, arguments, scope),
+                NameMeaning::Free => self.of_builtin(&name.id, arguments, scope),
                 _ => self.of_library(call, scope),
             },
             Expr::Attribute(attribute) => match self.of(&attribute.value, scope) {
@@ -157,7 +159,7 @@ impl Values<'_, '_> {
                 Value::Unknown => self.tools.all_change.set(true),
                 value => {
                     let mut parts_left = MAX_PARTS_CHANGED;
-                    let change = &mut |tool: &Tool| tool.is_changed.set(true);
+                    let change = &mut |tool: &UsedTool| tool.is_changed.set(true);
                     if value.tools(&mut parts_left, change).is_none() {
                         self.tools.all_change.set(true);
                     }
@@ -170,16 +172,16 @@ impl Values<'_, '_> {
     fn is_own(&self, expr: &Expr, scope: ScopeId) -> bool {
         let Some(name) = root(expr) else { return false };
         match self.facts.scopes.meaning(name, scope, expr.start()) {
-            Meaning::Free => true,
-            Meaning::Unclear => false,
-            Meaning::One(binding, _) => match &binding.source {
-                Source::Value(made) => match made {
+            NameMeaning::Free => true,
+            NameMeaning::Unclear => false,
+            NameMeaning::One(binding, _) => match &binding.source {
+                BindingValue::Value(made) => match made {
                     Expr::Call(call) => last_name(&call.func).is_some_and(|n| MAKERS.contains(&n)),
                     Expr::Dict(_) | Expr::DictComp(_) | Expr::Set(_) | Expr::SetComp(_) => true,
                     Expr::List(_) | Expr::ListComp(_) | Expr::BinOp(_) => expr.is_name_expr(),
                     _ => false,
                 },
-                Source::Path(_) => true,
+                BindingValue::Path(_) => true,
                 _ => false,
             },
         }

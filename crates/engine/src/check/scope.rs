@@ -13,7 +13,7 @@ pub(super) type ScopeId = usize;
 pub(super) const MODULE: ScopeId = 0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ScopeKind {
     Module,
     /// Also a lambda.
     Function,
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 
 /// What a name is bound to.
 #[derive(Clone, Debug)]
-pub(super) enum Source<'a> {
+pub(super) enum BindingValue<'a> {
     /// An import: `servers.github` or `asyncio.gather`.
     Path(Rc<str>),
     Value(&'a Expr),
@@ -32,13 +32,13 @@ pub(super) enum Source<'a> {
     /// Each element of the value, if this builtin is what it seems.
     ElementFor(&'a str, &'a Expr),
     /// The part at this position.
-    Part(Rc<Source<'a>>, usize),
+    Part(Rc<BindingValue<'a>>, usize),
     Unknown,
 }
 
 /// Where a name is bound, and from where on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct BindingRange {
     /// The scope that gets the name.
     pub(super) scope: ScopeId,
     /// The scope that its source is evaluated in.
@@ -51,13 +51,13 @@ pub(super) struct Place {
 
 #[derive(Debug)]
 pub(super) struct Binding<'a> {
-    pub(super) source: Source<'a>,
-    pub(super) place: Place,
+    pub(super) source: BindingValue<'a>,
+    pub(super) place: BindingRange,
 }
 
 #[derive(Debug)]
 struct Scope<'a> {
-    kind: Kind,
+    kind: ScopeKind,
     parent: Option<ScopeId>,
     block: TextRange,
     bindings: HashMap<&'a str, Vec<Binding<'a>>>,
@@ -76,7 +76,7 @@ pub(super) struct Scopes<'a> {
 
 /// What a name means at some place.
 #[derive(Debug)]
-pub(super) enum Meaning<'s, 'a> {
+pub(super) enum NameMeaning<'s, 'a> {
     /// This binding and no other. The key identifies it.
     One(&'s Binding<'a>, (ScopeId, &'a str)),
     Unclear,
@@ -92,14 +92,14 @@ impl<'a> Scopes<'a> {
             has_star_import: false,
             stored_attributes: HashSet::new(),
         };
-        scopes.add(Kind::Module, None, module, module);
+        scopes.add(ScopeKind::Module, None, module, module);
         scopes
     }
 
     /// A new scope for the node at this range, all of which is executed in this block.
     pub(super) fn add(
         &mut self,
-        kind: Kind,
+        kind: ScopeKind,
         parent: Option<ScopeId>,
         node: TextRange,
         block: TextRange,
@@ -115,12 +115,12 @@ impl<'a> Scopes<'a> {
         self.by_range.get(&node).copied()
     }
 
-    pub(super) fn bind(&mut self, name: &'a str, source: Source<'a>, place: Place) {
+    pub(super) fn bind(&mut self, name: &'a str, source: BindingValue<'a>, place: BindingRange) {
         let bindings = self.scopes[place.scope].bindings.entry(name).or_default();
         // `import servers.a` and `import servers.b` bind the same.
         let is_again = matches!(
             (bindings.first().map(|first| &first.source), &source),
-            (Some(Source::Path(one)), Source::Path(other)) if one == other
+            (Some(BindingValue::Path(one)), BindingValue::Path(other)) if one == other
         );
         if !is_again {
             bindings.push(Binding { source, place });
@@ -130,8 +130,8 @@ impl<'a> Scopes<'a> {
     /// Binds a name to what cannot be known.
     pub(super) fn obscure(&mut self, scope: ScopeId, name: &'a str) {
         let block = self.scopes[scope].block;
-        let place = Place { scope, evaluated: scope, from: block.start(), block };
-        self.bind(name, Source::Unknown, place);
+        let place = BindingRange { scope, evaluated: scope, from: block.start(), block };
+        self.bind(name, BindingValue::Unknown, place);
     }
 
     /// All names that are bound anywhere.
@@ -149,30 +149,30 @@ impl<'a> Scopes<'a> {
         std::iter::successors(Some(scope), |scope| self.scopes[*scope].parent)
     }
 
-    pub(super) fn kind(&self, scope: ScopeId) -> Kind {
+    pub(super) fn kind(&self, scope: ScopeId) -> ScopeKind {
         self.scopes[scope].kind
     }
 
     /// What a name means where it is read.
-    pub(super) fn meaning(&self, name: &str, scope: ScopeId, at: TextSize) -> Meaning<'_, 'a> {
+    pub(super) fn meaning(&self, name: &str, scope: ScopeId, at: TextSize) -> NameMeaning<'_, 'a> {
         let mut crossed_function = false;
         for id in self.outwards(scope) {
             let here = &self.scopes[id];
-            let is_visible = here.kind != Kind::Class || id == scope;
+            let is_visible = here.kind != ScopeKind::Class || id == scope;
             if let Some((name, bindings)) = here.bindings.get_key_value(name).filter(|_| is_visible)
             {
-                let [one] = bindings.as_slice() else { return Meaning::Unclear };
+                let [one] = bindings.as_slice() else { return NameMeaning::Unclear };
                 let place = &one.place;
                 let is_before = place.from <= at && place.block.contains_inclusive(at);
                 let is_always = crossed_function && place.block == here.block;
                 return if is_before || is_always {
-                    Meaning::One(one, (id, name))
+                    NameMeaning::One(one, (id, name))
                 } else {
-                    Meaning::Unclear
+                    NameMeaning::Unclear
                 };
             }
-            crossed_function |= here.kind == Kind::Function;
+            crossed_function |= here.kind == ScopeKind::Function;
         }
-        if self.has_star_import { Meaning::Unclear } else { Meaning::Free }
+        if self.has_star_import { NameMeaning::Unclear } else { NameMeaning::Free }
     }
 }

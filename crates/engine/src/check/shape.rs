@@ -4,52 +4,54 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use serde_json::{Map, Value};
 
-use super::spelling::Trust;
+use super::spelling::FieldTrust;
 
 /// Deeper than programs reach into results. It also ends what refers to itself.
-const DEEPEST: usize = 10;
+const MAX_DEPTH: usize = 10;
 /// Stops schemas whose references double at each level.
-const MOST_PARTS: usize = 4_000;
+const MAX_PARTS: usize = 4_000;
 /// Says something about an object or a list that is not read here.
 const NOT_READ: [&str; 7] =
     ["allOf", "not", "if", "patternProperties", "prefixItems", "dependentSchemas", "$dynamicRef"];
 
 /// What a value looks like.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum ValueShape {
     Anything,
-    Object(Object),
-    List(Rc<Shape>),
+    Object(ObjectShape),
+    List(Rc<ValueShape>),
 }
 
 /// A dict with the fields that are known.
 #[derive(Debug)]
-pub(super) struct Object {
-    pub(super) fields: BTreeMap<String, Rc<Shape>>,
-    pub(super) trust: Trust,
+pub(super) struct ObjectShape {
+    pub(super) fields: BTreeMap<String, Rc<ValueShape>>,
+    pub(super) trust: FieldTrust,
 }
 
-impl Shape {
+impl ValueShape {
     /// Reads a schema that a server wrote, or one that was learnt from results.
     pub(super) fn new(schema: &Value, observed: bool) -> Rc<Self> {
-        Reader { root: schema, observed, parts: 0 }.read(schema, 0)
+        ShapeReader { root: schema, observed, parts: 0 }.read(schema, 0)
     }
 }
 
-struct Reader<'s> {
+struct ShapeReader<'s> {
     root: &'s Value,
     observed: bool,
     parts: usize,
 }
 
-impl<'s> Reader<'s> {
-    fn read(&mut self, schema: &'s Value, depth: usize) -> Rc<Shape> {
+impl<'s> ShapeReader<'s> {
+    fn read(&mut self, schema: &'s Value, depth: usize) -> Rc<ValueShape> {
         self.parts += 1;
-        let known = schema.as_object().filter(|_| depth < DEEPEST && self.parts < MOST_PARTS);
-        known.and_then(|schema| self.of(schema, depth)).unwrap_or_else(|| Rc::new(Shape::Anything))
+        let known = schema.as_object().filter(|_| depth < MAX_DEPTH && self.parts < MAX_PARTS);
+        known
+            .and_then(|schema| self.of(schema, depth))
+            .unwrap_or_else(|| Rc::new(ValueShape::Anything))
     }
 
-    fn of(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Option<Rc<Shape>> {
+    fn of(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Option<Rc<ValueShape>> {
         let has = |keyword: &str| schema.contains_key(keyword);
         if let Some(reference) = schema.get("$ref") {
             let target = self.root.pointer(reference.as_str()?.strip_prefix('#')?)?;
@@ -69,29 +71,31 @@ impl<'s> Reader<'s> {
             "object" => self.object(schema, depth),
             "array" => {
                 let items = schema.get("items").filter(|items| items.is_object());
-                let items = items
-                    .map_or_else(|| Rc::new(Shape::Anything), |items| self.read(items, depth + 1));
-                Some(Rc::new(Shape::List(items)))
+                let items = items.map_or_else(
+                    || Rc::new(ValueShape::Anything),
+                    |items| self.read(items, depth + 1),
+                );
+                Some(Rc::new(ValueShape::List(items)))
             }
             _ => None,
         }
     }
 
-    fn object(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Option<Rc<Shape>> {
+    fn object(&mut self, schema: &'s Map<String, Value>, depth: usize) -> Option<Rc<ValueShape>> {
         let properties = schema.get("properties")?.as_object()?;
         if properties.is_empty() {
             return None;
         }
         let trust = match schema.get("additionalProperties") {
-            _ if self.observed => Trust::Seen,
-            None => Trust::Listed,
-            Some(Value::Bool(false)) => Trust::Closed,
-            Some(_) => Trust::Seen,
+            _ if self.observed => FieldTrust::Seen,
+            None => FieldTrust::Listed,
+            Some(Value::Bool(false)) => FieldTrust::Closed,
+            Some(_) => FieldTrust::Seen,
         };
         let read =
             |(name, field): (&String, &'s Value)| (name.clone(), self.read(field, depth + 1));
         let fields = properties.iter().map(read).collect();
-        Some(Rc::new(Shape::Object(Object { fields, trust })))
+        Some(Rc::new(ValueShape::Object(ObjectShape { fields, trust })))
     }
 }
 
@@ -122,20 +126,20 @@ mod tests {
     use super::*;
 
     /// `{a, b: [{c}]}`, with `!` after objects that are closed and `?` after those seen.
-    fn text(shape: &Shape) -> String {
+    fn text(shape: &ValueShape) -> String {
         match shape {
-            Shape::Anything => "*".to_owned(),
-            Shape::List(item) => format!("[{}]", text(item)),
-            Shape::Object(object) => {
+            ValueShape::Anything => "*".to_owned(),
+            ValueShape::List(item) => format!("[{}]", text(item)),
+            ValueShape::Object(object) => {
                 let fields: Vec<String> = object
                     .fields
                     .iter()
                     .map(|(name, field)| format!("{name}: {}", text(field)))
                     .collect();
                 let mark = match object.trust {
-                    Trust::Seen => "?",
-                    Trust::Listed => "",
-                    Trust::Closed => "!",
+                    FieldTrust::Seen => "?",
+                    FieldTrust::Listed => "",
+                    FieldTrust::Closed => "!",
                 };
                 format!("{{{}}}{mark}", fields.join(", "))
             }
@@ -176,9 +180,9 @@ mod tests {
             (json!(null), "*"),
             (json!({"type": 7, "properties": []}), "*"),
         ] {
-            assert_eq!(text(&Shape::new(&schema, false)), expected, "{schema}");
+            assert_eq!(text(&ValueShape::new(&schema, false)), expected, "{schema}");
         }
-        assert_eq!(text(&Shape::new(&json!({"properties": {"a": {}}}), true)), "{a: *}?");
+        assert_eq!(text(&ValueShape::new(&json!({"properties": {"a": {}}}), true)), "{a: *}?");
     }
 
     #[test]
@@ -186,6 +190,6 @@ mod tests {
         let fields: Map<String, Value> =
             (0..50).map(|n| (format!("f{n}"), json!({"$ref": "#"}))).collect();
         let schema = json!({"type": "object", "properties": fields});
-        assert!(text(&Shape::new(&schema, false)).starts_with("{f0: {f0: {"));
+        assert!(text(&ValueShape::new(&schema, false)).starts_with("{f0: {f0: {"));
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn is_name(text: &str) -> bool {
 
 /// How surely an object has no other fields than those that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Trust {
+pub(super) enum FieldTrust {
     /// Others may well be there: they were not seen so far, or the schema says so itself.
     Seen,
     /// The schema lists them, and says nothing of others.
@@ -24,7 +24,7 @@ pub(super) enum Trust {
 pub(super) fn meant<'n>(
     name: &str,
     known: impl Iterator<Item = &'n str> + Clone,
-    trust: Trust,
+    trust: FieldTrust,
 ) -> Option<&'n str> {
     if !is_name(name) {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn meant<'n>(
     });
     near.min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate).or_else(|| {
         let nearest = nearest(name, known.clone()).0.into_iter().next();
-        let nearest = nearest.filter(|_| trust == Trust::Closed)?;
+        let nearest = nearest.filter(|_| trust == FieldTrust::Closed)?;
         known.clone().find(|candidate| *candidate == nearest)
     })
 }
@@ -65,7 +65,7 @@ pub(super) fn is_misspelt(name: &str, candidate: &str) -> bool {
 
 /// The number of edits, if just one word differs, and by so little that it is a slip rather than
 /// another word. `created_at` and `updated_at`, or `min_value` and `max_value`, are two names.
-fn slip(name: &[String], candidate: &[String], trust: Trust) -> Option<usize> {
+fn slip(name: &[String], candidate: &[String], trust: FieldTrust) -> Option<usize> {
     if name.len() != candidate.len() {
         return None;
     }
@@ -77,8 +77,10 @@ fn slip(name: &[String], candidate: &[String], trust: Trust) -> Option<usize> {
     let edits = damerau_levenshtein(a, b);
     let length = a.chars().count().max(b.chars().count());
     let certain = match trust {
-        Trust::Seen => edits == 1 && is_no_word(a, b, length),
-        Trust::Listed | Trust::Closed => length >= 4 && edits == 1 || length >= 7 && edits == 2,
+        FieldTrust::Seen => edits == 1 && is_no_word(a, b, length),
+        FieldTrust::Listed | FieldTrust::Closed => {
+            length >= 4 && edits == 1 || length >= 7 && edits == 2
+        }
     };
     certain.then_some(edits)
 }
@@ -117,7 +119,7 @@ mod tests {
 
     #[test]
     fn slips_are_found_and_other_names_left_alone() {
-        use Trust::{Closed, Listed, Seen};
+        use FieldTrust::{Closed, Listed, Seen};
         for (name, known, trust, expected) in [
             ("createdAt", "created_at", Seen, true),
             ("Title", "title", Seen, true),
@@ -170,6 +172,6 @@ mod tests {
     #[test]
     fn the_nearest_of_several_is_meant() {
         let known = ["titles", "title", "subtitle"];
-        assert_eq!(meant("titel", known.into_iter(), Trust::Listed), Some("title"));
+        assert_eq!(meant("titel", known.into_iter(), FieldTrust::Listed), Some("title"));
     }
 }

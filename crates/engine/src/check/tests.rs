@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use narrows_model::{Nearest, nearest, there_are};
 use serde_json::{Value, json};
 
-use super::{ByFullName, Checked, Finding, Given, Known, KnownParameter, KnownTool, check};
+use super::{
+    ByFullName, CheckFinding, Checked, GivenVariables, KnownParameter, KnownTool, KnownTools, check,
+};
 
 mod hostile;
 mod unbound;
@@ -62,7 +64,7 @@ fn github(name: &str) -> Option<KnownTool> {
     Some(KnownTool { name: name.into(), parameters, returns, ..KnownTool::default() })
 }
 
-impl Known for Example {
+impl KnownTools for Example {
     fn servers(&self) -> Vec<String> {
         ["github", "notes", "sleeping"].map(str::to_owned).to_vec()
     }
@@ -129,8 +131,9 @@ impl Known for Example {
 const IMPORTS: &str = "import asyncio, servers, client; from servers.github import create_issue, \
                        list_issues, search, get_user, ping; from servers import notes as n\n";
 
-fn found(program: &str) -> Vec<Finding> {
-    let mut found = check(&format!("{IMPORTS}{program}"), Given::Unknown, &Example).findings;
+fn found(program: &str) -> Vec<CheckFinding> {
+    let mut found =
+        check(&format!("{IMPORTS}{program}"), GivenVariables::Unknown, &Example).findings;
     found.iter_mut().for_each(|finding| finding.line -= 1);
     found
 }
@@ -138,7 +141,8 @@ fn found(program: &str) -> Vec<Finding> {
 /// Each program has just this one mistake, at this place.
 fn expect(table: &[(&str, (u32, u32), &str)]) {
     for (program, (line, column), message) in table {
-        let expected = Finding { line: *line, column: *column, message: (*message).to_owned() };
+        let expected =
+            CheckFinding { line: *line, column: *column, message: (*message).to_owned() };
         assert_eq!(found(program), [expected], "{program}");
     }
 }
@@ -536,14 +540,14 @@ fn whatever_is_written_nothing_breaks() {
     let mistakes: String = (0..2_000).map(|n| format!("servers.github.a{n}\n")).collect();
     assert_eq!(found(&mistakes).len(), 20);
     let none = HashSet::new();
-    let names = Given::Names(&none);
+    let names = GivenVariables::Names(&none);
     assert_eq!(check(&"#".repeat(1 << 20), names, &Example), Checked::default());
     let checked = check(&format!("\u{feff}{IMPORTS}servers.githb"), names, &Example);
     assert_eq!(checked.findings[0].line, 2);
 }
 
 fn names(program: &str) -> (Vec<String>, Vec<&'static str>) {
-    let checked = check(program, Given::Names(&HashSet::from(["user_id"])), &Example);
+    let checked = check(program, GivenVariables::Names(&HashSet::from(["user_id"])), &Example);
     let messages = checked.findings.into_iter().map(|finding| finding.message).collect();
     (messages, checked.implied.into_iter().collect())
 }
@@ -625,9 +629,12 @@ fn tools_are_reached_without_an_import_and_looked_at_all_the_same() {
     }
     // A variable of that name is something else, and an earlier program may have bound one.
     let servers = HashSet::from(["servers"]);
-    let given = Given::Names(&servers);
+    let given = GivenVariables::Names(&servers);
     assert_eq!(check("servers.github.serch()", given, &Example), Checked::default());
-    assert_eq!(check("servers.github.serch()", Given::Unknown, &Example), Checked::default());
+    assert_eq!(
+        check("servers.github.serch()", GivenVariables::Unknown, &Example),
+        Checked::default()
+    );
 }
 
 #[test]
@@ -695,7 +702,7 @@ fn names_that_are_bound_somewhere_or_handled_are_left_alone() {
 
 #[test]
 fn a_tool_of_one_server_needs_no_import_and_is_looked_at_all_the_same() {
-    let checked = |program: &str| check(program, Given::Names(&HashSet::new()), &Example);
+    let checked = |program: &str| check(program, GivenVariables::Names(&HashSet::new()), &Example);
     let found = checked("rows = await list_issues({'page': 1})\nprint(rows[0]['title'])");
     assert_eq!(found.findings, []);
     let tools: Vec<_> = found.tools.iter().map(|(tool, of)| (tool.as_str(), of.as_str())).collect();
@@ -709,16 +716,18 @@ fn a_tool_of_one_server_needs_no_import_and_is_looked_at_all_the_same() {
     }
     // What binds the name is meant, and earlier programs of a session may have.
     assert!(checked("def ping(): pass\nping()").tools.is_empty());
-    assert!(check("await ping()", Given::Unknown, &Example).tools.is_empty());
+    assert!(check("await ping()", GivenVariables::Unknown, &Example).tools.is_empty());
     assert!(
-        check("await ping()", Given::Names(&HashSet::from(["ping"])), &Example).tools.is_empty()
+        check("await ping()", GivenVariables::Names(&HashSet::from(["ping"])), &Example)
+            .tools
+            .is_empty()
     );
 }
 
 #[test]
 fn a_tool_of_two_servers_is_told_with_both() {
     struct Twice;
-    impl Known for Twice {
+    impl KnownTools for Twice {
         fn servers(&self) -> Vec<String> {
             vec!["one".into(), "two".into()]
         }
@@ -743,7 +752,7 @@ fn a_tool_of_two_servers_is_told_with_both() {
             String::new()
         }
     }
-    let found = check("await get_weather({})", Given::Names(&HashSet::new()), &Twice);
+    let found = check("await get_weather({})", GivenVariables::Names(&HashSet::new()), &Twice);
     assert!(found.tools.is_empty());
     assert_eq!(
         found.findings[0].message,
@@ -784,7 +793,7 @@ fn names_that_are_read_before_they_are_bound_are_told_before_tools_are_called() 
         assert_eq!(names(program).0, Vec::<String>::new(), "{program}");
     }
     // An earlier program of the session may have bound it.
-    assert_eq!(check("print(a)\na = 1", Given::Unknown, &Example).findings, []);
+    assert_eq!(check("print(a)\na = 1", GivenVariables::Unknown, &Example).findings, []);
 }
 
 #[test]

@@ -7,29 +7,29 @@ use std::{
 };
 
 use super::{
-    known::{ByFullName, Known, KnownTool},
-    shape::Shape,
+    known::{ByFullName, KnownTool, KnownTools},
+    shape::ValueShape,
 };
 
 /// A tool that a program uses.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct UsedTool {
     pub(super) known: KnownTool,
-    shape: OnceCell<Rc<Shape>>,
+    shape: OnceCell<Rc<ValueShape>>,
     /// The program changes results of it in ways that nobody can follow.
     pub(super) is_changed: Cell<bool>,
 }
 
-impl Tool {
+impl UsedTool {
     fn new(known: KnownTool) -> Rc<Self> {
         Rc::new(Self { known, shape: OnceCell::new(), is_changed: Cell::new(false) })
     }
 
     /// What is known of its results.
-    pub(super) fn shape(&self) -> Rc<Shape> {
+    pub(super) fn shape(&self) -> Rc<ValueShape> {
         let shape = self.shape.get_or_init(|| match &self.known.returns {
-            Some(schema) => Shape::new(schema, self.known.observed),
-            None => Rc::new(Shape::Anything),
+            Some(schema) => ValueShape::new(schema, self.known.observed),
+            None => Rc::new(ValueShape::Anything),
         });
         Rc::clone(shape)
     }
@@ -44,37 +44,37 @@ const MAX_ADVICE: usize = 5;
 
 /// What a full name means.
 #[derive(Clone, Debug)]
-pub(super) enum Full {
-    Tool(Rc<Tool>),
+pub(super) enum FullNameMeaning {
+    Tool(Rc<UsedTool>),
     Wrong,
     NotKnown,
 }
 
 /// What a path such as `servers.github.create_issue` means.
 #[derive(Clone, Debug)]
-pub(super) enum Meant {
+pub(super) enum PathMeaning {
     Servers,
     /// A server, by its module.
     Server(String),
-    Tool(Rc<Tool>),
+    Tool(Rc<UsedTool>),
     /// Something else, or nothing that there is.
     Other,
 }
 
-pub(super) struct Tools<'k> {
-    known: &'k dyn Known,
+pub(super) struct UsedTools<'k> {
+    known: &'k dyn KnownTools,
     servers: OnceCell<Vec<String>>,
     owners: OnceCell<HashMap<String, Vec<String>>>,
-    by_path: RefCell<HashMap<String, Option<Rc<Tool>>>>,
-    by_full_name: RefCell<HashMap<String, Full>>,
+    by_path: RefCell<HashMap<String, Option<Rc<UsedTool>>>>,
+    by_full_name: RefCell<HashMap<String, FullNameMeaning>>,
     /// The program changes what may be the result of any tool.
     pub(super) all_change: Cell<bool>,
     /// For how many wrong names it may still be told what was meant.
     advice_left: Cell<usize>,
 }
 
-impl<'k> Tools<'k> {
-    pub(super) fn new(known: &'k dyn Known) -> Self {
+impl<'k> UsedTools<'k> {
+    pub(super) fn new(known: &'k dyn KnownTools) -> Self {
         Self {
             known,
             servers: OnceCell::new(),
@@ -111,11 +111,11 @@ impl<'k> Tools<'k> {
         self.known.tools(module)
     }
 
-    pub(super) fn tool(&self, module: &str, name: &str) -> Option<Rc<Tool>> {
+    pub(super) fn tool(&self, module: &str, name: &str) -> Option<Rc<UsedTool>> {
         let mut by_path = self.by_path.borrow_mut();
         let found = by_path
             .entry(format!("{module}.{name}"))
-            .or_insert_with(|| self.known.tool(module, name).map(Tool::new));
+            .or_insert_with(|| self.known.tool(module, name).map(UsedTool::new));
         found.clone()
     }
 
@@ -146,38 +146,40 @@ impl<'k> Tools<'k> {
         }
     }
 
-    pub(super) fn at(&self, path: &str) -> Meant {
+    pub(super) fn at(&self, path: &str) -> PathMeaning {
         let mut parts = path.split('.');
         if parts.next() != Some("servers") {
-            return Meant::Other;
+            return PathMeaning::Other;
         }
         match (parts.next(), parts.next(), parts.next()) {
-            (None, ..) => Meant::Servers,
-            (Some(module), None, _) if self.has_server(module) => Meant::Server(module.to_owned()),
-            (Some(module), Some(name), None) => {
-                self.tool(module, name).map_or(Meant::Other, Meant::Tool)
+            (None, ..) => PathMeaning::Servers,
+            (Some(module), None, _) if self.has_server(module) => {
+                PathMeaning::Server(module.to_owned())
             }
-            _ => Meant::Other,
+            (Some(module), Some(name), None) => {
+                self.tool(module, name).map_or(PathMeaning::Other, PathMeaning::Tool)
+            }
+            _ => PathMeaning::Other,
         }
     }
 
-    pub(super) fn full(&self, name: &str) -> Full {
+    pub(super) fn full(&self, name: &str) -> FullNameMeaning {
         let mut by_full_name = self.by_full_name.borrow_mut();
         if by_full_name.len() >= MAX_FULL_NAMES && !by_full_name.contains_key(name) {
-            return Full::NotKnown;
+            return FullNameMeaning::NotKnown;
         }
         let found = by_full_name.entry(name.to_owned()).or_insert_with(|| {
             match self.known.by_full_name(name) {
-                ByFullName::Tool(known) => Full::Tool(Tool::new(*known)),
-                ByFullName::Wrong => Full::Wrong,
-                ByFullName::NotKnown => Full::NotKnown,
+                ByFullName::Tool(known) => FullNameMeaning::Tool(UsedTool::new(*known)),
+                ByFullName::Wrong => FullNameMeaning::Wrong,
+                ByFullName::NotKnown => FullNameMeaning::NotKnown,
             }
         });
         found.clone()
     }
 
     /// Whether results of this tool may have other fields than it gave them.
-    pub(super) fn is_changed(&self, tool: &Tool) -> bool {
+    pub(super) fn is_changed(&self, tool: &UsedTool) -> bool {
         self.all_change.get() || tool.is_changed.get()
     }
 }

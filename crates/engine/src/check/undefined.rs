@@ -9,9 +9,9 @@ use ruff_text_size::Ranged;
 
 use super::{
     early,
-    finding::Findings,
+    finding::CheckFindings,
     library,
-    scope::{Kind, MODULE, Meaning, ScopeId},
+    scope::{MODULE, NameMeaning, ScopeId, ScopeKind},
     spelling::is_misspelt,
     standard,
     value::Values,
@@ -22,14 +22,14 @@ const MAX_CANDIDATES: usize = 500;
 
 /// The variables that a program is given.
 #[derive(Clone, Copy, Debug)]
-pub enum Given<'a> {
+pub enum GivenVariables<'a> {
     /// These and no others. There may be hundreds of thousands of them.
     Names(&'a HashSet<&'a str>),
     /// Whatever earlier programs of its session have bound.
     Unknown,
 }
 
-impl Given<'_> {
+impl GivenVariables<'_> {
     /// Whether a name that a program does not bind may be a variable that it is given.
     pub(super) fn may_have(self, name: &str) -> bool {
         match self {
@@ -41,7 +41,7 @@ impl Given<'_> {
 
 /// How a name is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading<'a> {
+pub(super) enum NameUse<'a> {
     /// `name(…)`
     Called,
     /// `name.attribute`
@@ -52,7 +52,7 @@ pub(super) enum Reading<'a> {
 /// What was found about the names of one program.
 #[derive(Debug)]
 pub(super) struct Undefined<'g> {
-    given: Given<'g>,
+    given: GivenVariables<'g>,
     /// The modules that it uses without an import, and has.
     pub(super) implied: BTreeSet<&'static str>,
     /// Those that it has to be given.
@@ -62,7 +62,7 @@ pub(super) struct Undefined<'g> {
 }
 
 impl<'g> Undefined<'g> {
-    pub(super) fn new(given: Given<'g>) -> Self {
+    pub(super) fn new(given: GivenVariables<'g>) -> Self {
         let (implied, library) = (BTreeSet::new(), BTreeSet::new());
         Self { given, implied, library, tools: BTreeMap::new() }
     }
@@ -71,31 +71,31 @@ impl<'g> Undefined<'g> {
     pub(super) fn read(
         &mut self,
         name: &ExprName,
-        reading: Reading<'_>,
+        reading: NameUse<'_>,
         values: &Values<'_, '_>,
         scope: ScopeId,
         is_handled: bool,
-        findings: &mut Findings<'_>,
+        findings: &mut CheckFindings<'_>,
     ) {
-        let Given::Names(given) = self.given else { return };
+        let GivenVariables::Names(given) = self.given else { return };
         let (id, scopes) = (name.id.as_str(), &values.facts.scopes);
-        let is_free = matches!(scopes.meaning(id, scope, name.start()), Meaning::Free);
+        let is_free = matches!(scopes.meaning(id, scope, name.start()), NameMeaning::Free);
         if !is_free || given.contains(id) || standard::is_builtin(id) {
             return;
         }
         if let Some(module) = standard::module(id) {
             self.implied.insert(module);
-        } else if let Reading::Base(attribute) = reading
+        } else if let NameUse::Base(attribute) = reading
             && let Some(module) = library::used(id, attribute)
         {
             self.library.insert(module);
-        } else if reading == Reading::Called
+        } else if reading == NameUse::Called
             && let [module] = values.tools.owners(id)
         {
             // Models forget imports; there is just one function that this can be.
             self.tools.insert(id.to_owned(), module.clone());
         } else if !is_handled {
-            let module = || library::advice(id).filter(|_| matches!(reading, Reading::Base(_)));
+            let module = || library::advice(id).filter(|_| matches!(reading, NameUse::Base(_)));
             let advice = library::elsewhere(id).or_else(module).or_else(|| import(id, values));
             let advice = advice.or_else(|| way_to_tools(id, values));
             let hint = match advice {
@@ -122,18 +122,18 @@ impl Undefined<'_> {
         &self,
         body: &[Stmt],
         values: &Values<'_, '_>,
-        findings: &mut Findings<'_>,
+        findings: &mut CheckFindings<'_>,
     ) {
-        let Given::Names(given) = self.given else { return };
+        let GivenVariables::Names(given) = self.given else { return };
         if values.facts.scopes.has_star_import {
             return;
         }
         let speaks_of_names = values.facts.handling.speaks_of_names;
-        for early::Early { name, bound_at } in early::reads(body, speaks_of_names) {
+        for early::EarlyRead { name, bound_at } in early::reads(body, speaks_of_names) {
             let id = name.id.as_str();
             let scopes = &values.facts.scopes;
             // Those that nothing binds were told when they were read.
-            let is_free = matches!(scopes.meaning(id, MODULE, name.start()), Meaning::Free);
+            let is_free = matches!(scopes.meaning(id, MODULE, name.start()), NameMeaning::Free);
             let may_be_there = given.contains(&id)
                 || standard::is_known(id)
                 || scopes.stored_attributes.contains(id);
@@ -153,20 +153,20 @@ impl Undefined<'_> {
 pub(super) fn early_in(
     function: &StmtFunctionDef,
     values: &Values<'_, '_>,
-    findings: &mut Findings<'_>,
+    findings: &mut CheckFindings<'_>,
 ) {
     let scopes = &values.facts.scopes;
     let Some(scope) = scopes.of(function.range) else { return };
     let speaks_of_names = values.facts.handling.speaks_of_names;
-    for early::Early { name, bound_at } in early::reads_in(function, speaks_of_names) {
+    for early::EarlyRead { name, bound_at } in early::reads_in(function, speaks_of_names) {
         let id = name.id.as_str();
         if !scopes.binds(scope, id) || findings.are_enough() {
             continue;
         }
         let line = findings.line(bound_at);
         let mut around = scopes.outwards(scope).skip(1);
-        let outside =
-            around.find(|around| scopes.kind(*around) != Kind::Class && scopes.binds(*around, id));
+        let outside = around
+            .find(|around| scopes.kind(*around) != ScopeKind::Class && scopes.binds(*around, id));
         let advice = match outside {
             None => format!("it is bound in line {line}, bind it before"),
             Some(around) => {

@@ -11,17 +11,17 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::{
     facts::{Facts, string},
-    scope::{Meaning, ScopeId, Source},
-    shape::Shape,
+    scope::{BindingValue, NameMeaning, ScopeId},
+    shape::ValueShape,
     standard,
-    tools::{Tool, Tools},
-    undefined::Given,
+    tools::{UsedTool, UsedTools},
+    undefined::GivenVariables,
 };
 
 /// Further than a value is handed on in any program that was written by hand. It bounds the stack.
 const FURTHEST: usize = 40;
 /// The longest list that is known element by element.
-const MOST_PARTS: usize = 32;
+const MAX_PARTS: usize = 32;
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
@@ -29,11 +29,11 @@ pub(super) enum Value {
     /// A module, or something in one: `servers.github`, `asyncio.gather`.
     Path(Rc<str>),
     /// A tool's call that nobody awaits yet, and what it will give.
-    Coroutine(Rc<Tool>, Rc<Value>),
+    Coroutine(Rc<UsedTool>, Rc<Value>),
     /// Anything else that can be awaited, and what it will give.
     Future(Rc<Value>),
     /// A result, or a part of one.
-    Result(Rc<Tool>, Rc<Shape>),
+    Result(Rc<UsedTool>, Rc<ValueShape>),
     /// So many values.
     Parts(Rc<[Value]>),
     /// Any number of such values.
@@ -41,9 +41,9 @@ pub(super) enum Value {
 }
 
 impl Value {
-    pub(super) fn result(tool: &Rc<Tool>, shape: &Rc<Shape>) -> Self {
+    pub(super) fn result(tool: &Rc<UsedTool>, shape: &Rc<ValueShape>) -> Self {
         match **shape {
-            Shape::Anything => Self::Unknown,
+            ValueShape::Anything => Self::Unknown,
             _ => Self::Result(Rc::clone(tool), Rc::clone(shape)),
         }
     }
@@ -59,7 +59,7 @@ impl Value {
     pub(super) fn element(&self) -> Self {
         match self {
             Self::Result(tool, shape) => match &**shape {
-                Shape::List(item) => Self::result(tool, item),
+                ValueShape::List(item) => Self::result(tool, item),
                 _ => Self::Unknown,
             },
             Self::List(element) => (**element).clone(),
@@ -101,7 +101,7 @@ impl Value {
     pub(super) fn field(&self, name: &str) -> Self {
         match self {
             Self::Result(tool, shape) => match &**shape {
-                Shape::Object(object) => {
+                ValueShape::Object(object) => {
                     object.fields.get(name).map_or(Self::Unknown, |field| Self::result(tool, field))
                 }
                 _ => Self::Unknown,
@@ -114,7 +114,7 @@ impl Value {
     pub(super) fn tools(
         &self,
         parts_left: &mut usize,
-        visit: &mut impl FnMut(&Tool),
+        visit: &mut impl FnMut(&UsedTool),
     ) -> Option<()> {
         *parts_left = parts_left.checked_sub(1)?;
         match self {
@@ -132,8 +132,8 @@ impl Value {
 /// Tells what expressions are.
 pub(super) struct Values<'a, 'k> {
     pub(super) facts: Facts<'a>,
-    pub(super) tools: Tools<'k>,
-    given: Given<'k>,
+    pub(super) tools: UsedTools<'k>,
+    given: GivenVariables<'k>,
     bound: RefCell<HashMap<(ScopeId, &'a str), Value>>,
     /// What calls, fields and so on were found to be, by where they stand. Without it each part
     /// of `a().b().c()` would be looked at more often than the one around it.
@@ -142,7 +142,7 @@ pub(super) struct Values<'a, 'k> {
 }
 
 impl<'a, 'k> Values<'a, 'k> {
-    pub(super) fn new(facts: Facts<'a>, tools: Tools<'k>, given: Given<'k>) -> Self {
+    pub(super) fn new(facts: Facts<'a>, tools: UsedTools<'k>, given: GivenVariables<'k>) -> Self {
         Self {
             facts,
             tools,
@@ -157,7 +157,7 @@ impl<'a, 'k> Values<'a, 'k> {
     pub(super) fn builtin<'e>(&self, expr: &'e Expr, scope: ScopeId) -> Option<&'e str> {
         let name = expr.as_name_expr()?;
         let meaning = self.facts.scopes.meaning(&name.id, scope, name.start());
-        let is_free = matches!(meaning, Meaning::Free) && !self.given.may_have(&name.id);
+        let is_free = matches!(meaning, NameMeaning::Free) && !self.given.may_have(&name.id);
         is_free.then_some(name.id.as_str())
     }
 
@@ -219,11 +219,11 @@ impl<'a, 'k> Values<'a, 'k> {
             return Value::Unknown;
         }
         let (binding, key) = match self.facts.scopes.meaning(&name.id, scope, name.start()) {
-            Meaning::One(binding, key) => (binding, key),
-            Meaning::Free if !self.given.may_have(&name.id) => {
+            NameMeaning::One(binding, key) => (binding, key),
+            NameMeaning::Free if !self.given.may_have(&name.id) => {
                 return self.of_free(&name.id);
             }
-            Meaning::Free | Meaning::Unclear => return Value::Unknown,
+            NameMeaning::Free | NameMeaning::Unclear => return Value::Unknown,
         };
         if let Some(known) = self.bound.borrow().get(&key) {
             return known.clone();
@@ -246,20 +246,20 @@ impl<'a, 'k> Values<'a, 'k> {
         }
     }
 
-    fn of_source(&self, source: &Source<'a>, scope: ScopeId) -> Value {
+    fn of_source(&self, source: &BindingValue<'a>, scope: ScopeId) -> Value {
         match source {
-            Source::Path(path) => Value::Path(Rc::clone(path)),
-            Source::Value(expr) => self.of(expr, scope),
-            Source::Element(expr) => self.of(expr, scope).element(),
-            Source::ElementFor(builtin, expr) => {
+            BindingValue::Path(path) => Value::Path(Rc::clone(path)),
+            BindingValue::Value(expr) => self.of(expr, scope),
+            BindingValue::Element(expr) => self.of(expr, scope).element(),
+            BindingValue::ElementFor(builtin, expr) => {
                 let at = expr.start();
                 match self.facts.scopes.meaning(builtin, scope, at) {
-                    Meaning::Free => self.of(expr, scope).element(),
+                    NameMeaning::Free => self.of(expr, scope).element(),
                     _ => Value::Unknown,
                 }
             }
-            Source::Part(whole, position) => self.of_source(whole, scope).part(*position),
-            Source::Unknown => Value::Unknown,
+            BindingValue::Part(whole, position) => self.of_source(whole, scope).part(*position),
+            BindingValue::Unknown => Value::Unknown,
         }
     }
 
@@ -289,7 +289,7 @@ impl<'a, 'k> Values<'a, 'k> {
     }
 
     fn of_parts(&self, parts: &[Expr], scope: ScopeId) -> Value {
-        if parts.is_empty() || parts.len() > MOST_PARTS || parts.iter().any(Expr::is_starred_expr) {
+        if parts.is_empty() || parts.len() > MAX_PARTS || parts.iter().any(Expr::is_starred_expr) {
             return Value::Unknown;
         }
         Value::Parts(parts.iter().map(|part| self.of(part, scope)).collect())

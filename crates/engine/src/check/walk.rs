@@ -13,21 +13,21 @@ use super::{
     comprehension::Comprehended,
     facts::string,
     fields,
-    fields::Reading,
-    finding::{Checked, Findings},
+    fields::FieldChecker,
+    finding::{CheckFindings, Checked},
     handled::{self, Handled},
     names,
-    results::Callee,
+    results::ResolvedCallee,
     scope::{MODULE, ScopeId},
     standard::{is_not_awaited, looks_at_arguments},
-    tools::Full,
-    undefined::{self, Given, Undefined},
+    tools::FullNameMeaning,
+    undefined::{self, GivenVariables, Undefined},
     value::{Value, Values},
 };
 
-pub(super) struct Walker<'v, 'a, 'k> {
+pub(super) struct CheckWalker<'v, 'a, 'k> {
     values: &'v Values<'a, 'k>,
-    findings: Findings<'a>,
+    findings: CheckFindings<'a>,
     undefined: Undefined<'v>,
     handled_functions: HashMap<&'a str, Handled>,
     scope: ScopeId,
@@ -38,14 +38,18 @@ pub(super) struct Walker<'v, 'a, 'k> {
     /// In how many expressions that have something else if this is nothing.
     optional: usize,
     /// The name that is called, or asked for an attribute, by the expression around it.
-    named: Option<(TextRange, undefined::Reading<'a>)>,
+    named: Option<(TextRange, undefined::NameUse<'a>)>,
 }
 
-impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
-    pub(super) fn new(values: &'v Values<'a, 'k>, code: &'a str, given: Given<'v>) -> Self {
+impl<'v, 'a, 'k> CheckWalker<'v, 'a, 'k> {
+    pub(super) fn new(
+        values: &'v Values<'a, 'k>,
+        code: &'a str,
+        given: GivenVariables<'v>,
+    ) -> Self {
         Self {
             values,
-            findings: Findings::new(code),
+            findings: CheckFindings::new(code),
             undefined: Undefined::new(given),
             handled_functions: values.facts.handling.handled_functions(),
             scope: MODULE,
@@ -63,8 +67,8 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
         Checked { findings: self.findings.finish(), implied, library, tools }
     }
 
-    fn reading(&mut self) -> Reading<'_, 'a, 'k, '_> {
-        Reading { values: self.values, findings: &mut self.findings, scope: self.scope }
+    fn reading(&mut self) -> FieldChecker<'_, 'a, 'k, '_> {
+        FieldChecker { values: self.values, findings: &mut self.findings, scope: self.scope }
     }
 
     fn within(&mut self, node: TextRange, then: impl FnOnce(&mut Self)) {
@@ -124,17 +128,19 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
         }
         if self.values.facts.handling.is_here(call.range()) {
             match self.values.callee(call, self.scope) {
-                Callee::Tool(tool) => calls::of_function(call, &tool.known, &mut self.findings),
-                Callee::ByName(Full::Tool(tool)) => {
+                ResolvedCallee::Tool(tool) => {
+                    calls::of_function(call, &tool.known, &mut self.findings)
+                }
+                ResolvedCallee::ByName(FullNameMeaning::Tool(tool)) => {
                     calls::by_full_name(call, &tool.known, &mut self.findings);
                 }
-                Callee::ByName(Full::Wrong) => {
+                ResolvedCallee::ByName(FullNameMeaning::Wrong) => {
                     let name = calls::full_name(call);
                     let at = name.map_or(call.start(), Ranged::start);
                     let name = name.and_then(string).unwrap_or_default();
                     self.findings.add(at, self.values.tools.why_wrong(name));
                 }
-                Callee::ByName(Full::NotKnown) | Callee::Other => {}
+                ResolvedCallee::ByName(FullNameMeaning::NotKnown) | ResolvedCallee::Other => {}
             }
         }
         if self.optional == 0 {
@@ -175,7 +181,7 @@ impl<'v, 'a, 'k> Walker<'v, 'a, 'k> {
     }
 }
 
-impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
+impl<'a> Visitor<'a> for CheckWalker<'_, 'a, '_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         if self.findings.are_enough() {
             return;
@@ -257,10 +263,10 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
         }
         match expr {
             Expr::Call(call) => {
-                self.named = Some((call.func.range(), undefined::Reading::Called));
+                self.named = Some((call.func.range(), undefined::NameUse::Called));
             }
             Expr::Attribute(attribute) => {
-                let reading = undefined::Reading::Base(&attribute.attr);
+                let reading = undefined::NameUse::Base(&attribute.attr);
                 self.named = Some((attribute.value.range(), reading));
             }
             _ => {}
@@ -281,7 +287,7 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
             Expr::Name(name) if name.ctx == ExprContext::Load => {
                 let is_handled = self.handled == Handled::Names;
                 let named = self.named.filter(|(at, _)| *at == name.range);
-                let reading = named.map_or(undefined::Reading::Other, |(_, reading)| reading);
+                let reading = named.map_or(undefined::NameUse::Other, |(_, reading)| reading);
                 let (values, scope) = (self.values, self.scope);
                 let findings = &mut self.findings;
                 self.undefined.read(name, reading, values, scope, is_handled, findings);
@@ -316,7 +322,7 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
     }
 }
 
-impl<'a> Walker<'_, 'a, '_> {
+impl<'a> CheckWalker<'_, 'a, '_> {
     fn with_alternative(&mut self, expr: &'a Expr) {
         self.optional += 1;
         visitor::walk_expr(self, expr);

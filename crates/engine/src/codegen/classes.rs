@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::literal;
 use super::names::camel_case;
-use super::notes::{self, Said};
+use super::notes::{self, PropertyNotes};
 use super::reserved;
 use super::types::Type;
 
@@ -28,7 +28,7 @@ impl ClassId {
 
 /// A property of an object.
 #[derive(Debug)]
-pub(super) struct Field<'a> {
+pub(super) struct ClassField<'a> {
     pub(super) name: &'a str,
     pub(super) ty: Type,
     pub(super) required: bool,
@@ -38,9 +38,9 @@ pub(super) struct Field<'a> {
     pub(super) limits: Option<&'a Value>,
 }
 
-impl<'a> Field<'a> {
-    pub(super) fn said(&self) -> Option<Said<'a>> {
-        Some(Said { description: self.schema?, limits: self.limits? })
+impl<'a> ClassField<'a> {
+    pub(super) fn said(&self) -> Option<PropertyNotes<'a>> {
+        Some(PropertyNotes { description: self.schema?, limits: self.limits? })
     }
 }
 
@@ -49,14 +49,14 @@ pub(super) struct Class<'a> {
     pub(super) name: String,
     /// The name without the number that may tell it from another.
     base: String,
-    pub(super) fields: Vec<Field<'a>>,
+    pub(super) fields: Vec<ClassField<'a>>,
     /// The schema says that there may be more properties.
     pub(super) open: bool,
 }
 
 impl Class<'_> {
     fn equals(&self, other: &Self) -> bool {
-        let same = |(a, b): (&Field<'_>, &Field<'_>)| {
+        let same = |(a, b): (&ClassField<'_>, &ClassField<'_>)| {
             a.name == b.name && a.required == b.required && a.ty == b.ty
         };
         self.base == other.base
@@ -114,7 +114,12 @@ impl<'a> Classes<'a> {
 
     /// Gives a class its fields, and tells which class to refer to: an equal one of the
     /// same name, if there is one, as when a tool returns what it takes.
-    pub(super) fn finish(&mut self, id: ClassId, fields: Vec<Field<'a>>, open: bool) -> ClassId {
+    pub(super) fn finish(
+        &mut self,
+        id: ClassId,
+        fields: Vec<ClassField<'a>>,
+        open: bool,
+    ) -> ClassId {
         let class = &mut self.list[id.0];
         class.fields = fields;
         class.open = open;

@@ -8,8 +8,8 @@ use super::classes::{ClassId, Classes};
 use super::deprecation::Deprecation;
 use super::literal;
 use super::names::parameter_names;
-use super::notes::{self, Said};
-use super::schema::Reader;
+use super::notes::{self, PropertyNotes};
+use super::schema::SchemaReader;
 use super::types::Type;
 
 /// A longer default tells less than its absence.
@@ -48,7 +48,7 @@ pub(super) struct Parameter<'a> {
     pub(super) presence: Presence,
     pub(super) schema: Option<&'a Value>,
     /// What is said about it.
-    pub(super) said: Option<Said<'a>>,
+    pub(super) said: Option<PropertyNotes<'a>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,11 +68,14 @@ impl<'a> Definition<'a> {
     ) -> Self {
         let mut classes = Classes::new(class_prefix);
         let input = raw.get("inputSchema").unwrap_or(&Value::Null);
-        let arguments = Reader::new(input, &mut classes).read_arguments("Arguments");
+        let arguments = SchemaReader::new(input, &mut classes).read_arguments("Arguments");
         let returns = match raw.get("outputSchema") {
-            Some(output) => Reader::new(output, &mut classes).read(unwrapped(output), "Result"),
+            Some(output) => {
+                SchemaReader::new(output, &mut classes).read(unwrapped(output), "Result")
+            }
             None => observation.map_or(Type::Any, |observation| {
-                Reader::new(observation.schema, &mut classes).read(observation.schema, "Result")
+                SchemaReader::new(observation.schema, &mut classes)
+                    .read(observation.schema, "Result")
             }),
         };
         let observed = observation.filter(|_| raw.get("outputSchema").is_none());

@@ -28,7 +28,7 @@ pub fn summary_line(description: &str) -> String {
 
 /// What is said about a property. References may lead to other places for each of both.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct PropertyNotes<'a> {
     /// Where its description stands.
     pub(super) description: &'a Value,
     /// Where its constraints stand.
@@ -37,13 +37,13 @@ pub(super) struct Said<'a> {
 
 /// The description and the constraints of a property, on one line. Empty if there are
 /// none.
-pub(super) fn note(said: Said<'_>) -> String {
+pub(super) fn note(said: PropertyNotes<'_>) -> String {
     joined(literal::line(description(said.description)), said.limits)
 }
 
 /// As [`note`], with the telling part of the description, or without it when it only repeats the
 /// name of the property.
-pub(super) fn short_note(name: &str, said: Said<'_>, chars: usize) -> String {
+pub(super) fn short_note(name: &str, said: PropertyNotes<'_>, chars: usize) -> String {
     let description = description(said.description);
     if repeats(name, description) {
         return joined(String::new(), said.limits);
@@ -151,34 +151,32 @@ fn number_range(keywords: &Map<String, Value>) -> Option<String> {
     };
     // In draft 4 the exclusive ones are flags beside the others.
     let flag = |keyword| keywords.get(keyword) == Some(&Value::Bool(true));
-    let least = match (number("exclusiveMinimum"), number("minimum")) {
+    let min = match (number("exclusiveMinimum"), number("minimum")) {
         (Some(n), _) => Some(format!(">{n}")),
         (None, Some(n)) if flag("exclusiveMinimum") => Some(format!(">{n}")),
         (None, n) => n.map(|n| format!(">={n}")),
     };
-    let most = match (number("exclusiveMaximum"), number("maximum")) {
+    let max = match (number("exclusiveMaximum"), number("maximum")) {
         (Some(n), _) => Some(format!("<{n}")),
         (None, Some(n)) if flag("exclusiveMaximum") => Some(format!("<{n}")),
         (None, n) => n.map(|n| format!("<={n}")),
     };
-    match (least, most) {
-        (Some(least), Some(most)) => {
-            Some(match (least.strip_prefix(">="), most.strip_prefix("<=")) {
-                (Some(least), Some(most)) => format!("{least}..{most}"),
-                _ => format!("{least}, {most}"),
-            })
-        }
-        (least, most) => least.or(most),
+    match (min, max) {
+        (Some(min), Some(max)) => Some(match (min.strip_prefix(">="), max.strip_prefix("<=")) {
+            (Some(min), Some(max)) => format!("{min}..{max}"),
+            _ => format!("{min}, {max}"),
+        }),
+        (min, max) => min.or(max),
     }
 }
 
-fn range(what: &str, keywords: &Map<String, Value>, least: &str, most: &str) -> Option<String> {
+fn range(what: &str, keywords: &Map<String, Value>, min: &str, max: &str) -> Option<String> {
     let number = |keyword| keywords.get(keyword).and_then(Value::as_u64);
-    match (number(least).filter(|n| *n > 0), number(most)) {
-        (Some(least), Some(most)) if least == most => Some(format!("{what} {least}")),
-        (Some(least), Some(most)) => Some(format!("{what} {least}..{most}")),
-        (Some(least), None) => Some(format!("{what} >={least}")),
-        (None, Some(most)) => Some(format!("{what} <={most}")),
+    match (number(min).filter(|n| *n > 0), number(max)) {
+        (Some(min), Some(max)) if min == max => Some(format!("{what} {min}")),
+        (Some(min), Some(max)) => Some(format!("{what} {min}..{max}")),
+        (Some(min), None) => Some(format!("{what} >={min}")),
+        (None, Some(max)) => Some(format!("{what} <={max}")),
         (None, None) => None,
     }
 }
@@ -202,8 +200,8 @@ mod tests {
 
     use super::*;
 
-    fn said(schema: &Value) -> Said<'_> {
-        Said { description: schema, limits: schema }
+    fn said(schema: &Value) -> PropertyNotes<'_> {
+        PropertyNotes { description: schema, limits: schema }
     }
 
     #[test]

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::classes::{ClassId, Classes, Field};
+use super::classes::{ClassField, ClassId, Classes};
 use super::notes;
-use super::shape::Shape;
+use super::shape::ObjectSchema;
 use super::types::{self, Type};
 
 /// Deeper than any schema that was written by hand or made from types; what is below
@@ -19,17 +19,17 @@ const MAX_STEPS: usize = 50_000;
 
 /// Reads the parts of one schema document.
 #[derive(Debug)]
-pub(super) struct Reader<'a, 'c> {
+pub(super) struct SchemaReader<'a, 'c> {
     root: &'a Value,
     classes: &'c mut Classes<'a>,
     /// By where the schema stands in the document, so that each object is one class,
     /// however many references lead to it. The addresses are only compared.
-    seen: HashMap<*const Value, Seen>,
+    seen: HashMap<*const Value, ClassState>,
     steps: usize,
 }
 
 #[derive(Debug)]
-enum Seen {
+enum ClassState {
     Open,
     Done(Type),
 }
@@ -43,7 +43,7 @@ pub(super) struct Arguments {
     pub(super) open: bool,
 }
 
-impl<'a, 'c> Reader<'a, 'c> {
+impl<'a, 'c> SchemaReader<'a, 'c> {
     pub(super) fn new(root: &'a Value, classes: &'c mut Classes<'a>) -> Self {
         Self { root, classes, seen: HashMap::new(), steps: 0 }
     }
@@ -72,21 +72,21 @@ impl<'a, 'c> Reader<'a, 'c> {
             return Type::Any;
         }
         match self.seen.get(&std::ptr::from_ref(schema)) {
-            Some(Seen::Done(ty)) => {
+            Some(ClassState::Done(ty)) => {
                 // It will be written once more.
                 self.steps += ty.size();
                 return ty.clone();
             }
             // Recursion without an object on the way has no name to refer to.
-            Some(Seen::Open) => return Type::Any,
+            Some(ClassState::Open) => return Type::Any,
             None => {}
         }
-        self.seen.insert(schema, Seen::Open);
+        self.seen.insert(schema, ClassState::Open);
         let mut ty = self.of_keywords(schema, keywords, hint, depth);
         if keywords.get("nullable") == Some(&Value::Bool(true)) {
             ty = ty.or_none();
         }
-        self.seen.insert(schema, Seen::Done(ty.clone()));
+        self.seen.insert(schema, ClassState::Done(ty.clone()));
         ty
     }
 
@@ -220,16 +220,22 @@ impl<'a, 'c> Reader<'a, 'c> {
         Type::dict(Type::union(values))
     }
 
-    fn class(&mut self, schema: &'a Value, shape: Shape<'a>, hint: &str, depth: usize) -> Type {
+    fn class(
+        &mut self,
+        schema: &'a Value,
+        shape: ObjectSchema<'a>,
+        hint: &str,
+        depth: usize,
+    ) -> Type {
         let Some(id) = self.classes.open(hint) else { return Type::dict(Type::Any) };
         // Before the fields are read, for they may refer to it.
-        self.seen.insert(schema, Seen::Done(Type::Class(id)));
+        self.seen.insert(schema, ClassState::Done(Type::Class(id)));
         let open = shape.is_open();
         let mut fields = Vec::new();
         for (name, property) in shape.into_properties() {
             let types: Vec<Type> =
                 property.schemas.iter().map(|schema| self.at(schema, name, depth + 1)).collect();
-            fields.push(Field {
+            fields.push(ClassField {
                 name,
                 ty: Type::union(types),
                 required: property.required,
@@ -240,13 +246,13 @@ impl<'a, 'c> Reader<'a, 'c> {
         Type::Class(self.classes.finish(id, fields, open))
     }
 
-    fn shape(&mut self, schema: &'a Value, depth: usize) -> Shape<'a> {
-        let mut shape = Shape::default();
+    fn shape(&mut self, schema: &'a Value, depth: usize) -> ObjectSchema<'a> {
+        let mut shape = ObjectSchema::default();
         self.add_to(&mut shape, schema, depth);
         shape
     }
 
-    fn add_to(&mut self, shape: &mut Shape<'a>, schema: &'a Value, depth: usize) {
+    fn add_to(&mut self, shape: &mut ObjectSchema<'a>, schema: &'a Value, depth: usize) {
         let Some(keywords) = schema.as_object() else { return };
         if depth >= MAX_DEPTH || !self.may_step() {
             return;
@@ -371,7 +377,7 @@ mod tests {
     /// The expression of a schema, and the classes that it needs.
     fn python(schema: &Value) -> (String, String) {
         let mut classes = Classes::new("T");
-        let ty = Reader::new(schema, &mut classes).read(schema, "Root");
+        let ty = SchemaReader::new(schema, &mut classes).read(schema, "Root");
         let mut source = String::new();
         let mut defined = std::collections::HashSet::new();
         for id in classes.needed([&ty]) {
@@ -595,7 +601,7 @@ mod tests {
             "description": "long ".repeat(2_000),
         }}});
         let mut classes = Classes::new("T");
-        let ty = Reader::new(&schema, &mut classes).read(&schema, "Root");
+        let ty = SchemaReader::new(&schema, &mut classes).read(&schema, "Root");
         let id = classes.needed([&ty])[0];
         let source = classes.source(id, &Defined::All, Comments::With);
         assert!(source.len() < 8_000_000, "{}", source.len());

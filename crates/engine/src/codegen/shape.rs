@@ -15,7 +15,7 @@ pub(super) struct Property<'a> {
 
 /// The properties of an object, in the order of the schema.
 #[derive(Debug, Default)]
-pub(super) struct Shape<'a> {
+pub(super) struct ObjectSchema<'a> {
     names: Vec<&'a str>,
     properties: HashMap<&'a str, Property<'a>>,
     /// A schema of further properties, if one is given. The first counts.
@@ -24,7 +24,7 @@ pub(super) struct Shape<'a> {
     pub(super) listed: bool,
 }
 
-impl<'a> Shape<'a> {
+impl<'a> ObjectSchema<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

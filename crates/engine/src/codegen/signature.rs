@@ -6,13 +6,13 @@ use super::classes::{ClassId, Defined};
 use super::definition::{Definition, Observation, Parameter, Presence};
 use super::literal;
 use super::names::ToolName;
-use super::notes::{self, Said};
+use super::notes::{self, PropertyNotes};
 use super::types::Type;
 use super::wrapper::observed;
 
 /// How many characters of a description are kept, by what it describes.
 #[derive(Clone, Copy, Debug)]
-struct Detail {
+struct DescriptionLimits {
     tool: usize,
     parameter: usize,
     /// A property inside an argument.
@@ -22,12 +22,12 @@ struct Detail {
 }
 
 /// The first that is short enough is used.
-const DETAILS: [Detail; 5] = [
-    Detail { tool: 300, parameter: 160, field: 100, result: 60 },
-    Detail { tool: 200, parameter: 120, field: 80, result: 0 },
-    Detail { tool: 120, parameter: 80, field: 60, result: 0 },
-    Detail { tool: 100, parameter: 50, field: 40, result: 0 },
-    Detail { tool: 80, parameter: 30, field: 25, result: 0 },
+const DETAILS: [DescriptionLimits; 5] = [
+    DescriptionLimits { tool: 300, parameter: 160, field: 100, result: 60 },
+    DescriptionLimits { tool: 200, parameter: 120, field: 80, result: 0 },
+    DescriptionLimits { tool: 120, parameter: 80, field: 60, result: 0 },
+    DescriptionLimits { tool: 100, parameter: 50, field: 40, result: 0 },
+    DescriptionLimits { tool: 80, parameter: 30, field: 25, result: 0 },
 ];
 
 /// What is short enough, in percent of the JSON's bytes. It makes less than 40 % of its
@@ -49,7 +49,7 @@ pub fn signature(name: &ToolName, raw: &Value, observation: Option<Observation<'
     text
 }
 
-fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: Detail) -> String {
+fn with_detail(name: &ToolName, definition: &Definition<'_>, detail: DescriptionLimits) -> String {
     let types: Vec<&Type> = definition.parameters.iter().map(|parameter| &parameter.ty).collect();
     let taken = definition.classes.needed(types);
     let mut text = String::new();
@@ -152,7 +152,7 @@ fn expression(definition: &Definition<'_>, ty: &Type) -> String {
     definition.classes.expression(ty, &Defined::All)
 }
 
-fn short_note(name: &str, said: Option<Said<'_>>, chars: usize) -> String {
+fn short_note(name: &str, said: Option<PropertyNotes<'_>>, chars: usize) -> String {
     match said {
         Some(said) if chars > 0 => notes::short_note(name, said, chars),
         _ => String::new(),

@@ -29,27 +29,27 @@ struct Size(usize);
 /// There is no more to be known.
 #[derive(Debug, Error)]
 #[error("it is large")]
-struct Enough;
+struct SizeReached;
 
-impl Error for Enough {
+impl Error for SizeReached {
     fn custom<T: std::fmt::Display>(_: T) -> Self {
         Self
     }
 }
 
-type Counted = Result<(), Enough>;
+type SizeCheck = Result<(), SizeReached>;
 
 impl Size {
-    fn add(&mut self, bytes: usize) -> Counted {
+    fn add(&mut self, bytes: usize) -> SizeCheck {
         self.0 = self.0.saturating_add(bytes);
-        if self.0 > INLINE_BYTES { Err(Enough) } else { Ok(()) }
+        if self.0 > INLINE_BYTES { Err(SizeReached) } else { Ok(()) }
     }
 }
 
 /// Counts numbers of all types alike.
 macro_rules! count_small {
     ($($method:ident: $type:ty,)*) => {
-        $(fn $method(self, _: $type) -> Counted {
+        $(fn $method(self, _: $type) -> SizeCheck {
             self.add(SMALL)
         })*
     };
@@ -57,7 +57,7 @@ macro_rules! count_small {
 
 impl Serializer for &mut Size {
     type Ok = ();
-    type Error = Enough;
+    type Error = SizeReached;
     type SerializeSeq = Self;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
@@ -82,27 +82,27 @@ impl Serializer for &mut Size {
         serialize_unit_struct: &'static str,
     }
 
-    fn serialize_str(self, text: &str) -> Counted {
+    fn serialize_str(self, text: &str) -> SizeCheck {
         self.add(text.len() + SMALL)
     }
 
-    fn serialize_bytes(self, bytes: &[u8]) -> Counted {
+    fn serialize_bytes(self, bytes: &[u8]) -> SizeCheck {
         self.add(bytes.len() + SMALL)
     }
 
-    fn serialize_none(self) -> Counted {
+    fn serialize_none(self) -> SizeCheck {
         self.add(SMALL)
     }
 
-    fn serialize_unit(self) -> Counted {
+    fn serialize_unit(self) -> SizeCheck {
         self.add(SMALL)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Counted {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> SizeCheck {
         value.serialize(self)
     }
 
-    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> Counted {
+    fn serialize_unit_variant(self, _: &'static str, _: u32, _: &'static str) -> SizeCheck {
         self.add(SMALL)
     }
 
@@ -110,7 +110,7 @@ impl Serializer for &mut Size {
         self,
         _: &'static str,
         value: &T,
-    ) -> Counted {
+    ) -> SizeCheck {
         value.serialize(self)
     }
 
@@ -120,19 +120,19 @@ impl Serializer for &mut Size {
         _: u32,
         _: &'static str,
         value: &T,
-    ) -> Counted {
+    ) -> SizeCheck {
         value.serialize(self)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, Enough> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Self, SizeReached> {
         self.add(SMALL).map(|()| self)
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Self, Enough> {
+    fn serialize_tuple(self, _: usize) -> Result<Self, SizeReached> {
         self.add(SMALL).map(|()| self)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, Enough> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self, SizeReached> {
         self.add(SMALL).map(|()| self)
     }
 
@@ -142,15 +142,15 @@ impl Serializer for &mut Size {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, Enough> {
+    ) -> Result<Self, SizeReached> {
         self.add(SMALL).map(|()| self)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self, Enough> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Self, SizeReached> {
         self.add(SMALL).map(|()| self)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, Enough> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self, SizeReached> {
         self.add(SMALL).map(|()| self)
     }
 
@@ -160,7 +160,7 @@ impl Serializer for &mut Size {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self, Enough> {
+    ) -> Result<Self, SizeReached> {
         self.add(SMALL).map(|()| self)
     }
 }
@@ -170,13 +170,13 @@ macro_rules! count_parts {
     ($($part:ident: $method:ident,)*) => {
         $(impl $part for &mut Size {
             type Ok = ();
-            type Error = Enough;
+            type Error = SizeReached;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Counted {
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> SizeCheck {
                 value.serialize(&mut **self)
             }
 
-            fn end(self) -> Counted {
+            fn end(self) -> SizeCheck {
                 Ok(())
             }
         })*
@@ -192,17 +192,17 @@ count_parts! {
 
 impl SerializeMap for &mut Size {
     type Ok = ();
-    type Error = Enough;
+    type Error = SizeReached;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Counted {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> SizeCheck {
         key.serialize(&mut **self)
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Counted {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> SizeCheck {
         value.serialize(&mut **self)
     }
 
-    fn end(self) -> Counted {
+    fn end(self) -> SizeCheck {
         Ok(())
     }
 }
@@ -212,18 +212,18 @@ macro_rules! count_fields {
     ($($structure:ident,)*) => {
         $(impl $structure for &mut Size {
             type Ok = ();
-            type Error = Enough;
+            type Error = SizeReached;
 
             fn serialize_field<T: Serialize + ?Sized>(
                 &mut self,
                 name: &'static str,
                 value: &T,
-            ) -> Counted {
+            ) -> SizeCheck {
                 self.add(name.len() + SMALL)?;
                 value.serialize(&mut **self)
             }
 
-            fn end(self) -> Counted {
+            fn end(self) -> SizeCheck {
                 Ok(())
             }
         })*

@@ -128,11 +128,11 @@ fn what_cannot_be_shown_is_told_and_not_shown() {
 fn a_run_shows_no_more_than_twenty_things() {
     let media = Media::default();
     let show = || media.display(request(json!({"data": image(3)})));
-    for _ in 0..MOST_SHOWN {
+    for _ in 0..MAX_SHOWN {
         show().unwrap();
     }
     assert_eq!(show().unwrap_err().to_string(), "display() has shown 20 things or 10 MB already");
-    assert_eq!(media.take_shown().len(), MOST_SHOWN);
+    assert_eq!(media.take_shown().len(), MAX_SHOWN);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_file_that_is_too_large_to_show_is_not_read() {
     let (home, workspace) = workspace(&Limits::default());
     // Without its bytes on the disk.
     let file = std::fs::File::create(home.path().join("large.png")).unwrap();
-    file.set_len(MOST_SHOWN_BYTES as u64 + 1).unwrap();
+    file.set_len(MAX_SHOWN_BYTES as u64 + 1).unwrap();
     let media = Media::new(Some(workspace), false);
     let told = media.display(request(json!({"path": "large.png"}))).unwrap_err().to_string();
     assert!(told.contains("10485760 is the most"), "{told}");

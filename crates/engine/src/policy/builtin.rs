@@ -8,7 +8,7 @@ use std::{
 use narrows_model::Limits;
 
 use super::{
-    level::{Level, ReviewMode, ToolUse, WorkspaceUse},
+    level::{Level, ReviewMode, ToolAccess, WorkspaceAccess},
     modules::Modules,
 };
 
@@ -97,8 +97,8 @@ fn production() -> Level {
         longest: Duration::from_secs(120),
         modules: Modules::Any,
         denied: BTreeSet::new(),
-        workspace: WorkspaceUse::Write,
-        tools: ToolUse::All,
+        workspace: WorkspaceAccess::Write,
+        tools: ToolAccess::All,
         tool_globs: None,
         shown_bytes: 32 * KIB,
         review: ReviewMode::Warn,
@@ -124,8 +124,8 @@ fn hardened() -> Level {
         longest: Duration::from_secs(30),
         modules: Modules::Only(DATA_MODULES.map(str::to_owned).into()),
         denied: BTreeSet::new(),
-        workspace: WorkspaceUse::Read,
-        tools: ToolUse::ReadOnly,
+        workspace: WorkspaceAccess::Read,
+        tools: ToolAccess::ReadOnly,
         tool_globs: None,
         shown_bytes: 16 * KIB,
         review: ReviewMode::Block,

@@ -7,48 +7,48 @@ use super::{
     flow::{Barrier, Flow, FlowFinding},
     matcher::Matcher,
     pattern::{PatternError, Patterns, Spelled},
-    quota::Allowance,
+    quota::CompiledQuota,
     settings::{PolicyError, PolicySettings, RevealRule, Rule},
 };
 
 /// All rules, ready to be asked.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    rules: Vec<Ready>,
+    rules: Vec<CompiledRule>,
     destructive: Action,
     barriers: Vec<Barrier>,
-    reveal: Vec<Trust>,
-    exempt: Vec<Trust>,
-    pub(super) allowances: Vec<Allowance>,
+    reveal: Vec<TrustRule>,
+    exempt: Vec<TrustRule>,
+    pub(super) allowances: Vec<CompiledQuota>,
 }
 
 /// Tools and kinds, made ready.
 #[derive(Clone, Debug)]
-struct Trust {
+struct TrustRule {
     tools: Patterns,
     kinds: Patterns,
     allow: bool,
 }
 
-impl Trust {
+impl TrustRule {
     fn fits(&self, tool: &Spelled, kind: &str) -> bool {
         self.tools.fit_tool(tool) && self.kinds.fit_kind(kind)
     }
 }
 
-fn trusts(rules: Vec<RevealRule>) -> Result<Vec<Trust>, PolicyError> {
+fn trusts(rules: Vec<RevealRule>) -> Result<Vec<TrustRule>, PolicyError> {
     let ready = |(index, rule): (usize, RevealRule)| {
         let RevealRule { tools, kinds, allow } = rule;
         let problem = |problem| PolicyError::Reveal { number: index + 1, problem };
         let kinds = Patterns::names(&kinds).map_err(problem)?;
-        Ok(Trust { tools: Patterns::names(&tools).map_err(problem)?, kinds, allow })
+        Ok(TrustRule { tools: Patterns::names(&tools).map_err(problem)?, kinds, allow })
     };
     rules.into_iter().enumerate().map(ready).collect()
 }
 
 /// A rule with its patterns.
 #[derive(Clone, Debug)]
-struct Ready {
+struct CompiledRule {
     name: String,
     principals: Patterns,
     tools: Patterns,
@@ -59,7 +59,7 @@ struct Ready {
     why: Option<String>,
 }
 
-impl Ready {
+impl CompiledRule {
     fn new(rule: Rule) -> Result<Self, PolicyError> {
         let problem = |problem: String| PolicyError::Rule { rule: rule.name.clone(), problem };
         let pattern = |error: PatternError| problem(error.to_string());
@@ -133,10 +133,10 @@ impl Policy {
         };
         let allowance = |quota: super::Quota| {
             let name = quota.name.clone();
-            Allowance::new(quota).map_err(|problem| PolicyError::Rule { rule: name, problem })
+            CompiledQuota::new(quota).map_err(|problem| PolicyError::Rule { rule: name, problem })
         };
         Ok(Self {
-            rules: rules.into_iter().map(Ready::new).collect::<Result<_, _>>()?,
+            rules: rules.into_iter().map(CompiledRule::new).collect::<Result<_, _>>()?,
             destructive,
             barriers: flows.into_iter().map(barrier).collect::<Result<_, _>>()?,
             reveal: trusts(reveal)?,

@@ -13,13 +13,13 @@ use super::{
 };
 
 /// So many different tools are remembered one by one. More than that are taken for all there are.
-const MOST_TOOLS: usize = 1_000;
+const MAX_TOOLS: usize = 1_000;
 /// The same for kinds of personal data.
-const MOST_KINDS: usize = 200;
+const MAX_KINDS: usize = 200;
 
 /// Where data comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum DataOrigin {
     /// Results of tools that fit a pattern. `*` alone is every server but the one that it would
     /// go to.
     Tools(String),
@@ -27,7 +27,7 @@ pub enum Origin {
     Pii(String),
 }
 
-impl Origin {
+impl DataOrigin {
     /// `mail.*` or `pii:EMAIL`
     pub fn read(text: &str) -> Result<Self, PatternError> {
         let text = text.trim();
@@ -45,7 +45,7 @@ impl Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowRule {
     pub name: String,
-    pub from: Vec<Origin>,
+    pub from: Vec<DataOrigin>,
     /// Patterns of the tools that it may not go to.
     pub to: Vec<String>,
     /// To deny, or to ask a person.
@@ -68,7 +68,8 @@ impl FlowRule {
             },
         };
         let problem = |error: PatternError| format!("{text:?}: {error}");
-        let from = from.split(',').map(Origin::read).collect::<Result<_, _>>().map_err(problem)?;
+        let from =
+            from.split(',').map(DataOrigin::read).collect::<Result<_, _>>().map_err(problem)?;
         let to: Vec<String> = to.split(',').map(|to| to.trim().to_owned()).collect();
         Patterns::names(&to).map_err(problem)?;
         Ok(Self { name: text.to_owned(), from, to, action })
@@ -88,7 +89,7 @@ pub struct FlowFinding {
 
 /// What one run has read, or all runs of a session together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, from = "Kept")]
+#[serde(default, from = "SavedFlow")]
 pub struct Flow {
     /// Servers and tools.
     tools: BTreeSet<(String, String)>,
@@ -100,15 +101,15 @@ pub struct Flow {
 /// A flow as it was written down, which may be larger than one can be.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct SavedFlow {
     tools: BTreeSet<(String, String)>,
     kinds: BTreeSet<String>,
     overflowed: bool,
 }
 
-impl From<Kept> for Flow {
-    fn from(kept: Kept) -> Self {
-        let Kept { tools, kinds, overflowed } = kept;
+impl From<SavedFlow> for Flow {
+    fn from(kept: SavedFlow) -> Self {
+        let SavedFlow { tools, kinds, overflowed } = kept;
         let mut flow = Self { overflowed, ..Self::default() };
         tools.into_iter().for_each(|tool| flow.add_tool(tool));
         kinds.into_iter().for_each(|kind| flow.add_kind(kind));
@@ -135,14 +136,14 @@ impl Flow {
     }
 
     fn add_tool(&mut self, tool: (String, String)) {
-        match self.tools.len() < MOST_TOOLS || self.tools.contains(&tool) {
+        match self.tools.len() < MAX_TOOLS || self.tools.contains(&tool) {
             true => _ = self.tools.insert(tool),
             false => self.overflowed = true,
         }
     }
 
     fn add_kind(&mut self, kind: String) {
-        match self.kinds.len() < MOST_KINDS || self.kinds.contains(&kind) {
+        match self.kinds.len() < MAX_KINDS || self.kinds.contains(&kind) {
             true => _ = self.kinds.insert(kind),
             false => self.overflowed = true,
         }
@@ -153,12 +154,12 @@ impl Flow {
 #[derive(Clone, Debug)]
 pub(super) struct Barrier {
     rule: FlowRule,
-    from: Vec<(Source, Patterns)>,
+    from: Vec<(OriginKind, Patterns)>,
     to: Patterns,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum OriginKind {
     OtherServers,
     Tools,
     Pii,
@@ -174,9 +175,9 @@ impl Barrier {
         }
         let from = rule.from.iter().map(|origin| {
             let (source, pattern) = match origin {
-                Origin::Tools(pattern) if pattern == "*" => (Source::OtherServers, pattern),
-                Origin::Tools(pattern) => (Source::Tools, pattern),
-                Origin::Pii(kind) => (Source::Pii, kind),
+                DataOrigin::Tools(pattern) if pattern == "*" => (OriginKind::OtherServers, pattern),
+                DataOrigin::Tools(pattern) => (OriginKind::Tools, pattern),
+                DataOrigin::Pii(kind) => (OriginKind::Pii, kind),
             };
             Ok((source, Patterns::names(std::slice::from_ref(pattern))?))
         });
@@ -191,12 +192,12 @@ impl Barrier {
     }
 
     pub(super) fn looks_at_kinds(&self) -> bool {
-        self.from.iter().any(|(source, _)| *source == Source::Pii)
+        self.from.iter().any(|(source, _)| *source == OriginKind::Pii)
     }
 
     /// Whether it is about what comes from a tool.
     pub(super) fn holds_for(&self, tool: &Spelled) -> bool {
-        let mut from = self.from.iter().filter(|(source, _)| *source != Source::Pii);
+        let mut from = self.from.iter().filter(|(source, _)| *source != OriginKind::Pii);
         from.any(|(_, patterns)| patterns.fit_tool(tool))
     }
 
@@ -213,12 +214,12 @@ impl Barrier {
         }
         let from = self.from.iter().find_map(|(source, patterns)| {
             let read = match source {
-                Source::Pii => {
+                OriginKind::Pii => {
                     let mut kinds = flow.kinds.iter().chain(sent);
                     kinds.find(|kind| patterns.fit_kind(kind)).map(|kind| format!("pii:{kind}"))
                 }
-                Source::Tools | Source::OtherServers => {
-                    let others = |of: &str| *source == Source::Tools || of != server;
+                OriginKind::Tools | OriginKind::OtherServers => {
+                    let others = |of: &str| *source == OriginKind::Tools || of != server;
                     let mut tools = flow.tools.iter().filter(|(of, _)| others(of));
                     let found = tools.find(|(of, tool)| patterns.fit_tool(&Spelled::new(of, tool)));
                     found.map(|(of, tool)| format!("{of}.{tool}"))

@@ -12,13 +12,13 @@ use super::{
 
 /// What a program may do with the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WorkspaceUse {
+pub enum WorkspaceAccess {
     None,
     Read,
     Write,
 }
 
-impl WorkspaceUse {
+impl WorkspaceAccess {
     /// As the configuration writes them.
     pub const WORDS: [(&'static str, Self); 3] =
         [("none", Self::None), ("read", Self::Read), ("write", Self::Write)];
@@ -26,14 +26,14 @@ impl WorkspaceUse {
 
 /// Which tools a program may call, as far as policy allows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ToolUse {
+pub enum ToolAccess {
     None,
     /// Those that say that they only read, and those that a rule of the policy names and allows.
     ReadOnly,
     All,
 }
 
-impl ToolUse {
+impl ToolAccess {
     /// As the configuration writes them.
     pub const WORDS: [(&'static str, Self); 3] =
         [("none", Self::None), ("read_only", Self::ReadOnly), ("all", Self::All)];
@@ -71,8 +71,8 @@ pub struct Level {
     pub modules: Modules,
     /// Never, whatever `modules` says.
     pub denied: BTreeSet<String>,
-    pub workspace: WorkspaceUse,
-    pub tools: ToolUse,
+    pub workspace: WorkspaceAccess,
+    pub tools: ToolAccess,
     /// Only tools that fit one of these patterns, if there are any.
     pub tool_globs: Option<Vec<Pattern>>,
     /// What a model is shown of output and result together. Clients cut answers over 48 KB.
@@ -101,11 +101,11 @@ impl Level {
     ) -> Option<String> {
         let level = &self.name;
         let reason = match self.tools {
-            ToolUse::None => "allows no calls of tools",
-            ToolUse::ReadOnly if hints.writes() && !decision.allows_by_name() => {
+            ToolAccess::None => "allows no calls of tools",
+            ToolAccess::ReadOnly if hints.writes() && !decision.allows_by_name() => {
                 "allows only tools that say that they just read, or that a rule of the policy names"
             }
-            ToolUse::ReadOnly | ToolUse::All => {
+            ToolAccess::ReadOnly | ToolAccess::All => {
                 let globs = self.tool_globs.as_ref();
                 if globs.is_none_or(|globs| any_fits_tool(globs, &Spelled::new(server, tool))) {
                     return None;

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{
     builtin::{self, PRODUCTION},
-    level::{Level, ReviewMode, ToolUse, WorkspaceUse},
+    level::{Level, ReviewMode, ToolAccess, WorkspaceAccess},
     modules::Modules,
     pattern::{Pattern, PatternError},
     table::{bytes, seconds},
@@ -39,8 +39,8 @@ pub struct LevelSettings {
     pub more_modules: BTreeSet<String>,
     /// Besides those that are denied in the level that it inherits from.
     pub denied: BTreeSet<String>,
-    pub workspace: Option<WorkspaceUse>,
-    pub tools: Option<ToolUse>,
+    pub workspace: Option<WorkspaceAccess>,
+    pub tools: Option<ToolAccess>,
     pub tool_globs: Option<Vec<String>>,
     pub shown_bytes: Option<usize>,
     pub review: Option<ReviewMode>,
@@ -72,7 +72,7 @@ impl Levels {
 
     pub fn new(settings: BTreeMap<String, LevelSettings>) -> Result<Self, LevelError> {
         let builtin = builtin::by_name();
-        let making = Making { settings: &settings, builtin: &builtin };
+        let making = LevelBuilder { settings: &settings, builtin: &builtin };
         let names = builtin.keys().chain(settings.keys());
         let levels = names.map(|name| Ok((name.clone(), Arc::new(making.level(name)?))));
         Ok(Self(levels.collect::<Result<_, _>>()?))
@@ -96,12 +96,12 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> LevelError {
     }
 }
 
-struct Making<'a> {
+struct LevelBuilder<'a> {
     settings: &'a BTreeMap<String, LevelSettings>,
     builtin: &'a BTreeMap<String, Level>,
 }
 
-impl Making<'_> {
+impl LevelBuilder<'_> {
     /// Goes up to a level that is always there, and applies all settings on the way back.
     fn level(&self, name: &str) -> Result<Level, LevelError> {
         let mut chain: Vec<(&str, &LevelSettings)> = Vec::new();
@@ -181,9 +181,9 @@ impl LevelSettings {
 /// What a level cannot be.
 fn mistake(level: &Level) -> Option<String> {
     let limits = &level.limits;
-    let (least, most) = (Limits::LEAST_MEMORY_BYTES, Limits::MOST_MEMORY_BYTES);
-    if !(least..=most).contains(&limits.memory_bytes) {
-        return Some(format!("memory is from {} to {}", bytes(least), bytes(most)));
+    let (min, max) = (Limits::MIN_MEMORY_BYTES, Limits::MAX_MEMORY_BYTES);
+    if !(min..=max).contains(&limits.memory_bytes) {
+        return Some(format!("memory is from {} to {}", bytes(min), bytes(max)));
     }
     if limits.wall_time.is_zero() || limits.cpu_time.is_zero() {
         return Some("a program needs some time: give it a second at least".to_owned());

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{ask::Action, pattern::Pattern};
 
 /// Deeper than anyone writes; stops settings that exhaust the stack.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// What a value must be.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +42,8 @@ impl Matcher {
     }
 
     fn read_at(written: &Value, depth: usize) -> Result<Self, String> {
-        if depth > DEEPEST {
-            return Err(format!("matchers stand at most {DEEPEST} deep in one another"));
+        if depth > MAX_DEPTH {
+            return Err(format!("matchers stand at most {MAX_DEPTH} deep in one another"));
         }
         match written {
             Value::String(text) if text.contains(['*', '?']) => {
@@ -101,8 +101,8 @@ impl Matcher {
             return self.fits_absent();
         }
         let mut judged = values.iter().map(|found| match found {
-            Found::Value(value) => self.judge(value, action),
-            Found::Unreadable => None,
+            PathValue::Value(value) => self.judge(value, action),
+            PathValue::Unreadable => None,
         });
         // What cannot be compared is not allowed.
         match action {
@@ -204,7 +204,7 @@ fn all(judged: impl Iterator<Item = Option<bool>>) -> Option<bool> {
 
 /// What is at a path.
 #[derive(Clone, Copy)]
-enum Found<'a> {
+enum PathValue<'a> {
     Value(&'a Value),
     /// A text where the path goes on: servers read objects out of texts, and a rule cannot know how.
     Unreadable,
@@ -212,27 +212,27 @@ enum Found<'a> {
 
 /// The values at a path. `*` is every member or element; the elements of a list are looked at
 /// whether the path says so or not; a name may have dots in it.
-fn select<'a>(value: &'a Value, path: &str, found: &mut Vec<Found<'a>>) {
+fn select<'a>(value: &'a Value, path: &str, found: &mut Vec<PathValue<'a>>) {
     match value {
         Value::Object(members) => select_members(members, path, found),
         Value::Array(elements) => {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
             for element in elements {
                 match (first, rest) {
-                    ("*", "") => found.push(Found::Value(element)),
+                    ("*", "") => found.push(PathValue::Value(element)),
                     ("*", rest) => select(element, rest, found),
                     _ => select(element, path, found),
                 }
             }
         }
-        Value::String(_) => found.push(Found::Unreadable),
+        Value::String(_) => found.push(PathValue::Unreadable),
         _ => {}
     }
 }
 
-fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut Vec<Found<'a>>) {
+fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut Vec<PathValue<'a>>) {
     match path.strip_prefix("*.") {
-        _ if path == "*" => return found.extend(members.values().map(Found::Value)),
+        _ if path == "*" => return found.extend(members.values().map(PathValue::Value)),
         // Every member is meant, and most are plain texts.
         Some(rest) => members
             .values()
@@ -240,7 +240,7 @@ fn select_members<'a>(members: &'a Map<String, Value>, path: &str, found: &mut V
             .for_each(|member| select(member, rest, found)),
         None => {}
     }
-    found.extend(members.get(path).map(Found::Value));
+    found.extend(members.get(path).map(PathValue::Value));
     for (dot, _) in path.match_indices('.') {
         if let Some(member) = members.get(&path[..dot]) {
             select(member, &path[dot + 1..], found);

@@ -6,14 +6,14 @@ use regex::{Regex, RegexBuilder};
 use thiserror::Error;
 
 /// Longer than any name; stops a configuration that takes minutes to read.
-const LONGEST: usize = 512;
+const MAX_LEN: usize = 512;
 
 /// Why something is no pattern.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PatternError {
     #[error("a pattern cannot be empty; * fits everything")]
     Empty,
-    #[error("a pattern has at most {LONGEST} bytes, and this one has {0}")]
+    #[error("a pattern has at most {MAX_LEN} bytes, and this one has {0}")]
     TooLong(usize),
     #[error("{0:?} has {1:?} in it: only * and ? stand for others; write one pattern for each")]
     Unknown(String, char),
@@ -90,7 +90,7 @@ enum Case {
 fn check_length(text: &str) -> Result<(), PatternError> {
     match text.len() {
         0 => Err(PatternError::Empty),
-        bytes if bytes > LONGEST => Err(PatternError::TooLong(bytes)),
+        bytes if bytes > MAX_LEN => Err(PatternError::TooLong(bytes)),
         _ => Ok(()),
     }
 }

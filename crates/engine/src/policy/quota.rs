@@ -17,7 +17,7 @@ use super::{
 
 /// So many windows are kept. Each is of one principal and one quota; those that have been quiet
 /// for longest make room.
-const MOST_WINDOWS: usize = 10_000;
+const MAX_WINDOWS: usize = 10_000;
 
 /// What each principal may use. All quotas that fit a principal hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,13 +36,13 @@ pub struct Quota {
 
 /// A quota with its patterns.
 #[derive(Clone, Debug)]
-pub(super) struct Allowance {
+pub(super) struct CompiledQuota {
     quota: Quota,
     principals: Patterns,
     tools: Vec<(String, Patterns, u32)>,
 }
 
-impl Allowance {
+impl CompiledQuota {
     pub(super) fn new(quota: Quota) -> Result<Self, String> {
         let principals = Patterns::exact(&quota.principals).map_err(|error| error.to_string())?;
         let tools = quota.calls_per_minute.iter().map(|(pattern, limit)| {
@@ -70,13 +70,13 @@ fn seconds(wait: &Duration) -> u64 {
 
 /// What is counted: runs, bytes, or calls of tools that fit a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Counted {
+enum QuotaSubject {
     Runs,
     Bytes,
     Calls(String),
 }
 
-impl fmt::Display for Counted {
+impl fmt::Display for QuotaSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Runs => f.write_str("runs per minute"),
@@ -87,10 +87,10 @@ impl fmt::Display for Counted {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key {
+struct QuotaKey {
     quota: String,
     principal: String,
-    counted: Counted,
+    counted: QuotaSubject,
 }
 
 /// Counts what principals use. One for all threads.
@@ -101,7 +101,7 @@ pub struct Meter(Mutex<Windows>);
 struct Windows {
     /// The first moment that was told. Seconds are counted from it.
     start: Option<Instant>,
-    by_key: HashMap<Key, Window>,
+    by_key: HashMap<QuotaKey, Window>,
 }
 
 impl Meter {
@@ -109,7 +109,7 @@ impl Meter {
     pub fn run(&self, policy: &Policy, principal: &str, now: Instant) -> Result<(), Exceeded> {
         let limits = policy.fitting(principal).filter_map(|quota| {
             let limit = quota.quota.runs_per_minute?;
-            Some(Limit::one(quota, Counted::Runs, limit.into()))
+            Some(Limit::one(quota, QuotaSubject::Runs, limit.into()))
         });
         self.windows().take(limits.collect(), principal, now)
     }
@@ -128,10 +128,10 @@ impl Meter {
         for quota in policy.fitting(principal) {
             let fitting = quota.tools.iter().filter(|(_, tools, _)| tools.fit_tool(&tool));
             limits.extend(fitting.map(|(pattern, _, limit)| {
-                Limit::one(quota, Counted::Calls(pattern.clone()), (*limit).into())
+                Limit::one(quota, QuotaSubject::Calls(pattern.clone()), (*limit).into())
             }));
             if let Some(limit) = quota.quota.bytes_per_minute {
-                limits.push(Limit { more: 0, ..Limit::one(quota, Counted::Bytes, limit) });
+                limits.push(Limit { more: 0, ..Limit::one(quota, QuotaSubject::Bytes, limit) });
             }
         }
         self.windows().take(limits, principal, now)
@@ -143,7 +143,9 @@ impl Meter {
         let limited = policy.fitting(principal).filter(|one| one.quota.bytes_per_minute.is_some());
         for quota in limited {
             let now = windows.since_start(now);
-            windows.window(key(&quota.quota.name, principal, Counted::Bytes), now).add(bytes, now);
+            windows
+                .window(key(&quota.quota.name, principal, QuotaSubject::Bytes), now)
+                .add(bytes, now);
         }
     }
 
@@ -157,21 +159,21 @@ impl Meter {
     }
 }
 
-fn key(quota: &str, principal: &str, counted: Counted) -> Key {
-    Key { quota: quota.to_owned(), principal: principal.to_owned(), counted }
+fn key(quota: &str, principal: &str, counted: QuotaSubject) -> QuotaKey {
+    QuotaKey { quota: quota.to_owned(), principal: principal.to_owned(), counted }
 }
 
 /// So much more of something, within a limit.
 #[derive(Debug)]
 struct Limit<'a> {
     quota: &'a str,
-    counted: Counted,
+    counted: QuotaSubject,
     more: u64,
     limit: u64,
 }
 
 impl<'a> Limit<'a> {
-    fn one(allowance: &'a Allowance, counted: Counted, limit: u64) -> Self {
+    fn one(allowance: &'a CompiledQuota, counted: QuotaSubject, limit: u64) -> Self {
         Self { quota: &allowance.quota.name, counted, more: 1, limit }
     }
 }
@@ -209,10 +211,10 @@ impl Windows {
     }
 
     /// A window, and room for it.
-    fn window(&mut self, key: Key, now: Duration) -> &mut Window {
-        if self.by_key.len() >= MOST_WINDOWS && !self.by_key.contains_key(&key) {
+    fn window(&mut self, key: QuotaKey, now: Duration) -> &mut Window {
+        if self.by_key.len() >= MAX_WINDOWS && !self.by_key.contains_key(&key) {
             self.by_key.retain(|_, window| !window.is_over(now));
-            if self.by_key.len() >= MOST_WINDOWS
+            if self.by_key.len() >= MAX_WINDOWS
                 && let Some(quiet) = self.by_key.iter().min_by_key(|(_, window)| window.last())
             {
                 let quiet = quiet.0.clone();
@@ -224,7 +226,7 @@ impl Windows {
 }
 
 impl Policy {
-    fn fitting(&self, principal: &str) -> impl Iterator<Item = &Allowance> {
+    fn fitting(&self, principal: &str) -> impl Iterator<Item = &CompiledQuota> {
         self.allowances.iter().filter(move |one| one.principals.fit(principal))
     }
 

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use super::{
     builtin,
-    level::{Level, ReviewMode, ToolUse, WorkspaceUse},
+    level::{Level, ReviewMode, ToolAccess, WorkspaceAccess},
     levels::Levels,
     modules::Modules,
 };
@@ -37,14 +37,16 @@ const ROWS: [(&str, Cell); 15] = [
     ("tool calls", |level| level.limits.tool_calls.to_string()),
     ("calls in flight", |level| level.limits.calls_in_flight.to_string()),
     ("tools", |level| match level.tools {
-        ToolUse::None => "none".to_owned(),
-        ToolUse::ReadOnly => "with `readOnlyHint: true`, or named by a rule that allows".to_owned(),
-        ToolUse::All => "all that policy allows".to_owned(),
+        ToolAccess::None => "none".to_owned(),
+        ToolAccess::ReadOnly => {
+            "with `readOnlyHint: true`, or named by a rule that allows".to_owned()
+        }
+        ToolAccess::All => "all that policy allows".to_owned(),
     }),
     ("workspace", |level| match level.workspace {
-        WorkspaceUse::None => "none".to_owned(),
-        WorkspaceUse::Read => "read".to_owned(),
-        WorkspaceUse::Write => "read and write".to_owned(),
+        WorkspaceAccess::None => "none".to_owned(),
+        WorkspaceAccess::Read => "read".to_owned(),
+        WorkspaceAccess::Write => "read and write".to_owned(),
     }),
     ("`/tmp`", |level| bytes(level.limits.tmp_bytes)),
     ("modules", |level| match &level.modules {

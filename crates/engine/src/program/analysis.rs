@@ -7,7 +7,7 @@ use std::{
 };
 
 use narrows_analysis::{
-    AnalysisError, Answer, FileFormat, Format, Input, Keep, Request, Sink, Table,
+    AnalysisError, Answer, FileFormat, FileSink, Format, Input, Request, ResultTable, SpillTarget,
 };
 use narrows_sandbox::{
     ToolAnswer, ToolCall, ToolFailure, UnfinishedFile, Workspace, WorkspaceFile,
@@ -18,10 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{ProgramHost, parse};
 use crate::{
-    analysis::{AnalysisRequest, EarlierResult, Origin, restored, rows_of},
-    policy::WorkspaceUse,
+    analysis::{AnalysisRequest, EarlierResult, TableSource, restored, rows_of},
+    policy::WorkspaceAccess,
     run::overflow,
-    safety::Deed,
+    safety::AuditSpan,
     state::StateError,
 };
 
@@ -33,7 +33,7 @@ const PROGRAM_ROWS: usize = 1_000_000;
 const PROGRAM_BYTES: usize = 48 << 20;
 
 /// The largest JSON file of which a part can be taken: all of it is in memory for that.
-const MOST_PARSED: u64 = 64 << 20;
+const MAX_PARSED: u64 = 64 << 20;
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
@@ -61,31 +61,31 @@ impl ProgramHost {
         request: AnalysisRequest,
         cancel: &CancellationToken,
     ) -> Result<Answer, AnalyzeError> {
-        let watch = self.watch();
+        let guard = self.guard();
         let request = self.restored(request).await?;
         let kind = request.kind.name();
         let names: Vec<&str> = request.tables.iter().map(|(name, _)| name.as_str()).collect();
-        let details = json!({ "run": watch.run(), "level": watch.level().name, "tables": names });
-        let mut deed = Deed::new(watch, "analysis", kind.to_owned(), details);
-        if let Err(refused) = watch.begin() {
-            deed.end("refused");
+        let details = json!({ "run": guard.run(), "level": guard.level().name, "tables": names });
+        let mut span = AuditSpan::new(guard, "analysis", kind.to_owned(), details);
+        if let Err(refused) = guard.begin() {
+            span.end("refused");
             return Err(refused.into());
         }
         let mut answered = self.analyze(request, cancel).await;
         if let Ok(answer) = &mut answered {
-            answer.notes.extend(watch.take_left_note());
+            answer.notes.extend(guard.take_left_note());
         }
         let outcome = match &answered {
             Ok(answer) => {
-                deed.note("rows", json!(answer.table.as_ref().map(|table| table.total_rows)));
+                span.note("rows", json!(answer.table.as_ref().map(|table| table.total_rows)));
                 "success"
             }
             Err(error) if error.is_limit() => "limit",
             Err(_) => "failed",
         };
-        deed.end(outcome);
-        if watch.level().audit_must_hold {
-            self.agent().written(watch.trail()).await.map_err(StateError::AuditDown)?;
+        span.end(outcome);
+        if guard.level().audit_must_hold {
+            self.agent().written(guard.audit_trail()).await.map_err(StateError::AuditDown)?;
         }
         answered
     }
@@ -112,7 +112,7 @@ impl ProgramHost {
             Some(keep) => Some(keep),
             None => self.keep(file)?,
         };
-        let engine = self.agent().analyst().engine().map_err(AnalyzeError::Table)?;
+        let engine = self.agent().analysis_service().engine().map_err(AnalyzeError::Table)?;
         let request = Request { kind, parameters, output, refusal };
         let caller = self.agent().fair_caller();
         let mut answer = engine.run_for(caller, request, inputs, keep, cancel.clone()).await?;
@@ -124,8 +124,8 @@ impl ProgramHost {
     async fn restored(&self, mut request: AnalysisRequest) -> Result<AnalysisRequest, StateError> {
         self.restore_parameters(&mut request).await?;
         for (_, origin) in &mut request.tables {
-            if let Origin::Given(Input::Json(rows)) = origin {
-                *rows = self.watch().known(std::mem::take(rows)).await?;
+            if let TableSource::Given(Input::Json(rows)) = origin {
+                *rows = self.guard().known(std::mem::take(rows)).await?;
             }
         }
         Ok(request)
@@ -133,7 +133,7 @@ impl ProgramHost {
 
     async fn restore_parameters(&self, request: &mut AnalysisRequest) -> Result<(), StateError> {
         let parameters = Value::Object(std::mem::take(&mut request.parameters));
-        if let Value::Object(parameters) = restored(self.watch(), parameters).await? {
+        if let Value::Object(parameters) = restored(self.guard(), parameters).await? {
             request.parameters = parameters;
         }
         Ok(())
@@ -142,12 +142,13 @@ impl ProgramHost {
     /// An answer for a client: text for its model, and the same as data, both without personal
     /// data. Later requests can name its table.
     pub fn told(&self, answer: &Answer, format: Option<Format>) -> (String, Value) {
-        let shown = answer.shown(|value| self.watch().shield().json(value));
+        let shown = answer.shown(|value| self.guard().pii_filter().json(value));
         let mut text = shown.text(format);
         let path = answer.table.as_ref().and_then(|table| Some(table.kept.as_ref()?.path.as_str()));
         let written = path.and_then(|path| self.written(path));
-        let flow = self.watch().flow();
-        let name = self.agent().analyst().keep(self.agent().principal(), answer, written, flow);
+        let flow = self.guard().flow();
+        let name =
+            self.agent().analysis_service().keep(self.agent().principal(), answer, written, flow);
         if let Some(name) = &name {
             text.push_str(&format!("\nresult: {name}"));
         }
@@ -222,22 +223,22 @@ impl ProgramHost {
         self.answer_analysis(call).await
     }
 
-    async fn input(&self, origin: Origin) -> Result<Input, String> {
+    async fn input(&self, origin: TableSource) -> Result<Input, String> {
         match origin {
-            Origin::Given(input) => Ok(input),
-            Origin::File { file, format, path: None } => self.file(&file, format),
-            Origin::File { file, format, path: Some(path) } => {
+            TableSource::Given(input) => Ok(input),
+            TableSource::File { file, format, path: None } => self.file(&file, format),
+            TableSource::File { file, format, path: Some(path) } => {
                 part_of(&file, self.file(&file, format)?, &path)
             }
-            Origin::Tool { tool, arguments, path } => {
+            TableSource::Tool { tool, arguments, path } => {
                 let given =
                     self.tool_value(&tool, arguments).await.map_err(|failed| failed.message)?;
                 Ok(Input::Json(rows_of(given.value, path.as_deref())?))
             }
-            Origin::Result(name) => {
+            TableSource::Result(name) => {
                 let principal = self.agent().principal();
-                let earlier = self.agent().analyst().results().get(principal, &name)?;
-                self.watch().has_read(&earlier.flow);
+                let earlier = self.agent().analysis_service().results().get(principal, &name)?;
+                self.guard().has_read(&earlier.flow);
                 let EarlierResult { table, written, .. } = earlier;
                 match &table.kept {
                     // Some of its rows are in memory, all of them in the file.
@@ -254,7 +255,7 @@ impl ProgramHost {
                     _ => Ok(Input::from(table)),
                 }
             }
-            Origin::Variable { .. } => {
+            TableSource::Variable { .. } => {
                 Err("variables of sessions cannot be reached from here; in a program, give the \
                      variable itself"
                     .into())
@@ -291,8 +292,8 @@ impl ProgramHost {
     }
 
     /// Where rows go that do not fit into an answer.
-    fn keep(&self, file: Option<String>) -> Result<Option<Keep>, AnalyzeError> {
-        let may_write = self.watch().level().workspace == WorkspaceUse::Write;
+    fn keep(&self, file: Option<String>) -> Result<Option<SpillTarget>, AnalyzeError> {
+        let may_write = self.guard().level().workspace == WorkspaceAccess::Write;
         let Some(workspace) = self.workspace().filter(|_| may_write).cloned() else {
             return match file {
                 Some(file) => Err(AnalyzeError::Table(format!(
@@ -302,7 +303,7 @@ impl ProgramHost {
             };
         };
         Ok(Some(match file {
-            None => Keep {
+            None => SpillTarget {
                 format: FileFormat::Parquet,
                 always: false,
                 make: Box::new(move || {
@@ -312,13 +313,13 @@ impl ProgramHost {
                     Ok((path, Box::new(made) as _))
                 }),
             },
-            Some(path) => Keep {
+            Some(path) => SpillTarget {
                 format: FileFormat::of(&path).unwrap_or(FileFormat::Parquet),
                 always: true,
                 make: Box::new(move || {
                     let path = workspace.resolve(&path)?;
                     let file = workspace.begin(&path)?;
-                    Ok((format!("/workspace/{path}"), Box::new(Named(file)) as _))
+                    Ok((format!("/workspace/{path}"), Box::new(NamedFile(file)) as _))
                 }),
             },
         }))
@@ -331,11 +332,11 @@ fn part_of(name: &str, input: Input, path: &str) -> Result<Input, String> {
         return Err(format!("{name}: only a JSON file has a part called {path:?}"));
     };
     let mut text = String::new();
-    let read = file.take(MOST_PARSED + 1).read_to_string(&mut text);
+    let read = file.take(MAX_PARSED + 1).read_to_string(&mut text);
     read.map_err(|error| format!("{name}: {error}"))?;
-    if text.len() as u64 > MOST_PARSED {
-        let most = MOST_PARSED >> 20;
-        return Err(format!("{name}: a part can be taken of files of at most {most} MB"));
+    if text.len() as u64 > MAX_PARSED {
+        let max = MAX_PARSED >> 20;
+        return Err(format!("{name}: a part can be taken of files of at most {max} MB"));
     }
     let value = serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))?;
     Ok(Input::Json(rows_of(value, Some(path))?))
@@ -343,7 +344,7 @@ fn part_of(name: &str, input: Input, path: &str) -> Result<Input, String> {
 
 /// Says that a program which asked for all rows has some of them. It is not given these alone: it
 /// would go on as if there were no others.
-fn cut(table: &Table) -> Result<Option<String>, ToolFailure> {
+fn cut(table: &ResultTable) -> Result<Option<String>, ToolFailure> {
     let (given, total) = (table.shown_rows(), table.total_rows);
     if given == total {
         return Ok(None);
@@ -379,7 +380,7 @@ impl Write for Made {
     }
 }
 
-impl Sink for Made {
+impl FileSink for Made {
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         self.is_whole = true;
         Ok(())
@@ -395,9 +396,9 @@ impl Drop for Made {
 }
 
 /// A file with a name of the caller's; what was there stays until it is whole.
-struct Named(UnfinishedFile);
+struct NamedFile(UnfinishedFile);
 
-impl Write for Named {
+impl Write for NamedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
     }
@@ -407,7 +408,7 @@ impl Write for Named {
     }
 }
 
-impl Sink for Named {
+impl FileSink for NamedFile {
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.0.finish()
     }

@@ -4,27 +4,29 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
 use narrows_model::OutputStream;
-use narrows_sandbox::{ModuleSource, Patience, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
+use narrows_sandbox::{
+    ModuleSource, PausedClock, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost,
+};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 
-use super::{analysis::ANALYZE, modules, patient::Patient};
+use super::{analysis::ANALYZE, modules, pausing_caller::PausingCaller};
 use crate::{
     aliases,
     broker::{Broker, CallError, Called},
     compute::json_bytes,
-    guide::Guide,
-    ledger::Tab,
+    discovery::Discovery,
     media::Media,
-    safety::Watch,
-    search::{Answer, DefinitionRequest, Found, SearchRequest},
+    safety::RunGuard,
+    search::{DefinitionRequest, SearchAnswer, SearchHit, SearchRequest},
     state::{Agent, StateError},
+    token_stats::RequestStats,
     upstream::Caller,
-    value::{self, Given},
+    value::{self, ToolValue},
 };
 
 /// How many notes on its data a program is given.
-const MOST_NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 
 /// What is answered with definitions of tools, which are public, and never changed.
 const DEFINITIONS: [&str; 5] =
@@ -44,10 +46,10 @@ type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
 
 /// One program's view of the gateway.
 pub struct ProgramHost {
-    guide: Arc<Guide>,
-    tab: Option<Arc<Tab>>,
-    watch: Arc<Watch>,
-    caller: Arc<Patient>,
+    discovery: Arc<Discovery>,
+    request_stats: Option<Arc<RequestStats>>,
+    guard: Arc<RunGuard>,
+    caller: Arc<PausingCaller>,
     media: Arc<Media>,
     output: Output,
     /// What was done to its data that the program's author should know of.
@@ -56,33 +58,33 @@ pub struct ProgramHost {
 
 impl ProgramHost {
     pub fn new(
-        guide: Arc<Guide>,
-        watch: Arc<Watch>,
+        discovery: Arc<Discovery>,
+        guard: Arc<RunGuard>,
         caller: Arc<dyn Caller>,
         media: Arc<Media>,
         output: impl Fn(OutputStream, &str) + Send + Sync + 'static,
     ) -> Self {
-        let caller = Arc::new(Patient { caller, patience: Patience::default() });
+        let caller = Arc::new(PausingCaller { caller, patience: PausedClock::default() });
         let (output, notes) = (Box::new(output), Mutex::default());
-        Self { guide, tab: None, watch, caller, media, output, notes }
+        Self { discovery, request_stats: None, guard, caller, media, output, notes }
     }
 
     /// What the program's calls would have cost a model is written on this.
-    pub fn counting(self, tab: Arc<Tab>) -> Self {
-        Self { tab: Some(tab), ..self }
+    pub fn counting(self, request_stats: Arc<RequestStats>) -> Self {
+        Self { request_stats: Some(request_stats), ..self }
     }
 
     /// Files, skills, boards and shared values are those that this agent may see.
     pub(super) fn agent(&self) -> &Agent {
-        self.watch.agent()
+        self.guard.agent()
     }
 
-    pub(super) fn watch(&self) -> &Arc<Watch> {
-        &self.watch
+    pub(super) fn guard(&self) -> &Arc<RunGuard> {
+        &self.guard
     }
 
     pub(super) fn broker(&self) -> &Broker {
-        self.guide.broker()
+        self.discovery.broker()
     }
 
     pub(super) fn media(&self) -> &Media {
@@ -92,7 +94,7 @@ impl ProgramHost {
     pub(super) fn note(&self, notes: &[String]) {
         let mut noted = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         for note in notes {
-            if noted.len() < MOST_NOTES && !noted.contains(note) {
+            if noted.len() < MAX_NOTES && !noted.contains(note) {
                 noted.push(note.clone());
             }
         }
@@ -121,10 +123,10 @@ impl ProgramHost {
         name: &str,
         arguments: Map<String, Value>,
     ) -> Result<Value, ToolFailure> {
-        self.watch.begin().map_err(|refused| ToolFailure::new(refused.to_string()))?;
+        self.guard.begin().map_err(|refused| ToolFailure::new(refused.to_string()))?;
         let given = self.tool_value(name, arguments).await?;
-        if self.watch.level().audit_must_hold {
-            let written = self.agent().written(self.watch.trail()).await;
+        if self.guard.level().audit_must_hold {
+            let written = self.agent().written(self.guard.audit_trail()).await;
             written.map_err(|why| ToolFailure::new(StateError::AuditDown(why).to_string()))?;
         }
         Ok(given.value)
@@ -135,27 +137,28 @@ impl ProgramHost {
         &self,
         name: &str,
         arguments: Map<String, Value>,
-    ) -> Result<Given, ToolFailure> {
+    ) -> Result<ToolValue, ToolFailure> {
         let agent = self.agent();
         let tool = self.broker().find_for(name, None, agent).await;
         let tool = tool.map_err(|error| self.not_found(&error))?;
         let at = Some((tool.id.server.as_str(), tool.id.tool.as_str()));
-        let writing = || self.tab.as_ref().and_then(|_| serde_json::to_string(&arguments).ok());
+        let writing =
+            || self.request_stats.as_ref().and_then(|_| serde_json::to_string(&arguments).ok());
         let written = agent.compute(json_bytes(&arguments), writing).await;
-        let called = self.broker().call(&self.watch, &tool, arguments, self.caller.clone()).await;
+        let called = self.broker().call(&self.guard, &tool, arguments, self.caller.clone()).await;
         // What it takes of the memory for answers is given back when the value was made of it.
         let Called { result, held: _held } = called.map_err(|error| failure(&error, at))?;
         let bytes = json_bytes(&result);
         let reading = || {
-            if let Some((tab, written)) = self.tab.as_ref().zip(written) {
-                tab.called(&format!("{}{written}", tool.id), &value::text(&result));
+            if let Some((request_stats, written)) = self.request_stats.as_ref().zip(written) {
+                request_stats.called(&format!("{}{written}", tool.id), &value::text(&result));
             }
             let spec = self.broker().fleet().spec(&tool.id.server);
             let given = match spec.is_none_or(|spec| spec.recover) {
                 true => value::recovered(result, &tool, &self.media),
-                false => value::of(result, &tool, &self.media).map(Given::from),
+                false => value::of(result, &tool, &self.media).map(ToolValue::from),
             };
-            given.inspect(|given| self.guide.used(&tool, &given.value))
+            given.inspect(|given| self.discovery.used(&tool, &given.value))
         };
         let given = agent.compute(bytes, reading).await;
         given.map_err(|said| with_place(said, at))
@@ -169,7 +172,7 @@ impl ProgramHost {
                 let tool = self.broker().find_for(name, server, self.agent()).await;
                 let tool = tool.map_err(|error| self.not_found(&error))?;
                 let policy = self.agent().safety().policy();
-                let writing = || self.guide.wrapper(&tool, &policy);
+                let writing = || self.discovery.wrapper(&tool, &policy);
                 let code = self.agent().compute(json_bytes(&tool.raw), writing).await;
                 Ok(json!({ "name": code.python_name, "source": code.source }))
             }
@@ -179,20 +182,20 @@ impl ProgramHost {
             }
             "search_tools" => {
                 let request: SearchRequest = self.parse_named(name, arguments).await?;
-                Ok(match self.guide.search(&request, self.agent()).await {
-                    Answer::Tools(found) => {
+                Ok(match self.discovery.search(&request, self.agent()).await {
+                    SearchAnswer::Tools(found) => {
                         self.has_read_definitions(&found.tools);
                         json!(found.tools)
                     }
-                    Answer::Overview(servers) => json!(servers),
+                    SearchAnswer::Overview(servers) => json!(servers),
                 })
             }
             "get_tool_definition" => {
                 let wanted: DefinitionRequest = self.parse_named(name, arguments).await?;
-                let defined = self.guide.define(&wanted, self.agent()).await;
+                let defined = self.discovery.define(&wanted, self.agent()).await;
                 let defined = defined.map_err(|error| self.not_found(&error))?;
-                if let Some(tool) = self.guide.defined_tool(&wanted) {
-                    self.watch.has_read_words(&tool.id.server, &tool.id.tool);
+                if let Some(tool) = self.discovery.defined_tool(&wanted) {
+                    self.guard.has_read_words(&tool.id.server, &tool.id.tool);
                 }
                 Ok(defined)
             }
@@ -228,24 +231,24 @@ impl ProgramHost {
     /// In strict mode nothing enters the sandbox as it is. (What tools give is protected by the
     /// broker's watch.)
     pub(super) fn let_in(&self, mut value: Value) -> Value {
-        if self.watch.is_strict() {
-            self.watch.shield().json(&mut value);
+        if self.guard.is_strict() {
+            self.guard.pii_filter().json(&mut value);
         }
         value
     }
 
     fn let_in_failure(&self, mut failure: ToolFailure) -> ToolFailure {
-        if self.watch.is_strict() {
-            self.watch.shield().replace(&mut failure.message);
+        if self.guard.is_strict() {
+            self.guard.pii_filter().replace(&mut failure.message);
         }
         failure
     }
 
     /// Definitions that a program was given count as read from their servers.
-    fn has_read_definitions(&self, found: &[Found]) {
+    fn has_read_definitions(&self, found: &[SearchHit]) {
         for found in found.iter().filter(|found| found.is_tool()) {
             if let Ok(tool) = self.broker().catalog().resolve(&found.name, Some(&found.server)) {
-                self.watch.has_read_words(&tool.id.server, &tool.id.tool);
+                self.guard.has_read_words(&tool.id.server, &tool.id.tool);
             }
         }
     }
@@ -255,7 +258,7 @@ impl ProgramHost {
         if let CallError::Upstream(error) = error
             && let Some(server) = error.quotes()
         {
-            self.watch.has_read_words(server, STATUS);
+            self.guard.has_read_words(server, STATUS);
         }
         failure(error, None)
     }
@@ -277,7 +280,7 @@ impl ProgramHost {
         statuses
             .map(|status| {
                 if status.last_error.is_some() {
-                    self.watch.has_read_words(&status.server, STATUS);
+                    self.guard.has_read_words(&status.server, STATUS);
                 }
                 json!({
                     "module": modules.get(&status.server),
@@ -357,7 +360,7 @@ impl ToolHost for ProgramHost {
                 let name = query.name.as_str();
                 // They are no less public when the program prints them.
                 if WRITTEN_BY_SERVERS.contains(&name) {
-                    self.watch.shield().publish(&answer);
+                    self.guard.pii_filter().publish(&answer);
                 }
                 raw(if DEFINITIONS.contains(&name) { answer } else { self.let_in(answer) })
             };
@@ -371,16 +374,16 @@ impl ToolHost for ProgramHost {
                 return modules::source(self.broker().catalog(), &name);
             };
             let mut module = self.agent().skill_module(self.broker(), skill).await?;
-            if self.watch.is_strict() {
+            if self.guard.is_strict() {
                 let bytes = module.source.len();
-                let protecting = || self.watch.shield().replace(&mut module.source);
+                let protecting = || self.guard.pii_filter().replace(&mut module.source);
                 self.agent().compute(bytes, protecting).await;
             }
             Some(module)
         })
     }
 
-    fn patience(&self) -> Patience {
+    fn patience(&self) -> PausedClock {
         self.caller.patience.clone()
     }
 

@@ -10,11 +10,11 @@ use ruff_python_parser::parse_module;
 use ruff_text_size::Ranged;
 use serde_json::{Value, json};
 
-use crate::{check::is_too_deep, safety::Watch, state::StateError};
+use crate::{check::is_too_deep, safety::RunGuard, state::StateError};
 
 /// What was put into a program.
 #[derive(Debug, Default)]
-pub(crate) struct Restored {
+pub(crate) struct RestoredLiterals {
     /// The kinds of the values.
     pub(crate) kinds: BTreeSet<String>,
     /// Why none was.
@@ -22,35 +22,38 @@ pub(crate) struct Restored {
 }
 
 /// Puts values in the place of tokens, where programs see values. A program is run without them too.
-pub(crate) async fn restore(watch: &Watch, program: &mut Program) -> Restored {
-    if !watch.shield().shows_values_to_programs() {
-        return Restored::default();
+pub(crate) async fn restore(guard: &RunGuard, program: &mut Program) -> RestoredLiterals {
+    if !guard.pii_filter().shows_values_to_programs() {
+        return RestoredLiterals::default();
     }
-    try_restore(watch, program).await.unwrap_or_else(|error| Restored {
+    try_restore(guard, program).await.unwrap_or_else(|error| RestoredLiterals {
         note: Some(format!("tokens in the program stayed as they are: {error}")),
-        ..Restored::default()
+        ..RestoredLiterals::default()
     })
 }
 
-async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, StateError> {
-    let mut restored = Restored::default();
+async fn try_restore(
+    guard: &RunGuard,
+    program: &mut Program,
+) -> Result<RestoredLiterals, StateError> {
+    let mut restored = RestoredLiterals::default();
     if !program.context.is_empty() {
         let context = Value::Object(program.context.clone());
-        let (context, revealed) = watch.known_by_all(context).await?;
+        let (context, revealed) = guard.known_by_all(context).await?;
         restored.kinds = revealed.kinds;
-        watch.leave(revealed.left);
+        guard.leave(revealed.left);
         if let Value::Object(context) = context {
             program.context = context;
         }
     }
     let source = &program.source;
     let reading = || tokens_in(source).map(|token| token.text.to_owned()).collect();
-    let tokens: BTreeSet<String> = watch.agent().compute(source.len(), reading).await;
+    let tokens: BTreeSet<String> = guard.agent().compute(source.len(), reading).await;
     if tokens.is_empty() {
         return Ok(restored);
     }
     let tokens: Vec<String> = tokens.into_iter().collect();
-    let (values, revealed) = watch.known_by_all(json!(tokens)).await?;
+    let (values, revealed) = guard.known_by_all(json!(tokens)).await?;
     restored.kinds.extend(revealed.kinds);
     let values = values.as_array().into_iter().flatten().map(|value| match value {
         Value::String(text) => text.clone(),
@@ -59,9 +62,9 @@ async fn try_restore(watch: &Watch, program: &mut Program) -> Result<Restored, S
     let known: HashMap<String, String> =
         tokens.into_iter().zip(values).filter(|(token, value)| token != value).collect();
     let replacing = || with_values(source, &known);
-    let (source, left) = watch.agent().compute(source.len(), replacing).await;
+    let (source, left) = guard.agent().compute(source.len(), replacing).await;
     program.source = source;
-    watch.leave(left);
+    guard.leave(left);
     Ok(restored)
 }
 
@@ -135,12 +138,12 @@ mod tests {
     async fn a_program_without_tokens_has_read_nothing() {
         let home = tempfile::tempdir().unwrap();
         let agent = state(home.path()).agent(Arc::new(Principal::local()));
-        let watch = agent.watch(agent.level(None).unwrap());
+        let guard = agent.guard(agent.level(None).unwrap());
         let mut program = Program::new("print(who, '[no token]')");
         program.context.insert("who".into(), "Ada".into());
-        let restored = restore(&watch, &mut program).await;
+        let restored = restore(&guard, &mut program).await;
         assert!(restored.kinds.is_empty() && restored.note.is_none(), "{restored:?}");
-        assert!(watch.flow().is_empty());
+        assert!(guard.flow().is_empty());
     }
 
     const MAIL: &str = "[EMAIL_abcdefghijkl]";

@@ -4,7 +4,7 @@ mod analysis;
 mod host;
 mod literals;
 mod modules;
-mod patient;
+mod pausing_caller;
 mod state;
 
 pub(crate) use analysis::ANALYZE;

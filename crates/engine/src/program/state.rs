@@ -179,13 +179,13 @@ impl ProgramHost {
                     )));
                 }
                 let mut wanted: ValueRequest = parse(arguments)?;
-                let sanitizing = || self.watch().shield().sanitize_json(&mut wanted.value);
+                let sanitizing = || self.guard().pii_filter().sanitize_json(&mut wanted.value);
                 agent.compute(bytes, sanitizing).await;
                 Ok(wanted.value)
             }
             "restore_pii" => {
                 let ValueRequest { value } = parse(arguments)?;
-                self.watch().restore(value).await.map_err(failure)
+                self.guard().restore(value).await.map_err(failure)
             }
             other => Err(ToolFailure::new(format!("{other:?} is not available here"))),
         }

@@ -6,8 +6,8 @@ use ruff_python_ast::{Comprehension, Expr, ExprBinOp, ExprCall, Operator};
 
 use super::{
     constant::STEPS,
-    finding::{Found, Severity},
-    scope::{ScopeId, Scopes},
+    finding::{RuleHit, Severity},
+    scope::{ReviewScopeId, ReviewScopes},
 };
 use crate::policy::Level;
 
@@ -21,13 +21,13 @@ const BITS_PER_BYTE: f64 = 7.5;
 /// An expression that cannot have its value within the limits of a level.
 pub(super) fn huge(
     expr: &Expr,
-    scopes: &Scopes<'_>,
-    scope: ScopeId,
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
     level: &Level,
-) -> Option<Found> {
+) -> Option<RuleHit> {
     let bytes = Sizes { scopes, scope, steps: Cell::new(STEPS) }.of(expr)?;
     let limit = level.limits.memory_bytes as f64;
-    (bytes > limit).then(|| Found {
+    (bytes > limit).then(|| RuleHit {
         rule: "huge-allocation",
         severity: Severity::Danger,
         subject: "huge-allocation".to_owned(),
@@ -41,20 +41,20 @@ pub(super) fn huge(
 
 fn megabytes(bytes: f64) -> String {
     match bytes / f64::from(1 << 20) {
-        most if most > 1e9 => "more than there is anywhere".to_owned(),
+        max if max > 1e9 => "more than there is anywhere".to_owned(),
         large if large >= 10_240.0 => format!("{:.0} GB", large / 1024.0),
         megabytes => format!("{megabytes:.0} MB"),
     }
 }
 
 /// How many elements a loop or a list has that are known.
-pub(super) fn count(iter: &Expr, scopes: &Scopes<'_>, scope: ScopeId) -> Option<f64> {
+pub(super) fn count(iter: &Expr, scopes: &ReviewScopes<'_>, scope: ReviewScopeId) -> Option<f64> {
     Sizes { scopes, scope, steps: Cell::new(STEPS) }.count(iter)
 }
 
 struct Sizes<'s, 'a> {
-    scopes: &'s Scopes<'a>,
-    scope: ScopeId,
+    scopes: &'s ReviewScopes<'a>,
+    scope: ReviewScopeId,
     steps: Cell<usize>,
 }
 

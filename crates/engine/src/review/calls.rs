@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use ruff_text_size::TextSize;
 
-use super::finding::{Findings, Found, Severity};
+use super::finding::{ReviewFindings, RuleHit, Severity};
 use crate::{
-    policy::{Denial, Level, ToolUse},
+    policy::{Denial, Level, ToolAccess},
     skills::Mentions,
 };
 
@@ -15,36 +15,36 @@ pub(super) fn denied(
     mentions: &Mentions,
     level: &Level,
     tools: &dyn Fn(&str) -> Option<Denial>,
-    findings: &mut Findings<'_>,
+    findings: &mut ReviewFindings<'_>,
 ) {
     for (at, tool) in mentions.tools.iter().filter(|(_, tool)| !tool.ends_with('*')) {
         let message = match level.tools {
-            ToolUse::None => {
+            ToolAccess::None => {
                 let level = &level.name;
                 Some(format!(
                     "{tool} cannot be called: the isolation level {level} allows no tools"
                 ))
             }
-            ToolUse::ReadOnly | ToolUse::All => tools(tool).map(|denial| denial.why),
+            ToolAccess::ReadOnly | ToolAccess::All => tools(tool).map(|denial| denial.why),
         };
         if let Some(message) = message {
             let (rule, severity, subject) = ("denied-tool", Severity::Danger, tool.clone());
-            findings.add(*at, Found { rule, severity, subject, message });
+            findings.add(*at, RuleHit { rule, severity, subject, message });
         }
     }
 }
 
 /// What is called.
 #[derive(Clone, Copy, Debug)]
-enum Callee<'a> {
+enum CalledFunction<'a> {
     Tool,
     /// A function of the program, by its name.
     Function(&'a str),
 }
 
 #[derive(Debug)]
-struct Call<'a> {
-    callee: Callee<'a>,
+struct CallSite<'a> {
+    callee: CalledFunction<'a>,
     times: Times,
     at: TextSize,
 }
@@ -75,9 +75,9 @@ impl Times {
 
 /// The calls of a program, by the function that they stand in.
 #[derive(Debug, Default)]
-pub(super) struct Calls<'a> {
+pub(super) struct CallGraph<'a> {
     /// The first is the program itself.
-    functions: Vec<Vec<Call<'a>>>,
+    functions: Vec<Vec<CallSite<'a>>>,
     /// None of a name that several functions have.
     by_name: HashMap<&'a str, Option<usize>>,
 }
@@ -89,7 +89,7 @@ struct Total {
     sure: f64,
 }
 
-impl<'a> Calls<'a> {
+impl<'a> CallGraph<'a> {
     pub(super) fn add_function(&mut self, name: Option<&'a str>) -> usize {
         let id = self.functions.len();
         self.functions.push(Vec::new());
@@ -100,15 +100,15 @@ impl<'a> Calls<'a> {
     }
 
     pub(super) fn tool(&mut self, within: usize, at: TextSize, times: Times) {
-        self.functions[within].push(Call { callee: Callee::Tool, times, at });
+        self.functions[within].push(CallSite { callee: CalledFunction::Tool, times, at });
     }
 
     pub(super) fn function(&mut self, within: usize, name: &'a str, at: TextSize, times: Times) {
-        self.functions[within].push(Call { callee: Callee::Function(name), times, at });
+        self.functions[within].push(CallSite { callee: CalledFunction::Function(name), times, at });
     }
 
     /// Tells if there are more calls than a level allows.
-    pub(super) fn report(&self, level: &Level, findings: &mut Findings<'_>) {
+    pub(super) fn report(&self, level: &Level, findings: &mut ReviewFindings<'_>) {
         let limit = f64::from(level.limits.tool_calls);
         let mut totals = vec![None; self.functions.len()];
         let mut largest: Option<(f64, TextSize)> = None;
@@ -116,7 +116,7 @@ impl<'a> Calls<'a> {
         for call in self.functions.first().into_iter().flatten() {
             let total = self.of_call(call, &mut totals, 0);
             (sum.all, sum.sure) = (sum.all + total.all, sum.sure + total.sure);
-            if largest.is_none_or(|(most, _)| most < total.all) {
+            if largest.is_none_or(|(max, _)| max < total.all) {
                 largest = Some((total.all, call.at));
             }
         }
@@ -128,13 +128,13 @@ impl<'a> Calls<'a> {
             sum.all
         );
         let subject = "many-calls".to_owned();
-        findings.add(at, Found { rule: "many-calls", severity, subject, message });
+        findings.add(at, RuleHit { rule: "many-calls", severity, subject, message });
     }
 
-    fn of_call(&self, call: &Call<'_>, totals: &mut [Option<Total>], depth: usize) -> Total {
+    fn of_call(&self, call: &CallSite<'_>, totals: &mut [Option<Total>], depth: usize) -> Total {
         let of_callee = match call.callee {
-            Callee::Tool => Total { all: 1.0, sure: 1.0 },
-            Callee::Function(name) => match self.by_name.get(name).copied().flatten() {
+            CalledFunction::Tool => Total { all: 1.0, sure: 1.0 },
+            CalledFunction::Function(name) => match self.by_name.get(name).copied().flatten() {
                 Some(function) => self.of_function(function, totals, depth + 1),
                 None => Total::default(),
             },
@@ -146,12 +146,12 @@ impl<'a> Calls<'a> {
 
     /// A function that calls itself counts once, and so does one deep inside of others.
     fn of_function(&self, id: usize, totals: &mut [Option<Total>], depth: usize) -> Total {
-        const DEEPEST: usize = 32;
+        const MAX_DEPTH: usize = 32;
         if let Some(known) = totals[id] {
             return known;
         }
         totals[id] = Some(Total::default());
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Total::default();
         }
         let mut sum = Total::default();

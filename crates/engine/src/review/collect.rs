@@ -6,12 +6,12 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
-use super::scope::{Bound, Kind, MODULE, ScopeId, Scopes};
+use super::scope::{BoundTo, MODULE, ReviewScopeId, ReviewScopeKind, ReviewScopes};
 use crate::skills::{imported, imported_from};
 
 /// Something that visits a program and has to know when a scope starts and ends.
 pub(super) trait ScopedVisitor<'a>: Visitor<'a> {
-    fn enter(&mut self, node: TextRange, kind: Kind);
+    fn enter(&mut self, node: TextRange, kind: ReviewScopeKind);
     fn leave(&mut self);
 }
 
@@ -23,7 +23,7 @@ pub(super) fn walk_definition<'a>(visitor: &mut impl ScopedVisitor<'a>, stmt: &'
             for default in function.parameters.iter().filter_map(|one| one.default()) {
                 visitor.visit_expr(default);
             }
-            visitor.enter(function.range, Kind::Function);
+            visitor.enter(function.range, ReviewScopeKind::Function);
             function.parameters.iter().for_each(|one| visitor.visit_parameter(one.as_parameter()));
             function.returns.iter().for_each(|returns| visitor.visit_annotation(returns));
             visitor.visit_body(&function.body);
@@ -32,7 +32,7 @@ pub(super) fn walk_definition<'a>(visitor: &mut impl ScopedVisitor<'a>, stmt: &'
         Stmt::ClassDef(class) => {
             class.decorator_list.iter().for_each(|one| visitor.visit_decorator(one));
             class.arguments.iter().for_each(|arguments| visitor.visit_arguments(arguments));
-            visitor.enter(class.range, Kind::Class);
+            visitor.enter(class.range, ReviewScopeKind::Class);
             visitor.visit_body(&class.body);
             visitor.leave();
         }
@@ -43,45 +43,49 @@ pub(super) fn walk_definition<'a>(visitor: &mut impl ScopedVisitor<'a>, stmt: &'
 /// The same for lambdas and comprehensions.
 pub(super) fn walk_expression<'a>(visitor: &mut impl ScopedVisitor<'a>, expr: &'a Expr) {
     match expr {
-        Expr::Lambda(_) => walk_within(visitor, expr, Kind::Function),
+        Expr::Lambda(_) => walk_within(visitor, expr, ReviewScopeKind::Function),
         Expr::ListComp(_) | Expr::SetComp(_) | Expr::DictComp(_) | Expr::Generator(_) => {
-            walk_within(visitor, expr, Kind::Comprehension);
+            walk_within(visitor, expr, ReviewScopeKind::Comprehension);
         }
         _ => visitor::walk_expr(visitor, expr),
     }
 }
 
-fn walk_within<'a>(visitor: &mut impl ScopedVisitor<'a>, expr: &'a Expr, kind: Kind) {
+fn walk_within<'a>(visitor: &mut impl ScopedVisitor<'a>, expr: &'a Expr, kind: ReviewScopeKind) {
     visitor.enter(expr.range(), kind);
     visitor::walk_expr(visitor, expr);
     visitor.leave();
 }
 
-pub(super) fn collect(body: &[Stmt]) -> Scopes<'_> {
-    let mut collector =
-        Collector { scopes: Scopes::new(), scope: MODULE, outside: Vec::new(), conditional: 0 };
+pub(super) fn collect(body: &[Stmt]) -> ReviewScopes<'_> {
+    let mut collector = ScopeCollector {
+        scopes: ReviewScopes::new(),
+        scope: MODULE,
+        outside: Vec::new(),
+        conditional: 0,
+    };
     collector.visit_body(body);
     collector.scopes
 }
 
-struct Collector<'a> {
-    scopes: Scopes<'a>,
-    scope: ScopeId,
+struct ScopeCollector<'a> {
+    scopes: ReviewScopes<'a>,
+    scope: ReviewScopeId,
     /// The scopes around, each with how many conditions there were.
-    outside: Vec<(ScopeId, usize)>,
+    outside: Vec<(ReviewScopeId, usize)>,
     /// In how many statements that may leave out what is in them this is.
     conditional: usize,
 }
 
-impl<'a> Collector<'a> {
-    fn bind(&mut self, name: &'a str, bound: Bound<'a>, end: TextSize) {
+impl<'a> ScopeCollector<'a> {
+    fn bind(&mut self, name: &'a str, bound: BoundTo<'a>, end: TextSize) {
         let surely = Some(end).filter(|_| self.conditional == 0);
         self.scopes.bind(name, bound, self.scope, surely);
     }
 
     fn assign(&mut self, target: &'a Expr, value: &'a Expr) {
         match target {
-            Expr::Name(name) => self.bind(&name.id, Bound::Value(value, self.scope), value.end()),
+            Expr::Name(name) => self.bind(&name.id, BoundTo::Value(value, self.scope), value.end()),
             _ => self.visit_expr(target),
         }
     }
@@ -92,14 +96,14 @@ impl<'a> Collector<'a> {
         while self.scopes.is_comprehension(scope) {
             scope = self.scopes.parent(scope);
         }
-        let bound = if scope == self.scope { Bound::Value(value, scope) } else { Bound::Other };
+        let bound = if scope == self.scope { BoundTo::Value(value, scope) } else { BoundTo::Other };
         let surely = Some(node.end()).filter(|_| self.conditional == 0 && scope == self.scope);
         self.scopes.bind(name, bound, scope, surely);
     }
 }
 
-impl<'a> ScopedVisitor<'a> for Collector<'a> {
-    fn enter(&mut self, node: TextRange, kind: Kind) {
+impl<'a> ScopedVisitor<'a> for ScopeCollector<'a> {
+    fn enter(&mut self, node: TextRange, kind: ReviewScopeKind) {
         self.outside.push((self.scope, self.conditional));
         self.scope = self.scopes.add(kind, self.scope, node);
         self.conditional = 0;
@@ -112,23 +116,23 @@ impl<'a> ScopedVisitor<'a> for Collector<'a> {
     }
 }
 
-impl<'a> Visitor<'a> for Collector<'a> {
+impl<'a> Visitor<'a> for ScopeCollector<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Import(import) => {
                 imported(import)
-                    .for_each(|(name, path)| self.bind(name, Bound::Path(path), import.end()));
+                    .for_each(|(name, path)| self.bind(name, BoundTo::Path(path), import.end()));
             }
             Stmt::ImportFrom(import) => {
                 imported_from(import)
-                    .for_each(|(name, path)| self.bind(name, Bound::Path(path), import.end()));
+                    .for_each(|(name, path)| self.bind(name, BoundTo::Path(path), import.end()));
             }
             Stmt::FunctionDef(function) => {
-                self.bind(&function.name, Bound::Other, function.name.end());
+                self.bind(&function.name, BoundTo::Other, function.name.end());
                 walk_definition(self, stmt);
             }
             Stmt::ClassDef(class) => {
-                self.bind(&class.name, Bound::Other, class.name.end());
+                self.bind(&class.name, BoundTo::Other, class.name.end());
                 walk_definition(self, stmt);
             }
             Stmt::Assign(assign) => {
@@ -166,7 +170,7 @@ impl<'a> Visitor<'a> for Collector<'a> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         match expr {
             Expr::Name(name) => match name.ctx {
-                ExprContext::Store => self.bind(&name.id, Bound::Other, expr.end()),
+                ExprContext::Store => self.bind(&name.id, BoundTo::Other, expr.end()),
                 ExprContext::Del => self.scopes.delete(&name.id, self.scope),
                 ExprContext::Load | ExprContext::Invalid => {}
             },
@@ -181,14 +185,14 @@ impl<'a> Visitor<'a> for Collector<'a> {
     }
 
     fn visit_parameter(&mut self, parameter: &'a Parameter) {
-        self.bind(&parameter.name, Bound::Other, parameter.end());
+        self.bind(&parameter.name, BoundTo::Other, parameter.end());
         visitor::walk_parameter(self, parameter);
     }
 
     fn visit_except_handler(&mut self, handler: &'a ExceptHandler) {
         let ExceptHandler::ExceptHandler(inner) = handler;
         if let Some(name) = &inner.name {
-            self.bind(name, Bound::Other, name.end());
+            self.bind(name, BoundTo::Other, name.end());
         }
         visitor::walk_except_handler(self, handler);
     }
@@ -201,7 +205,7 @@ impl<'a> Visitor<'a> for Collector<'a> {
             _ => None,
         };
         if let Some(name) = name {
-            self.bind(name, Bound::Other, name.end());
+            self.bind(name, BoundTo::Other, name.end());
         }
         visitor::walk_pattern(self, pattern);
     }

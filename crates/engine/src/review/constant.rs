@@ -5,45 +5,50 @@ use std::cell::Cell;
 use ruff_python_ast::{Expr, ExprCall, ExprSubscript, Number, Operator, UnaryOp};
 use ruff_text_size::Ranged;
 
-use super::scope::{Bound, ScopeId, Scopes};
+use super::scope::{BoundTo, ReviewScopeId, ReviewScopes};
 
 /// So many parts of one expression are looked at.
 pub(super) const STEPS: usize = 300;
 /// From a name to its value is a long way, or names that stand for one another would take all day.
 const STEP_TO_VALUE: usize = 30;
 /// What has more digits is more than any number that is reckoned with.
-const LONGEST_NUMBER: usize = 1_000;
+const MAX_NUMBER_LEN: usize = 1_000;
 /// Names of attributes are shorter.
-const LONGEST_TEXT: usize = 1_000;
+const MAX_TEXT_LEN: usize = 1_000;
 
-impl<'a> Scopes<'a> {
+impl<'a> ReviewScopes<'a> {
     /// The expression that a name is always the value of.
     fn value_of(
         &self,
         expr: &Expr,
-        scope: ScopeId,
+        scope: ReviewScopeId,
         steps: &Cell<usize>,
-    ) -> Option<(&'a Expr, ScopeId)> {
+    ) -> Option<(&'a Expr, ReviewScopeId)> {
         steps.set(steps.get().checked_sub(STEP_TO_VALUE)?);
         let name = expr.as_name_expr()?;
         match self.look_up(&name.id, scope, expr.start()).0?.only()? {
-            Bound::Value(value, scope) => Some((value, *scope)),
+            BoundTo::Value(value, scope) => Some((value, *scope)),
             _ => None,
         }
     }
 
     /// A text that stands in the program, in one piece or in several.
-    pub(super) fn text(&self, expr: &Expr, scope: ScopeId) -> Option<String> {
+    pub(super) fn text(&self, expr: &Expr, scope: ReviewScopeId) -> Option<String> {
         let text = self.text_within(expr, scope, &Cell::new(STEPS))?;
-        (text.len() <= LONGEST_TEXT).then_some(text)
+        (text.len() <= MAX_TEXT_LEN).then_some(text)
     }
 
-    fn text_within(&self, expr: &Expr, scope: ScopeId, steps: &Cell<usize>) -> Option<String> {
+    fn text_within(
+        &self,
+        expr: &Expr,
+        scope: ReviewScopeId,
+        steps: &Cell<usize>,
+    ) -> Option<String> {
         self.step()?;
         steps.set(steps.get().checked_sub(1)?);
         let text = match expr {
             // It may be named a thousand times, and must not be copied as often.
-            Expr::StringLiteral(text) if text.value.len() > LONGEST_TEXT => return None,
+            Expr::StringLiteral(text) if text.value.len() > MAX_TEXT_LEN => return None,
             Expr::StringLiteral(text) => text.value.to_str().to_owned(),
             Expr::Name(_) => {
                 let (value, scope) = self.value_of(expr, scope, steps)?;
@@ -62,7 +67,7 @@ impl<'a> Scopes<'a> {
                 for element in text.value.elements() {
                     if let Some(literal) = element.as_literal() {
                         whole.push_str(literal);
-                        if whole.len() > LONGEST_TEXT {
+                        if whole.len() > MAX_TEXT_LEN {
                             return None;
                         }
                     } else {
@@ -78,11 +83,11 @@ impl<'a> Scopes<'a> {
             Expr::Call(call) => self.joined(call, scope, steps)?,
             _ => return None,
         };
-        (text.len() <= LONGEST_TEXT).then_some(text)
+        (text.len() <= MAX_TEXT_LEN).then_some(text)
     }
 
     /// `"".join(["a", "b"])`
-    fn joined(&self, call: &ExprCall, scope: ScopeId, steps: &Cell<usize>) -> Option<String> {
+    fn joined(&self, call: &ExprCall, scope: ReviewScopeId, steps: &Cell<usize>) -> Option<String> {
         let method = call.func.as_attribute_expr().filter(|method| &*method.attr == "join")?;
         let separator = self.text_within(&method.value, scope, steps)?;
         let [parts] = call.arguments.args.as_ref() else { return None };
@@ -96,12 +101,17 @@ impl<'a> Scopes<'a> {
     }
 
     /// A whole number that is known, about.
-    pub(super) fn number(&self, expr: &Expr, scope: ScopeId, steps: &Cell<usize>) -> Option<f64> {
+    pub(super) fn number(
+        &self,
+        expr: &Expr,
+        scope: ReviewScopeId,
+        steps: &Cell<usize>,
+    ) -> Option<f64> {
         self.step()?;
         steps.set(steps.get().checked_sub(1)?);
         match expr {
             Expr::NumberLiteral(number) => match &number.value {
-                Number::Int(_) if number.range.len().to_usize() > LONGEST_NUMBER => {
+                Number::Int(_) if number.range.len().to_usize() > MAX_NUMBER_LEN => {
                     Some(f64::INFINITY)
                 }
                 Number::Int(int) => {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::lines::Lines;
 
 /// More than anyone reads; stops a program that is made to fill the answer.
-const MOST: usize = 50;
+const MAX_FINDINGS: usize = 50;
 /// How many are collected to choose the worst from: a program can be made of them, each with its text.
 const MAX_COLLECTED: usize = 5_000;
 
@@ -29,7 +29,7 @@ pub enum Severity {
 
 /// Something that was found in a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct ReviewFinding {
     /// `dynamic-code`
     pub rule: &'static str,
     /// From 1.
@@ -41,7 +41,7 @@ pub struct Finding {
     pub message: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ReviewFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {} [{}]", self.line, self.message, self.rule)
     }
@@ -59,7 +59,7 @@ pub struct ReviewSettings {
 
 /// Something at a place of the program.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct RuleHit {
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
     /// What `allow` may name: `os.path`, `eval`, `__mro__`.
@@ -69,13 +69,13 @@ pub(super) struct Found {
 
 /// All that is found, one of each rule at a place.
 #[derive(Debug)]
-pub(super) struct Findings<'s> {
+pub(super) struct ReviewFindings<'s> {
     settings: &'s ReviewSettings,
     found: BTreeMap<(TextSize, &'static str), (Severity, String)>,
     dangers: usize,
 }
 
-impl<'s> Findings<'s> {
+impl<'s> ReviewFindings<'s> {
     pub(super) fn new(settings: &'s ReviewSettings) -> Self {
         Self { settings, found: BTreeMap::new(), dangers: 0 }
     }
@@ -88,8 +88,8 @@ impl<'s> Findings<'s> {
         &self.settings.deny
     }
 
-    pub(super) fn add(&mut self, at: TextSize, found: Found) {
-        let Found { rule, severity, subject, message } = found;
+    pub(super) fn add(&mut self, at: TextSize, found: RuleHit) {
+        let RuleHit { rule, severity, subject, message } = found;
         let allow = &self.settings.allow;
         let last = subject.rsplit('.').next().unwrap_or_default();
         let mut modules = subject.match_indices('.').map(|(dot, _)| &subject[..dot]);
@@ -114,17 +114,17 @@ impl<'s> Findings<'s> {
     }
 
     /// The worst ones if there are too many, in the order of the program.
-    pub(super) fn in_order(self, code: &str) -> Vec<Finding> {
+    pub(super) fn in_order(self, code: &str) -> Vec<ReviewFinding> {
         let mut found: Vec<_> = self.found.into_iter().collect();
         found.sort_by_key(|(_, (severity, _))| std::cmp::Reverse(*severity));
-        found.truncate(MOST);
+        found.truncate(MAX_FINDINGS);
         found.sort_by_key(|(place, _)| *place);
         let lines = Lines::of(code);
         let finding = |((at, rule), (severity, message)): ((TextSize, _), (_, _))| {
             let line = lines.line(at);
             let before = code.get(lines.start(line)..at.to_usize()).unwrap_or_default();
             let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
-            Finding { rule, line, column, severity, message }
+            ReviewFinding { rule, line, column, severity, message }
         };
         found.into_iter().map(finding).collect()
     }

@@ -4,10 +4,10 @@ use ruff_python_ast::{ExprCall, StmtImport, StmtImportFrom};
 use ruff_text_size::Ranged;
 
 use super::{
-    finding::{Findings, Found, Severity},
-    meaning::Meaning,
+    finding::{ReviewFindings, RuleHit, Severity},
+    meaning::ResolvedPath,
     names,
-    scope::{ScopeId, Scopes},
+    scope::{ReviewScopeId, ReviewScopes},
 };
 use crate::policy::{Level, Modules};
 
@@ -19,7 +19,7 @@ const ALL_MODULES: [&str; 5] =
     ["sys.modules", "sys.meta_path", "sys.path_hooks", "importlib.util", "importlib.machinery"];
 
 /// `import x`
-pub(super) fn import(import: &StmtImport, level: &Level, findings: &mut Findings<'_>) {
+pub(super) fn import(import: &StmtImport, level: &Level, findings: &mut ReviewFindings<'_>) {
     for alias in &import.names {
         let at = alias.start();
         let denied = names::denied(&alias.name, findings.denied())
@@ -31,7 +31,11 @@ pub(super) fn import(import: &StmtImport, level: &Level, findings: &mut Findings
 }
 
 /// `from x import y`
-pub(super) fn import_from(import: &StmtImportFrom, level: &Level, findings: &mut Findings<'_>) {
+pub(super) fn import_from(
+    import: &StmtImportFrom,
+    level: &Level,
+    findings: &mut ReviewFindings<'_>,
+) {
     // A relative import of a module of ours is one of that module.
     let is_own = |module: &&str| {
         let first = module.split('.').next().unwrap_or_default();
@@ -43,7 +47,7 @@ pub(super) fn import_from(import: &StmtImportFrom, level: &Level, findings: &mut
             "*" => module.to_owned(),
             name => format!("{module}.{name}"),
         };
-        let meaning = Meaning { path, doubtful: false };
+        let meaning = ResolvedPath { path, doubtful: false };
         let named = names::denied(&meaning.path, findings.denied())
             .or_else(|| module_denied(&meaning.path, findings))
             .or_else(|| names::dynamic_code(&meaning))
@@ -51,22 +55,26 @@ pub(super) fn import_from(import: &StmtImportFrom, level: &Level, findings: &mut
         named.into_iter().for_each(|found| findings.add(alias.start(), found));
         if let Some(found) = not_allowed(&meaning.path, level) {
             // Once for the module, and not for each of its names.
-            findings.add(import.start(), Found { subject: module.to_owned(), ..found });
+            findings.add(import.start(), RuleHit { subject: module.to_owned(), ..found });
         }
     }
 }
 
-fn module_denied(path: &str, findings: &Findings<'_>) -> Option<Found> {
+fn module_denied(path: &str, findings: &ReviewFindings<'_>) -> Option<RuleHit> {
     let mut modules = path.match_indices('.').map(|(dot, _)| &path[..dot]);
     modules.find_map(|module| names::denied(module, findings.denied()))
 }
 
 /// A module is used without an import.
-pub(super) fn implied(module: &str, level: &Level, findings: &Findings<'_>) -> Option<Found> {
+pub(super) fn implied(
+    module: &str,
+    level: &Level,
+    findings: &ReviewFindings<'_>,
+) -> Option<RuleHit> {
     names::denied(module, findings.denied()).or_else(|| not_allowed(module, level))
 }
 
-fn not_allowed(module: &str, level: &Level) -> Option<Found> {
+fn not_allowed(module: &str, level: &Level) -> Option<RuleHit> {
     if level.allows_module(module) {
         return None;
     }
@@ -87,7 +95,7 @@ fn not_allowed(module: &str, level: &Level) -> Option<Found> {
         _ => "modules for work on data, such as json, re and datetime, are there",
     };
     let level = &level.name;
-    Some(Found {
+    Some(RuleHit {
         rule: "import-not-allowed",
         severity: Severity::Danger,
         subject: module.to_owned(),
@@ -96,7 +104,7 @@ fn not_allowed(module: &str, level: &Level) -> Option<Found> {
 }
 
 /// `__import__`, `importlib.import_module`, `sys.modules` is named.
-pub(super) fn by_name(meaning: &Meaning) -> Option<Found> {
+pub(super) fn by_name(meaning: &ResolvedPath) -> Option<RuleHit> {
     let path = meaning.path.as_str();
     let is_in = |module: &str| {
         path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -109,7 +117,7 @@ pub(super) fn by_name(meaning: &Meaning) -> Option<Found> {
         _ => return None,
     };
     let name = path.strip_prefix("builtins.").unwrap_or(path);
-    Some(Found {
+    Some(RuleHit {
         rule: "dynamic-import",
         severity,
         subject: path.to_owned(),
@@ -123,14 +131,14 @@ pub(super) fn by_name(meaning: &Meaning) -> Option<Found> {
 /// which nobody needs for that.
 pub(super) fn call(
     call: &ExprCall,
-    scopes: &Scopes<'_>,
-    scope: ScopeId,
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
     level: &Level,
-) -> Option<Found> {
+) -> Option<RuleHit> {
     let module = call.arguments.args.first().filter(|name| !name.is_starred_expr())?;
     let meanings = scopes.meanings(&call.func, scope);
     let meaning = meanings.iter().find(|meaning| BY_NAME.contains(&meaning.path.as_str()))?;
     let module = scopes.text(module, scope)?;
     let named = by_name(meaning).filter(|_| meaning.path == "importlib.import_module");
-    not_allowed(&module, level).or_else(|| Some(Found { severity: Severity::Warning, ..named? }))
+    not_allowed(&module, level).or_else(|| Some(RuleHit { severity: Severity::Warning, ..named? }))
 }

@@ -6,8 +6,8 @@ use ruff_python_ast::{
 };
 
 use super::{
-    finding::{Found, Severity},
-    scope::{ScopeId, Scopes},
+    finding::{RuleHit, Severity},
+    scope::{ReviewScopeId, ReviewScopes},
 };
 use crate::policy::Level;
 
@@ -15,7 +15,7 @@ use crate::policy::Level;
 const TURNS_PER_SECOND: f64 = 1e9;
 
 /// `while True:` that nothing leaves.
-pub(super) fn of_while(looped: &StmtWhile, handled: bool) -> Option<Found> {
+pub(super) fn of_while(looped: &StmtWhile, handled: bool) -> Option<RuleHit> {
     let body = Body::of(&looped.body);
     let is_endless = is_always_true(&looped.test) || {
         // A number that does not change.
@@ -28,10 +28,10 @@ pub(super) fn of_while(looped: &StmtWhile, handled: bool) -> Option<Found> {
 /// `for x in itertools.count():` that nothing leaves.
 pub(super) fn of_for(
     looped: &StmtFor,
-    scopes: &Scopes<'_>,
-    scope: ScopeId,
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
     handled: bool,
-) -> Option<Found> {
+) -> Option<RuleHit> {
     if looped.is_async || !is_endless_iterator(&looped.iter, scopes, scope) {
         return None;
     }
@@ -40,8 +40,12 @@ pub(super) fn of_for(
 }
 
 /// `[x for x in itertools.count()]`, `list(itertools.count())`
-pub(super) fn of_iterator(iter: &Expr, scopes: &Scopes<'_>, scope: ScopeId) -> Option<Found> {
-    is_endless_iterator(iter, scopes, scope).then(|| Found {
+pub(super) fn of_iterator(
+    iter: &Expr,
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
+) -> Option<RuleHit> {
+    is_endless_iterator(iter, scopes, scope).then(|| RuleHit {
         rule: "endless-loop",
         severity: Severity::Danger,
         subject: "endless-loop".to_owned(),
@@ -51,7 +55,11 @@ pub(super) fn of_iterator(iter: &Expr, scopes: &Scopes<'_>, scope: ScopeId) -> O
 }
 
 /// A call that goes through the whole of its argument.
-pub(super) fn of_call(call: &ExprCall, scopes: &Scopes<'_>, scope: ScopeId) -> Option<Found> {
+pub(super) fn of_call(
+    call: &ExprCall,
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
+) -> Option<RuleHit> {
     const WHOLE: [&str; 8] = [
         "builtins.list",
         "builtins.tuple",
@@ -68,9 +76,9 @@ pub(super) fn of_call(call: &ExprCall, scopes: &Scopes<'_>, scope: ScopeId) -> O
 }
 
 /// So many turns that the time does not suffice, however little is done in each.
-pub(super) fn too_many_turns(turns: f64, level: &Level) -> Option<Found> {
+pub(super) fn too_many_turns(turns: f64, level: &Level) -> Option<RuleHit> {
     let seconds = level.longest.max(level.limits.cpu_time).as_secs_f64();
-    (turns > seconds * TURNS_PER_SECOND).then(|| Found {
+    (turns > seconds * TURNS_PER_SECOND).then(|| RuleHit {
         rule: "endless-loop",
         severity: Severity::Danger,
         subject: "endless-loop".to_owned(),
@@ -80,12 +88,12 @@ pub(super) fn too_many_turns(turns: f64, level: &Level) -> Option<Found> {
     })
 }
 
-fn endless(body: &Body<'_>, word: &str) -> Found {
+fn endless(body: &Body<'_>, word: &str) -> RuleHit {
     let message = format!(
         "nothing ends this {word} loop: there is no break, return, raise or await in it; give it an end"
     );
     let severity = if body.may_fail { Severity::Warning } else { Severity::Danger };
-    Found { rule: "endless-loop", severity, subject: "endless-loop".to_owned(), message }
+    RuleHit { rule: "endless-loop", severity, subject: "endless-loop".to_owned(), message }
 }
 
 fn is_always_true(test: &Expr) -> bool {
@@ -115,7 +123,7 @@ fn compared_number(test: &Expr) -> Option<&str> {
     }
 }
 
-fn is_endless_iterator(iter: &Expr, scopes: &Scopes<'_>, scope: ScopeId) -> bool {
+fn is_endless_iterator(iter: &Expr, scopes: &ReviewScopes<'_>, scope: ReviewScopeId) -> bool {
     let Expr::Call(call) = iter else { return false };
     let arguments = call.arguments.len();
     let repeats = if arguments == 1 { "itertools.repeat" } else { "itertools.count" };

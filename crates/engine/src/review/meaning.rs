@@ -5,7 +5,7 @@ use std::cell::Cell;
 use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 use ruff_text_size::Ranged;
 
-use super::scope::{Bound, Builtin, ScopeId, Scopes};
+use super::scope::{BoundTo, Builtin, ReviewScopeId, ReviewScopes};
 use crate::check::{implied_module, implied_path};
 
 /// So many steps from name to name are followed for one expression.
@@ -13,14 +13,14 @@ const STEPS: usize = 20;
 
 /// One thing that an expression may mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Meaning {
+pub(super) struct ResolvedPath {
     /// The path to it from a module.
     pub(super) path: String,
     /// The program binds the name to something else, but maybe later than it uses it.
     pub(super) doubtful: bool,
 }
 
-impl Meaning {
+impl ResolvedPath {
     fn sure(path: impl Into<String>) -> Self {
         Self { path: path.into(), doubtful: false }
     }
@@ -32,9 +32,9 @@ fn of_builtins(name: &str) -> String {
     implied.map_or_else(|| format!("builtins.{name}"), str::to_owned)
 }
 
-impl Scopes<'_> {
+impl ReviewScopes<'_> {
     /// All that an expression may mean, as far as it is something of a module.
-    pub(super) fn meanings(&self, expr: &Expr, scope: ScopeId) -> Vec<Meaning> {
+    pub(super) fn meanings(&self, expr: &Expr, scope: ReviewScopeId) -> Vec<ResolvedPath> {
         let mut found = Vec::new();
         self.add_meanings(expr, scope, &Cell::new(STEPS), &mut found);
         found.dedup();
@@ -42,7 +42,7 @@ impl Scopes<'_> {
     }
 
     /// The module that a name stands for without an import.
-    pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<&'static str> {
+    pub(super) fn implied(&self, expr: &Expr, scope: ReviewScopeId) -> Option<&'static str> {
         let name = expr.as_name_expr()?;
         let (_, builtin) = self.look_up(&name.id, scope, expr.start());
         let own = || implied_path(&name.id)?.split('.').next();
@@ -50,7 +50,7 @@ impl Scopes<'_> {
     }
 
     /// Whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.
-    pub(super) fn is_skill(&self, expr: &Expr, scope: ScopeId) -> bool {
+    pub(super) fn is_skill(&self, expr: &Expr, scope: ReviewScopeId) -> bool {
         match expr {
             Expr::Await(awaited) => {
                 awaited.value.is_call_expr() && self.is_skill(&awaited.value, scope)
@@ -65,7 +65,7 @@ impl Scopes<'_> {
                 builtin == Builtin::No
                     && values.peek().is_some()
                     && values.all(|bound| {
-                        matches!(bound, Bound::Value(value, scope)
+                        matches!(bound, BoundTo::Value(value, scope)
                             if (value.is_call_expr() || value.is_await_expr()) && self.is_skill(value, *scope))
                     })
             }
@@ -74,16 +74,16 @@ impl Scopes<'_> {
     }
 
     /// Whether an expression may be something.
-    pub(super) fn may_be(&self, expr: &Expr, scope: ScopeId, paths: &[&str]) -> bool {
+    pub(super) fn may_be(&self, expr: &Expr, scope: ReviewScopeId, paths: &[&str]) -> bool {
         self.meanings(expr, scope).iter().any(|meaning| paths.contains(&meaning.path.as_str()))
     }
 
     fn add_meanings(
         &self,
         expr: &Expr,
-        scope: ScopeId,
+        scope: ReviewScopeId,
         steps: &Cell<usize>,
-        found: &mut Vec<Meaning>,
+        found: &mut Vec<ResolvedPath>,
     ) {
         let Some(left) = steps.get().checked_sub(1) else { return };
         steps.set(left);
@@ -92,11 +92,11 @@ impl Scopes<'_> {
                 let (bound, builtin) = self.look_up(&name.id, scope, expr.start());
                 for bound in bound.iter().flat_map(|name| &name.values) {
                     match bound {
-                        Bound::Path(path) => found.push(Meaning::sure(path)),
-                        Bound::Value(value, scope) => {
+                        BoundTo::Path(path) => found.push(ResolvedPath::sure(path)),
+                        BoundTo::Value(value, scope) => {
                             self.add_meanings(value, *scope, steps, found);
                         }
-                        Bound::Other => {}
+                        BoundTo::Other => {}
                     }
                 }
                 if builtin != Builtin::No {
@@ -104,7 +104,7 @@ impl Scopes<'_> {
                         "__builtins__" => "builtins".to_owned(),
                         name => of_builtins(name),
                     };
-                    found.push(Meaning { path, doubtful: builtin == Builtin::Maybe });
+                    found.push(ResolvedPath { path, doubtful: builtin == Builtin::Maybe });
                 }
             }
             Expr::Attribute(attribute) => {
@@ -121,9 +121,9 @@ impl Scopes<'_> {
         &self,
         of: &Expr,
         name: &str,
-        scope: ScopeId,
+        scope: ReviewScopeId,
         steps: &Cell<usize>,
-        found: &mut Vec<Meaning>,
+        found: &mut Vec<ResolvedPath>,
     ) {
         let from = found.len();
         self.add_meanings(of, scope, steps, found);
@@ -140,9 +140,9 @@ impl Scopes<'_> {
     fn add_called(
         &self,
         call: &ExprCall,
-        scope: ScopeId,
+        scope: ReviewScopeId,
         steps: &Cell<usize>,
-        found: &mut Vec<Meaning>,
+        found: &mut Vec<ResolvedPath>,
     ) {
         let mut functions = Vec::new();
         self.add_meanings(&call.func, scope, steps, &mut functions);
@@ -159,10 +159,10 @@ impl Scopes<'_> {
                     "builtins.__import__" | "importlib.import_module" | "importlib.__import__",
                     [name, ..],
                 ) => {
-                    found.extend(self.text(name, scope).map(Meaning::sure));
+                    found.extend(self.text(name, scope).map(ResolvedPath::sure));
                 }
                 ("builtins.globals" | "builtins.locals" | "builtins.vars", []) => {
-                    found.push(Meaning::sure("__main__.__dict__"));
+                    found.push(ResolvedPath::sure("__main__.__dict__"));
                 }
                 _ => {}
             }
@@ -173,9 +173,9 @@ impl Scopes<'_> {
     fn add_member(
         &self,
         subscript: &ExprSubscript,
-        scope: ScopeId,
+        scope: ReviewScopeId,
         steps: &Cell<usize>,
-        found: &mut Vec<Meaning>,
+        found: &mut Vec<ResolvedPath>,
     ) {
         let mut of = Vec::new();
         self.add_meanings(&subscript.value, scope, steps, &mut of);
@@ -191,7 +191,7 @@ impl Scopes<'_> {
                 ("builtins", name) => format!("builtins.{name}"),
                 (path, name) => format!("{}.{name}", path.strip_suffix(".__dict__")?),
             };
-            Some(Meaning { path, ..meaning })
+            Some(ResolvedPath { path, ..meaning })
         }));
     }
 }

@@ -35,5 +35,5 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use finding::{Finding, ReviewSettings, Severity};
+pub use finding::{ReviewFinding, ReviewSettings, Severity};
 pub use program::review;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    finding::{Found, Severity},
-    meaning::Meaning,
+    finding::{RuleHit, Severity},
+    meaning::ResolvedPath,
 };
 
 /// What makes code from text, or from parts of code.
@@ -23,7 +23,7 @@ const MAKES_CODE: [&str; 11] = [
 ];
 
 /// Something that makes code is named: `eval(x)`, `map(eval, xs)`, `e = eval`.
-pub(super) fn dynamic_code(meaning: &Meaning) -> Option<Found> {
+pub(super) fn dynamic_code(meaning: &ResolvedPath) -> Option<RuleHit> {
     let path = meaning.path.as_str();
     if !MAKES_CODE.contains(&path) {
         return None;
@@ -33,7 +33,7 @@ pub(super) fn dynamic_code(meaning: &Meaning) -> Option<Found> {
         "eval" => "; json.loads and ast.literal_eval read data",
         _ => "; write the code into the program itself",
     };
-    Some(Found {
+    Some(RuleHit {
         rule: "dynamic-code",
         severity: if meaning.doubtful { Severity::Warning } else { Severity::Danger },
         subject: path.to_owned(),
@@ -42,11 +42,11 @@ pub(super) fn dynamic_code(meaning: &Meaning) -> Option<Found> {
 }
 
 /// Something is named that whoever runs the gateway forbids.
-pub(super) fn denied(path: &str, denied: &BTreeSet<String>) -> Option<Found> {
+pub(super) fn denied(path: &str, denied: &BTreeSet<String>) -> Option<RuleHit> {
     let name = path.strip_prefix("builtins.").unwrap_or(path);
     let last = name.rsplit('.').next().unwrap_or_default();
     let is_denied = denied.contains(name) || denied.contains(path) || denied.contains(last);
-    is_denied.then(|| Found {
+    is_denied.then(|| RuleHit {
         rule: "denied-name",
         severity: Severity::Danger,
         subject: name.to_owned(),

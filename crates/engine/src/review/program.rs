@@ -5,8 +5,8 @@ use ruff_text_size::TextSize;
 
 use super::{
     calls, collect,
-    finding::{Finding, Findings, Found, ReviewSettings, Severity},
-    walk::Walker,
+    finding::{ReviewFinding, ReviewFindings, ReviewSettings, RuleHit, Severity},
+    walk::ReviewWalker,
 };
 use crate::{
     check::is_too_deep,
@@ -24,9 +24,9 @@ pub fn review(
     level: &Level,
     settings: &ReviewSettings,
     tools: &dyn Fn(&str) -> Option<Denial>,
-) -> Vec<Finding> {
+) -> Vec<ReviewFinding> {
     let code = code.strip_prefix('\u{feff}').unwrap_or(code);
-    let mut findings = Findings::new(settings);
+    let mut findings = ReviewFindings::new(settings);
     if is_too_deep(code) {
         findings.add(TextSize::default(), too_deep());
         return findings.in_order(code);
@@ -36,7 +36,7 @@ pub fn review(
     let mentions = Mentions::of(body);
     calls::denied(&mentions, level, tools, &mut findings);
     let scopes = collect::collect(body);
-    Walker::new(&scopes, level, &mentions.calls, &mut findings).walk(body);
+    ReviewWalker::new(&scopes, level, &mentions.calls, &mut findings).walk(body);
     if scopes.are_used_up() {
         findings.add(TextSize::default(), too_complex());
     }
@@ -44,8 +44,8 @@ pub fn review(
 }
 
 /// What was not looked at may be dangerous.
-fn too_complex() -> Found {
-    Found {
+fn too_complex() -> RuleHit {
+    RuleHit {
         rule: "too-complex",
         severity: Severity::Danger,
         subject: "too-complex".to_owned(),
@@ -53,8 +53,8 @@ fn too_complex() -> Found {
     }
 }
 
-fn too_deep() -> Found {
-    Found {
+fn too_deep() -> RuleHit {
+    RuleHit {
         rule: "too-deep",
         severity: Severity::Danger,
         subject: "too-deep".to_owned(),

@@ -5,14 +5,14 @@ use std::{cell::Cell, collections::HashMap};
 use ruff_python_ast::Expr;
 use ruff_text_size::{TextRange, TextSize};
 
-pub(super) type ScopeId = usize;
+pub(super) type ReviewScopeId = usize;
 /// The scope of the whole program.
-pub(super) const MODULE: ScopeId = 0;
+pub(super) const MODULE: ReviewScopeId = 0;
 /// So much of what a name is bound to is remembered.
-const MOST_VALUES: usize = 4;
+const MAX_VALUES: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReviewScopeKind {
     Module,
     Class,
     /// Also a lambda.
@@ -22,18 +22,18 @@ pub(super) enum Kind {
 
 /// What a name is bound to.
 #[derive(Clone, Debug)]
-pub(super) enum Bound<'a> {
+pub(super) enum BoundTo<'a> {
     /// An import of this.
     Path(String),
     /// The value of an expression, in a scope.
-    Value(&'a Expr, ScopeId),
+    Value(&'a Expr, ReviewScopeId),
     Other,
 }
 
 /// A name in one scope.
 #[derive(Debug, Default)]
 pub(super) struct Name<'a> {
-    pub(super) values: Vec<Bound<'a>>,
+    pub(super) values: Vec<BoundTo<'a>>,
     times: usize,
     /// From here on it is surely bound.
     surely: Option<TextSize>,
@@ -42,18 +42,18 @@ pub(super) struct Name<'a> {
 
 impl<'a> Name<'a> {
     /// What it is, if it is only ever one thing.
-    pub(super) fn only(&self) -> Option<&Bound<'a>> {
+    pub(super) fn only(&self) -> Option<&BoundTo<'a>> {
         self.values.first().filter(|_| self.times == 1 && !self.deleted)
     }
 }
 
 #[derive(Debug)]
-struct Scope<'a> {
-    kind: Kind,
-    parent: Option<ScopeId>,
+struct ReviewScope<'a> {
+    kind: ReviewScopeKind,
+    parent: Option<ReviewScopeId>,
     names: HashMap<&'a str, Name<'a>>,
     /// `global` and `nonlocal`
-    elsewhere: HashMap<&'a str, ScopeId>,
+    elsewhere: HashMap<&'a str, ReviewScopeId>,
 }
 
 /// Whether a name may be that of Python itself.
@@ -71,17 +71,17 @@ const MAX_STEPS: usize = 2_000_000;
 
 /// All scopes of a program.
 #[derive(Debug)]
-pub(super) struct Scopes<'a> {
-    scopes: Vec<Scope<'a>>,
-    by_node: HashMap<TextRange, ScopeId>,
+pub(super) struct ReviewScopes<'a> {
+    scopes: Vec<ReviewScope<'a>>,
+    by_node: HashMap<TextRange, ReviewScopeId>,
     steps_left: Cell<usize>,
 }
 
-impl<'a> Scopes<'a> {
+impl<'a> ReviewScopes<'a> {
     pub(super) fn new() -> Self {
         let steps_left = Cell::new(MAX_STEPS);
         let mut scopes = Self { scopes: Vec::new(), by_node: HashMap::new(), steps_left };
-        scopes.push(Kind::Module, None);
+        scopes.push(ReviewScopeKind::Module, None);
         scopes
     }
 
@@ -97,31 +97,36 @@ impl<'a> Scopes<'a> {
         self.steps_left.get() == 0
     }
 
-    fn push(&mut self, kind: Kind, parent: Option<ScopeId>) -> ScopeId {
+    fn push(&mut self, kind: ReviewScopeKind, parent: Option<ReviewScopeId>) -> ReviewScopeId {
         let (names, elsewhere) = (HashMap::new(), HashMap::new());
-        self.scopes.push(Scope { kind, parent, names, elsewhere });
+        self.scopes.push(ReviewScope { kind, parent, names, elsewhere });
         self.scopes.len() - 1
     }
 
-    pub(super) fn add(&mut self, kind: Kind, parent: ScopeId, node: TextRange) -> ScopeId {
+    pub(super) fn add(
+        &mut self,
+        kind: ReviewScopeKind,
+        parent: ReviewScopeId,
+        node: TextRange,
+    ) -> ReviewScopeId {
         let scope = self.push(kind, Some(parent));
         self.by_node.insert(node, scope);
         scope
     }
 
-    pub(super) fn of_node(&self, node: TextRange) -> ScopeId {
+    pub(super) fn of_node(&self, node: TextRange) -> ReviewScopeId {
         self.by_node.get(&node).copied().unwrap_or(MODULE)
     }
 
-    pub(super) fn parent(&self, scope: ScopeId) -> ScopeId {
+    pub(super) fn parent(&self, scope: ReviewScopeId) -> ReviewScopeId {
         self.scopes[scope].parent.unwrap_or(MODULE)
     }
 
-    pub(super) fn is_comprehension(&self, scope: ScopeId) -> bool {
-        self.scopes[scope].kind == Kind::Comprehension
+    pub(super) fn is_comprehension(&self, scope: ReviewScopeId) -> bool {
+        self.scopes[scope].kind == ReviewScopeKind::Comprehension
     }
 
-    pub(super) fn is_elsewhere(&mut self, name: &'a str, from: ScopeId, to: ScopeId) {
+    pub(super) fn is_elsewhere(&mut self, name: &'a str, from: ReviewScopeId, to: ReviewScopeId) {
         self.scopes[from].elsewhere.insert(name, to);
     }
 
@@ -129,8 +134,8 @@ impl<'a> Scopes<'a> {
     pub(super) fn bind(
         &mut self,
         name: &'a str,
-        bound: Bound<'a>,
-        scope: ScopeId,
+        bound: BoundTo<'a>,
+        scope: ReviewScopeId,
         surely: Option<TextSize>,
     ) {
         let elsewhere = self.scopes[scope].elsewhere.get(name).copied();
@@ -141,12 +146,12 @@ impl<'a> Scopes<'a> {
             (Some(known), Some(new)) => Some(known.min(new)),
             (known, new) => known.or(new),
         };
-        if name.values.len() < MOST_VALUES {
+        if name.values.len() < MAX_VALUES {
             name.values.push(bound);
         }
     }
 
-    pub(super) fn delete(&mut self, name: &'a str, scope: ScopeId) {
+    pub(super) fn delete(&mut self, name: &'a str, scope: ReviewScopeId) {
         let scope = self.scopes[scope].elsewhere.get(name).copied().unwrap_or(scope);
         self.scopes[scope].names.entry(name).or_default().deleted = true;
     }
@@ -155,17 +160,17 @@ impl<'a> Scopes<'a> {
     pub(super) fn look_up(
         &self,
         name: &str,
-        scope: ScopeId,
+        scope: ReviewScopeId,
         at: TextSize,
     ) -> (Option<&Name<'a>>, Builtin) {
         let mut next = Some(scope);
         while let Some(id) = next {
             let here = &self.scopes[id];
             // A function in a class does not see the names of the class.
-            let is_seen = here.kind != Kind::Class || id == scope;
+            let is_seen = here.kind != ReviewScopeKind::Class || id == scope;
             if let Some(found) = here.names.get(name).filter(|_| is_seen) {
                 let builtin = match (here.kind, found.surely) {
-                    (Kind::Function | Kind::Comprehension, _) => Builtin::No,
+                    (ReviewScopeKind::Function | ReviewScopeKind::Comprehension, _) => Builtin::No,
                     (_, Some(from)) if !found.deleted && at >= from => Builtin::No,
                     (_, Some(_)) if !found.deleted && id != scope => Builtin::Maybe,
                     _ => Builtin::Yes,

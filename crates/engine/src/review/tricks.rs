@@ -3,8 +3,8 @@
 use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 
 use super::{
-    finding::{Found, Severity},
-    scope::{ScopeId, Scopes},
+    finding::{RuleHit, Severity},
+    scope::{ReviewScopeId, ReviewScopes},
 };
 
 /// Nothing but a way out has a use for these.
@@ -46,8 +46,8 @@ fn severity(name: &str) -> Option<Severity> {
     }
 }
 
-fn found(name: &str, severity: Severity) -> Found {
-    Found {
+fn found(name: &str, severity: Severity) -> RuleHit {
+    RuleHit {
         rule: "attribute-trick",
         severity,
         subject: name.to_owned(),
@@ -58,12 +58,12 @@ fn found(name: &str, severity: Severity) -> Found {
 }
 
 /// `x.name`
-pub(super) fn attribute(name: &str) -> Option<Found> {
+pub(super) fn attribute(name: &str) -> Option<RuleHit> {
     Some(found(name, severity(name)?))
 }
 
 /// The module of all that Python has by itself, handed on as a whole.
-pub(super) fn builtins(expr: &Expr) -> Found {
+pub(super) fn builtins(expr: &Expr) -> RuleHit {
     match expr.as_name_expr().is_some_and(|name| &*name.id == "__builtins__") {
         true => found("__builtins__", Severity::Danger),
         false => found("builtins", Severity::Warning),
@@ -72,7 +72,11 @@ pub(super) fn builtins(expr: &Expr) -> Found {
 
 /// `getattr(x, "name")`, `attrgetter("a.name")`, `x.__getattribute__("name")`,
 /// `"{0.name}".format(x)`
-pub(super) fn call(call: &ExprCall, scopes: &Scopes<'_>, scope: ScopeId) -> Option<Found> {
+pub(super) fn call(
+    call: &ExprCall,
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
+) -> Option<RuleHit> {
     let arguments = call.arguments.args.as_ref();
     let method = call.func.as_attribute_expr();
     let is_getter = ["builtins.getattr", "inspect.getattr_static"];
@@ -102,9 +106,9 @@ fn fields(format: &str) -> impl Iterator<Item = &str> {
 /// `x["name"]`: the dictionary of a module or of a class.
 pub(super) fn member(
     subscript: &ExprSubscript,
-    scopes: &Scopes<'_>,
-    scope: ScopeId,
-) -> Option<Found> {
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
+) -> Option<RuleHit> {
     if subscript.slice.is_slice_expr() || subscript.slice.is_number_literal_expr() {
         return None;
     }
@@ -113,7 +117,11 @@ pub(super) fn member(
 
 /// A name that was put together from pieces has no other use than to hide it. One in one piece
 /// may be data.
-pub(super) fn text(expr: &Expr, scopes: &Scopes<'_>, scope: ScopeId) -> Option<Found> {
+pub(super) fn text(
+    expr: &Expr,
+    scopes: &ReviewScopes<'_>,
+    scope: ReviewScopeId,
+) -> Option<RuleHit> {
     let name = scopes.text(expr, scope)?;
     match (severity(&name)?, expr.is_string_literal_expr()) {
         (Severity::Danger, false) => Some(found(&name, Severity::Danger)),

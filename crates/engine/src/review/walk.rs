@@ -11,33 +11,33 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::{
     allocations,
-    calls::{Calls, Times},
+    calls::{CallGraph, Times},
     collect::{ScopedVisitor, walk_definition, walk_expression},
-    finding::{Findings, Found},
+    finding::{ReviewFindings, RuleHit},
     imports, loops, names,
-    scope::{Kind, MODULE, ScopeId, Scopes},
+    scope::{MODULE, ReviewScopeId, ReviewScopeKind, ReviewScopes},
     tricks,
 };
 use crate::policy::{Level, ReviewMode};
 
-pub(super) struct Walker<'w, 'a, 's> {
-    scopes: &'w Scopes<'a>,
+pub(super) struct ReviewWalker<'w, 'a, 's> {
+    scopes: &'w ReviewScopes<'a>,
     level: &'w Level,
     tool_calls: &'w HashSet<TextRange>,
-    findings: &'w mut Findings<'s>,
-    calls: Calls<'a>,
+    findings: &'w mut ReviewFindings<'s>,
+    calls: CallGraph<'a>,
     /// The functions of the program, as `calls` counts them.
     functions: HashMap<TextRange, usize>,
-    at: Place,
-    outside: Vec<Place>,
+    at: WalkPosition,
+    outside: Vec<WalkPosition>,
     /// The end of what was found to be huge, whose parts are not told again.
     told: TextSize,
 }
 
 /// Where the walker is.
 #[derive(Clone, Copy)]
-struct Place {
-    scope: ScopeId,
+struct WalkPosition {
+    scope: ReviewScopeId,
     function: usize,
     /// How often the function comes here.
     times: Times,
@@ -47,20 +47,20 @@ struct Place {
 
 /// What is done with a module that is named.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum ModuleUse {
     /// `module.name`, which says more.
     Base,
     Whole,
 }
 
-impl<'w, 'a, 's> Walker<'w, 'a, 's> {
+impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
     pub(super) fn new(
-        scopes: &'w Scopes<'a>,
+        scopes: &'w ReviewScopes<'a>,
         level: &'w Level,
         tool_calls: &'w HashSet<TextRange>,
-        findings: &'w mut Findings<'s>,
+        findings: &'w mut ReviewFindings<'s>,
     ) -> Self {
-        let mut calls = Calls::default();
+        let mut calls = CallGraph::default();
         let function = calls.add_function(None);
         Self {
             scopes,
@@ -69,7 +69,7 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
             findings,
             calls,
             functions: HashMap::new(),
-            at: Place { scope: MODULE, function, times: Times::ONCE, handled: 0 },
+            at: WalkPosition { scope: MODULE, function, times: Times::ONCE, handled: 0 },
             outside: Vec::new(),
             told: TextSize::default(),
         }
@@ -80,7 +80,7 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
         self.calls.report(self.level, self.findings);
     }
 
-    fn add(&mut self, node: &impl Ranged, found: Option<Found>) {
+    fn add(&mut self, node: &impl Ranged, found: Option<RuleHit>) {
         if let Some(found) = found {
             self.findings.add(node.start(), found);
         }
@@ -107,7 +107,7 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
     }
 
     fn looped_for(&mut self, stmt: &'a Stmt, looped: &'a StmtFor) {
-        let Place { scope, handled, times, .. } = self.at;
+        let WalkPosition { scope, handled, times, .. } = self.at;
         self.add(stmt, loops::of_for(looped, self.scopes, scope, handled > 0));
         let turns = allocations::count(&looped.iter, self.scopes, scope);
         let turns = turns.filter(|_| !loops::is_left(&looped.body));
@@ -147,7 +147,7 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
     }
 
     /// All that an expression may mean.
-    fn named(&mut self, expr: &'a Expr, how: Use) {
+    fn named(&mut self, expr: &'a Expr, how: ModuleUse) {
         if let Some(module) = self.scopes.implied(expr, self.at.scope) {
             self.add(expr, imports::implied(module, self.level, self.findings));
         }
@@ -157,7 +157,7 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
             self.add(expr, names::dynamic_code(&meaning));
             self.add(expr, imports::by_name(&meaning));
             let is_own = expr.as_name_expr().is_some_and(|name| &*name.id == "__builtins__");
-            if meaning.path == "builtins" && (is_own || how == Use::Whole) {
+            if meaning.path == "builtins" && (is_own || how == ModuleUse::Whole) {
                 self.add(expr, Some(tricks::builtins(expr)));
             }
         }
@@ -166,14 +166,14 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
     /// The object of `object.name` and `object[key]`.
     fn visit_base(&mut self, expr: &'a Expr) {
         match expr {
-            Expr::Name(_) => self.named(expr, Use::Base),
+            Expr::Name(_) => self.named(expr, ModuleUse::Base),
             _ => self.visit_expr(expr),
         }
     }
 
     fn call(&mut self, expr: &'a Expr, call: &'a ExprCall) {
-        let (scopes, Place { scope, function, times, .. }) = (self.scopes, self.at);
-        self.named(expr, Use::Base);
+        let (scopes, WalkPosition { scope, function, times, .. }) = (self.scopes, self.at);
+        self.named(expr, ModuleUse::Base);
         self.add(expr, tricks::call(call, scopes, scope));
         self.add(expr, loops::of_call(call, scopes, scope));
         if self.tool_calls.contains(&expr.range()) {
@@ -204,7 +204,7 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
 
     /// A comprehension that is gone through at once.
     fn comprehended(&mut self, expr: &'a Expr, generators: &'a [Comprehension]) {
-        let (scopes, Place { scope, times, .. }) = (self.scopes, self.at);
+        let (scopes, WalkPosition { scope, times, .. }) = (self.scopes, self.at);
         let mut inside = times;
         for generator in generators.iter().filter(|generator| !generator.is_async) {
             self.add(expr, loops::of_iterator(&generator.iter, scopes, scope));
@@ -215,7 +215,7 @@ impl<'w, 'a, 's> Walker<'w, 'a, 's> {
 }
 
 /// `exec(load_skill("x"))`
-fn is_of_skill(call: &ExprCall, scopes: &Scopes<'_>, scope: ScopeId) -> bool {
+fn is_of_skill(call: &ExprCall, scopes: &ReviewScopes<'_>, scope: ReviewScopeId) -> bool {
     scopes.may_be(&call.func, scope, &["builtins.exec"])
         && matches!(&*call.arguments.args, [source, ..] if scopes.is_skill(source, scope))
 }
@@ -226,8 +226,8 @@ fn is_main(test: &Expr) -> bool {
     left.is_some_and(|name| &*name.id == "__name__")
 }
 
-impl<'a> ScopedVisitor<'a> for Walker<'_, 'a, '_> {
-    fn enter(&mut self, node: TextRange, kind: Kind) {
+impl<'a> ScopedVisitor<'a> for ReviewWalker<'_, 'a, '_> {
+    fn enter(&mut self, node: TextRange, kind: ReviewScopeKind) {
         self.outside.push(self.at);
         self.at.scope = self.scopes.of_node(node);
         match (kind, self.functions.get(&node)) {
@@ -236,7 +236,7 @@ impl<'a> ScopedVisitor<'a> for Walker<'_, 'a, '_> {
                 (self.at.times, self.at.handled) = (Times::ONCE, 0);
             }
             // A lambda runs whenever it is called.
-            (Kind::Function, None) => self.at.times = self.at.times.maybe(),
+            (ReviewScopeKind::Function, None) => self.at.times = self.at.times.maybe(),
             _ => {}
         }
     }
@@ -248,7 +248,7 @@ impl<'a> ScopedVisitor<'a> for Walker<'_, 'a, '_> {
     }
 }
 
-impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
+impl<'a> Visitor<'a> for ReviewWalker<'_, 'a, '_> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Import(import) => imports::import(import, self.level, self.findings),
@@ -271,18 +271,18 @@ impl<'a> Visitor<'a> for Walker<'_, 'a, '_> {
     fn visit_expr(&mut self, expr: &'a Expr) {
         let (scopes, scope) = (self.scopes, self.at.scope);
         match expr {
-            Expr::Name(name) if name.ctx == ExprContext::Load => self.named(expr, Use::Whole),
+            Expr::Name(name) if name.ctx == ExprContext::Load => self.named(expr, ModuleUse::Whole),
             Expr::Attribute(attribute) => {
                 self.add(&attribute.attr, tricks::attribute(&attribute.attr));
                 let denied = names::denied(&attribute.attr, self.findings.denied());
                 self.add(&attribute.attr, denied);
-                self.named(expr, Use::Whole);
+                self.named(expr, ModuleUse::Whole);
                 self.visit_base(&attribute.value);
             }
             Expr::Subscript(subscript) => {
                 self.add(expr, tricks::member(subscript, scopes, scope));
                 self.value(expr);
-                self.named(expr, Use::Whole);
+                self.named(expr, ModuleUse::Whole);
                 self.visit_base(&subscript.value);
                 self.visit_expr(&subscript.slice);
             }

@@ -13,7 +13,7 @@ use super::{
     pipeline::{self, Run},
 };
 use crate::{
-    analysis::{AnalysisRequest, Origin},
+    analysis::{AnalysisRequest, TableSource},
     compute::ALWAYS_APART,
     media::Media,
     policy::Level,
@@ -30,25 +30,25 @@ impl Engine {
         options: AnalyzeOptions,
         client: Arc<dyn RunClient>,
     ) -> Result<Analyzed, Refusal> {
-        if request.tables.iter().any(|(_, origin)| matches!(origin, Origin::Variable { .. })) {
+        if request.tables.iter().any(|(_, origin)| matches!(origin, TableSource::Variable { .. })) {
             return self.analyze_variables(agent, request, options, client).await;
         }
         let AnalyzeOptions { workspace, audience, stats, cancel } = options;
-        let refuse = |error: AnalyzeError| Refusal::new(&error, audience, &agent.shield());
-        let watch = agent.watch(agent.level(None).map_err(|error| refuse(error.into()))?);
+        let refuse = |error: AnalyzeError| Refusal::new(&error, audience, &agent.pii_filter());
+        let guard = agent.guard(agent.level(None).map_err(|error| refuse(error.into()))?);
         let workspace = workspace.open(agent).map_err(|error| refuse(error.into()))?;
-        let (workspace, read_only) = watch.workspace(workspace);
+        let (workspace, read_only) = guard.workspace(workspace);
         let media = Arc::new(Media::new(workspace, read_only));
-        let host = pipeline::host(self, &watch, &client, &media, None, stats);
+        let host = pipeline::host(self, &guard, &client, &media, None, stats);
         let format = request.output.format;
         request.output.cost = audience == Audience::Model;
         let answer = host.analyze_for_client(request, &cancel).await.map_err(refuse)?;
-        let shield = watch.shield();
+        let pii_filter = guard.pii_filter();
         let protecting = || {
             let (mut text, mut structured) = match audience {
                 Audience::Model => host.told(&answer, format),
                 Audience::Person { protect: true } => {
-                    let shown = answer.shown(|value| shield.json(value));
+                    let shown = answer.shown(|value| pii_filter.json(value));
                     (shown.text(format), shown.structured())
                 }
                 Audience::Person { protect: false } => {
@@ -56,8 +56,8 @@ impl Engine {
                     return (shown.text(format), shown.structured());
                 }
             };
-            shield.printed(&mut text);
-            shield.value(&mut structured);
+            pii_filter.printed(&mut text);
+            pii_filter.value(&mut structured);
             (text, structured)
         };
         let (text, structured) = agent.compute(ALWAYS_APART, protecting).await;
@@ -76,22 +76,22 @@ impl Engine {
         client: Arc<dyn RunClient>,
     ) -> Result<Analyzed, Refusal> {
         let AnalyzeOptions { workspace, audience, stats, cancel } = options;
-        let shield = agent.shield();
+        let pii_filter = agent.pii_filter();
         let wrong = |message: String| {
-            Refusal::of_message(message, RefusalReason::WrongUse, audience, &shield)
+            Refusal::of_message(message, RefusalReason::WrongUse, audience, &pii_filter)
         };
         let session = session_of(&request).map_err(wrong)?;
         // A program of a session that is not there would begin one.
         let known = agent.sessions().await;
-        let known = known.map_err(|error| Refusal::new(&error, audience, &shield))?;
+        let known = known.map_err(|error| Refusal::new(&error, audience, &pii_filter))?;
         if !known.iter().any(|known| known.id == session) {
             let near = nearest(&session, known.iter().map(|known| known.id.as_str()));
             return Err(wrong(format!("there is no session {session:?}{near}")));
         }
-        let (level, shield) = (agent.level(None), &shield);
-        let level = level.map_err(|error| Refusal::new(&error, audience, shield))?;
+        let (level, pii_filter) = (agent.level(None), &pii_filter);
+        let level = level.map_err(|error| Refusal::new(&error, audience, pii_filter))?;
         let restored = restore_rows(agent, level, request).await;
-        let request = restored.map_err(|error| Refusal::new(&error, audience, shield))?;
+        let request = restored.map_err(|error| Refusal::new(&error, audience, pii_filter))?;
         let run = RunRequest {
             program: program_of(request),
             session: Some(session),
@@ -102,11 +102,11 @@ impl Engine {
             ..RunRequest::default()
         };
         let run = Run::admit(self, agent, run, client).await;
-        let run = run.map_err(|error| Refusal::new(&error, audience, shield))?;
+        let run = run.map_err(|error| Refusal::new(&error, audience, pii_filter))?;
         let outcome = run.finish_whole().await?;
         agent.note_files().await;
         answer_of(outcome)
-            .map_err(|why| Refusal::of_message(why, RefusalReason::Other, audience, shield))
+            .map_err(|why| Refusal::of_message(why, RefusalReason::Other, audience, pii_filter))
     }
 }
 
@@ -114,7 +114,7 @@ impl Engine {
 fn session_of(request: &AnalysisRequest) -> Result<String, String> {
     let mut sessions: Vec<&str> = Vec::new();
     for (_, origin) in &request.tables {
-        if let Origin::Variable { session, .. } = origin
+        if let TableSource::Variable { session, .. } = origin
             && !sessions.contains(&session.as_str())
         {
             sessions.push(session);
@@ -135,10 +135,10 @@ async fn restore_rows(
     level: Arc<Level>,
     mut request: AnalysisRequest,
 ) -> Result<AnalysisRequest, StateError> {
-    let watch = agent.watch(level);
+    let guard = agent.guard(level);
     for (_, origin) in &mut request.tables {
-        if let Origin::Given(Input::Json(rows)) = origin {
-            *rows = watch.known(mem::take(rows)).await?;
+        if let TableSource::Given(Input::Json(rows)) = origin {
+            *rows = guard.known(mem::take(rows)).await?;
         }
     }
     Ok(request)
@@ -148,7 +148,7 @@ async fn restore_rows(
 fn program_of(request: AnalysisRequest) -> Program {
     let (mut tables, mut variables) = (Map::new(), String::new());
     for (name, origin) in request.tables {
-        if let Origin::Variable { variable, field, .. } = &origin {
+        if let TableSource::Variable { variable, field, .. } = &origin {
             let part = field.as_ref().map_or(String::new(), |field| format!("[{}]", json!(field)));
             variables.push_str(&format!("{}: {variable}{part}, ", json!(name)));
         }

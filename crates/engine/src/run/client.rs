@@ -2,7 +2,7 @@
 
 use narrows_model::OutputStream;
 
-use crate::upstream::{Caller, Nobody};
+use crate::upstream::{Caller, NoCaller};
 
 /// The client of a run: a caller who also hears what the program prints.
 pub trait RunClient: Caller {
@@ -10,6 +10,6 @@ pub trait RunClient: Caller {
     fn output(&self, stream: OutputStream, text: String);
 }
 
-impl RunClient for Nobody {
+impl RunClient for NoCaller {
     fn output(&self, _stream: OutputStream, _text: String) {}
 }

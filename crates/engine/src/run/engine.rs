@@ -13,28 +13,28 @@ use super::{
     pipeline::{self, Run},
 };
 use crate::{
-    guide::Guide,
+    discovery::Discovery,
     skills::{TrialMode, TrialReport, try_skill},
     state::{Agent, State, StateError},
-    upstream::Nobody,
+    upstream::NoCaller,
 };
 
 /// Runs programs, analyses and single calls for whoever asks, whichever way they ask.
 #[derive(Debug)]
 pub struct Engine {
-    guide: Arc<Guide>,
+    discovery: Arc<Discovery>,
     state: Arc<State>,
     sandbox: SandboxConfig,
     executor: Mutex<Option<Arc<Executor>>>,
 }
 
 impl Engine {
-    pub fn new(guide: Arc<Guide>, state: Arc<State>, sandbox: SandboxConfig) -> Arc<Self> {
-        Arc::new(Self { guide, state, sandbox, executor: Mutex::default() })
+    pub fn new(discovery: Arc<Discovery>, state: Arc<State>, sandbox: SandboxConfig) -> Arc<Self> {
+        Arc::new(Self { discovery, state, sandbox, executor: Mutex::default() })
     }
 
-    pub fn guide(&self) -> &Arc<Guide> {
-        &self.guide
+    pub fn discovery(&self) -> &Arc<Discovery> {
+        &self.discovery
     }
 
     pub fn state(&self) -> &Arc<State> {
@@ -72,7 +72,7 @@ impl Engine {
         let audience = request.audience;
         match Run::admit(self, agent, request, client).await {
             Ok(run) => run.finish().await,
-            Err(error) => Err(Refusal::new(&error, audience, &agent.shield())),
+            Err(error) => Err(Refusal::new(&error, audience, &agent.pii_filter())),
         }
     }
 
@@ -87,16 +87,16 @@ impl Engine {
         client: Arc<dyn RunClient>,
     ) -> Result<Value, Refusal> {
         let level = agent.level(None);
-        let level = level.map_err(|error| Refusal::new(&error, audience, &agent.shield()))?;
-        let watch = agent.watch(level);
+        let level = level.map_err(|error| Refusal::new(&error, audience, &agent.pii_filter()))?;
+        let guard = agent.guard(level);
         let media = Arc::default();
-        let host = pipeline::host(self, &watch, &client, &media, None, None);
+        let host = pipeline::host(self, &guard, &client, &media, None, None);
         let mut called = host.call_for_client(tool, arguments).await.map_err(|failure| {
             let reason = RefusalReason::Other;
-            Refusal::of_message(failure.message, reason, audience, watch.shield())
+            Refusal::of_message(failure.message, reason, audience, guard.pii_filter())
         });
         if let (Ok(value), true) = (&mut called, audience.is_protected()) {
-            watch.shield().json(value);
+            guard.pii_filter().json(value);
         }
         keep_tokens(agent).await;
         called
@@ -109,10 +109,10 @@ impl Engine {
         skill: &Skill,
         mode: TrialMode,
     ) -> Result<TrialReport, StateError> {
-        let watch = agent.watch(agent.level(None)?);
-        let client: Arc<dyn RunClient> = Arc::new(Nobody);
+        let guard = agent.guard(agent.level(None)?);
+        let client: Arc<dyn RunClient> = Arc::new(NoCaller);
         let media = Arc::default();
-        let host = pipeline::host(self, &watch, &client, &media, None, None);
+        let host = pipeline::host(self, &guard, &client, &media, None, None);
         Ok(try_skill(skill, mode, &*self.executor()?, &host).await?)
     }
 }

@@ -14,8 +14,8 @@ use super::overflow::{keep, left_out};
 
 const MAX_LINES: usize = 1_500;
 /// Beside what a level lets a model see of output and result; all of it together is below 48 KB.
-const MAX_TRACEBACK: Room = Room { bytes: 6 << 10, lines: 150 };
-const MAX_MESSAGE: Room = Room { bytes: 2 << 10, lines: 50 };
+const MAX_TRACEBACK: ExcerptSpace = ExcerptSpace { bytes: 6 << 10, lines: 150 };
+const MAX_MESSAGE: ExcerptSpace = ExcerptSpace { bytes: 2 << 10, lines: 50 };
 const MAX_NOTE_BYTES: usize = 1 << 10;
 const MAX_NOTES_BYTES: usize = 4 << 10;
 /// What the line in the place of the rest takes.
@@ -23,13 +23,13 @@ const LEFT_OUT_BYTES: usize = 64;
 
 /// How much of a part may be shown.
 #[derive(Clone, Copy, Debug)]
-struct Room {
+struct ExcerptSpace {
     /// As JSON, in which a line's end has two bytes.
     bytes: usize,
     lines: usize,
 }
 
-impl Room {
+impl ExcerptSpace {
     fn holds(self, text: &str) -> bool {
         json_bytes(text) <= self.bytes && text.lines().count() <= self.lines
     }
@@ -79,7 +79,7 @@ pub(super) fn fit(
         let tail = if goes_on(at) { &excerpt.tail } else { text };
         // A part of a text has no more lines than the text.
         let room_lines = if lines[at] <= room_lines { usize::MAX } else { room_lines };
-        let room = Room { bytes: room_bytes, lines: room_lines };
+        let room = ExcerptSpace { bytes: room_bytes, lines: room_lines };
         let shown = shortened(text, tail, excerpt.bytes, room);
         match part {
             OutcomePart::Stdout => outcome.stdout = shown,
@@ -165,7 +165,7 @@ fn shorten_failure(failure: &mut Failure) -> bool {
     was_long
 }
 
-fn shorten(text: &mut String, room: Room) {
+fn shorten(text: &mut String, room: ExcerptSpace) {
     if !room.holds(text) {
         *text = shortened(text, text, text.len() as u64, room);
     }
@@ -175,7 +175,7 @@ fn shorten_notes(notes: &mut Vec<String>) {
     let mut left = MAX_NOTES_BYTES;
     let mut shown = 0;
     for note in notes.iter_mut() {
-        shorten(note, Room { bytes: MAX_NOTE_BYTES, lines: 10 });
+        shorten(note, ExcerptSpace { bytes: MAX_NOTE_BYTES, lines: 10 });
         let Some(rest) = left.checked_sub(json_bytes(note)) else { break };
         (left, shown) = (rest, shown + 1);
     }
@@ -187,7 +187,7 @@ fn shorten_notes(notes: &mut Vec<String>) {
 }
 
 /// The beginning of one text and the end of another, which are one text of so many bytes.
-fn shortened(head: &str, tail: &str, bytes: u64, room: Room) -> String {
+fn shortened(head: &str, tail: &str, bytes: u64, room: ExcerptSpace) -> String {
     let half = room.half();
     let head = head_of(head, half);
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -202,8 +202,8 @@ fn shortened(head: &str, tail: &str, bytes: u64, room: Room) -> String {
 }
 
 /// As much of the beginning as there is room for, to the end of a line if one is near.
-fn head_of(text: &str, room: Room) -> &str {
-    let mut left = Left::from(room);
+fn head_of(text: &str, room: ExcerptSpace) -> &str {
+    let mut left = RemainingSpace::from(room);
     let end = text.char_indices().find(|(_, c)| !left.takes(*c)).map_or(text.len(), |(at, _)| at);
     let head = &text[..end];
     match head.rfind('\n') {
@@ -213,8 +213,8 @@ fn head_of(text: &str, room: Room) -> &str {
 }
 
 /// As much of the end, from the start of a line if one is near.
-fn tail_of(text: &str, room: Room) -> &str {
-    let mut left = Left::from(room);
+fn tail_of(text: &str, room: ExcerptSpace) -> &str {
+    let mut left = RemainingSpace::from(room);
     let start = text
         .char_indices()
         .rev()
@@ -228,21 +228,21 @@ fn tail_of(text: &str, room: Room) -> &str {
 }
 
 /// The room that is left.
-struct Left(Room);
+struct RemainingSpace(ExcerptSpace);
 
-impl From<Room> for Left {
-    fn from(room: Room) -> Self {
+impl From<ExcerptSpace> for RemainingSpace {
+    fn from(room: ExcerptSpace) -> Self {
         Self(room)
     }
 }
 
-impl Left {
+impl RemainingSpace {
     /// Whether there is room for a character, which is gone then.
     fn takes(&mut self, c: char) -> bool {
         let lines = usize::from(c == '\n');
         match (self.0.bytes.checked_sub(char_bytes(c)), self.0.lines.checked_sub(lines)) {
             (Some(bytes), Some(lines)) => {
-                self.0 = Room { bytes, lines };
+                self.0 = ExcerptSpace { bytes, lines };
                 true
             }
             _ => false,

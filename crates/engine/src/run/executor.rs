@@ -11,7 +11,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
 use super::overflow::Overflow;
-use crate::safety::Shield;
+use crate::safety::PiiFilter;
 
 /// The shortest and the longest time that a caller may ask for.
 const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
@@ -31,7 +31,7 @@ pub struct ExecuteRequest {
     /// The program may only read it.
     pub read_only: bool,
     /// Protects what is shown of results that are too large.
-    pub shield: Option<Shield>,
+    pub pii_filter: Option<PiiFilter>,
     /// Who it runs for: places in the sandbox are shared fairly between callers.
     pub caller: Arc<str>,
 }
@@ -51,7 +51,7 @@ pub enum OutputUse {
 pub enum ExecuteError {
     #[error("a timeout of {} s is not possible; ask for {} to {} s", .0.as_secs_f64(), TIMES.0.as_secs(), TIMES.1.as_secs())]
     Timeout(Duration),
-    #[error("a memory limit of {} MB is not possible; ask for {} to {} MB", .0 >> 20, Limits::LEAST_MEMORY_BYTES >> 20, Limits::MOST_MEMORY_BYTES >> 20)]
+    #[error("a memory limit of {} MB is not possible; ask for {} to {} MB", .0 >> 20, Limits::MIN_MEMORY_BYTES >> 20, Limits::MAX_MEMORY_BYTES >> 20)]
     Memory(u64),
     #[error(
         "the program has {0} bytes, and may have {MAX_SOURCE_BYTES}; put data into a file of the workspace, or into \"context\", and read it from there"
@@ -95,12 +95,12 @@ impl Executor {
         host: &dyn ToolHost,
         cancel: CancellationToken,
     ) -> Result<Outcome, ExecuteError> {
-        let ExecuteRequest { program, limits, output, workspace, read_only, shield, caller } =
+        let ExecuteRequest { program, limits, output, workspace, read_only, pii_filter, caller } =
             request;
         check(&limits)?;
         // Where the program writes nothing, nothing of it is written either.
         let kept = workspace.clone().filter(|_| !read_only);
-        let overflow = Overflow::new(host, &limits, output, kept, shield);
+        let overflow = Overflow::new(host, &limits, output, kept, pii_filter);
         let options = RunOptions { limits, workspace, read_only, caller };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         let is_large = outcome.limit().is_some_and(|hit| hit.name == LimitKind::Result);
@@ -121,7 +121,7 @@ fn check(limits: &Limits) -> Result<(), ExecuteError> {
     if !(TIMES.0..=TIMES.1).contains(&limits.wall_time) {
         return Err(ExecuteError::Timeout(limits.wall_time));
     }
-    let memory = Limits::LEAST_MEMORY_BYTES..=Limits::MOST_MEMORY_BYTES;
+    let memory = Limits::MIN_MEMORY_BYTES..=Limits::MAX_MEMORY_BYTES;
     if !memory.contains(&limits.memory_bytes) {
         return Err(ExecuteError::Memory(limits.memory_bytes));
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::Audience;
-use crate::{media::Shown, program::AnalyzeError, safety::Shield, state::StateError};
+use crate::{media::Shown, program::AnalyzeError, safety::PiiFilter, state::StateError};
 
 /// What came of a program, as its caller may read it.
 #[derive(Debug)]
@@ -84,22 +84,22 @@ impl From<&AnalyzeError> for RefusalReason {
 
 impl Refusal {
     /// Protects what is said, if there is somebody to protect it from.
-    pub(super) fn new<'e, E>(error: &'e E, audience: Audience, shield: &Shield) -> Self
+    pub(super) fn new<'e, E>(error: &'e E, audience: Audience, pii_filter: &PiiFilter) -> Self
     where
         E: ToString,
         RefusalReason: From<&'e E>,
     {
-        Self::of_message(error.to_string(), RefusalReason::from(error), audience, shield)
+        Self::of_message(error.to_string(), RefusalReason::from(error), audience, pii_filter)
     }
 
     pub(super) fn of_message(
         mut message: String,
         reason: RefusalReason,
         audience: Audience,
-        shield: &Shield,
+        pii_filter: &PiiFilter,
     ) -> Self {
         if audience.is_protected() {
-            shield.replace(&mut message);
+            pii_filter.replace(&mut message);
         }
         Self { message, reason }
     }

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OutputUse;
-use crate::safety::Shield;
+use crate::safety::PiiFilter;
 use futures::future::BoxFuture;
 use narrows_model::{
     Ending, Excerpt, LimitKind, Limits, Outcome, OutcomePart, OutputStream, cut::MARGIN,
 };
 use narrows_sandbox::{
-    ModuleSource, Patience, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost, Workspace,
+    ModuleSource, PausedClock, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost, Workspace,
     WorkspaceFile,
 };
 use serde_json::{Value, value::RawValue};
@@ -19,7 +19,7 @@ const PREVIEW_BYTES: usize = 1_000;
 /// How much of the end of a stream is at hand, with what a shield looks at before it.
 const TAIL_BYTES: usize = (32 << 10) + MARGIN as usize;
 /// How many names are tried before giving up on a free one: others may be taking them too.
-const MOST_TRIES: usize = 1_000;
+const MAX_TRIES: usize = 1_000;
 
 /// Stands between a program and its host, and keeps what the sandbox drops.
 pub(crate) struct Overflow<'a> {
@@ -29,7 +29,7 @@ pub(crate) struct Overflow<'a> {
     preview_bytes: usize,
     output: OutputUse,
     workspace: Option<Arc<Workspace>>,
-    shield: Option<Shield>,
+    pii_filter: Option<PiiFilter>,
     stdout: Mutex<StreamCopy>,
     stderr: Mutex<StreamCopy>,
 }
@@ -53,13 +53,13 @@ impl<'a> Overflow<'a> {
         limits: &Limits,
         output: OutputUse,
         workspace: Option<Arc<Workspace>>,
-        shield: Option<Shield>,
+        pii_filter: Option<PiiFilter>,
     ) -> Self {
         let limit = limits.output_bytes;
         let half = usize::try_from(limits.result_bytes / 2).unwrap_or(usize::MAX);
         let preview_bytes = half.min(PREVIEW_BYTES);
         let (stdout, stderr) = (Mutex::default(), Mutex::default());
-        Self { host, limit, preview_bytes, output, workspace, shield, stdout, stderr }
+        Self { host, limit, preview_bytes, output, workspace, pii_filter, stdout, stderr }
     }
 
     /// Moves a large result into the workspace, and says what is where.
@@ -111,16 +111,22 @@ impl<'a> Overflow<'a> {
             text.ceil_char_boundary(text.len().saturating_sub(self.preview_bytes)),
         );
         if tail <= head {
-            return self.shield.as_ref().map_or(text.to_owned(), |shield| shield.text(text).into());
+            return self
+                .pii_filter
+                .as_ref()
+                .map_or(text.to_owned(), |pii_filter| pii_filter.text(text).into());
         }
-        let (head_text, tail_text) = match &self.shield {
+        let (head_text, tail_text) = match &self.pii_filter {
             // With what follows and what precedes them.
-            Some(shield) => {
+            Some(pii_filter) => {
                 let margin = MARGIN as usize;
                 let to = text.floor_char_boundary(head + margin);
                 let from = text.ceil_char_boundary(tail.saturating_sub(margin));
                 let beside = &text[from..];
-                (shield.part(&text[..to], 0..head), shield.part(beside, tail - from..beside.len()))
+                (
+                    pii_filter.part(&text[..to], 0..head),
+                    pii_filter.part(beside, tail - from..beside.len()),
+                )
             }
             None => (text[..head].to_owned(), text[tail..].to_owned()),
         };
@@ -217,7 +223,7 @@ pub(crate) fn create(
     };
     let highest = workspace.names()?.iter().filter_map(number_of).max().unwrap_or(0);
     let mut last = None;
-    for number in (highest + 1..).take(MOST_TRIES) {
+    for number in (highest + 1..).take(MAX_TRIES) {
         let name = format!("{stem}-{number}.{extension}");
         match workspace.create(&name) {
             Ok(file) => return Ok((name, file)),
@@ -241,7 +247,7 @@ impl ToolHost for Overflow<'_> {
         self.host.module(name)
     }
 
-    fn patience(&self) -> Patience {
+    fn patience(&self) -> PausedClock {
         self.host.patience()
     }
 

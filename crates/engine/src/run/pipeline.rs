@@ -13,14 +13,14 @@ use super::{
 };
 use crate::{
     compute::{json_bytes, without_place},
-    guide::{EarlierNames, Looked},
-    ledger::Tab,
+    discovery::{CheckedProgram, EarlierNames},
     media::{Media, Shown},
-    policy::WorkspaceUse,
+    policy::WorkspaceAccess,
     program::{ProgramHost, restore_literals},
-    safety::{Deed, Mode, Reviewed, Streams, Watch},
+    safety::{AuditSpan, Mode, Reviewed, RunGuard, Streams},
     skills::sha256,
     state::{Agent, StateError},
+    token_stats::RequestStats,
     upstream::Caller,
 };
 
@@ -28,7 +28,7 @@ use crate::{
 pub(super) struct Run<'e> {
     engine: &'e Engine,
     agent: Agent,
-    watch: Arc<Watch>,
+    guard: Arc<RunGuard>,
     client: Arc<dyn RunClient>,
     host: ProgramHost,
     media: Arc<Media>,
@@ -47,7 +47,7 @@ pub(super) struct Run<'e> {
 }
 
 /// What a program came to, and whether it ran: it may be refused when it is looked at.
-struct Ended {
+struct ProgramEnd {
     outcome: Outcome,
     was_run: bool,
 }
@@ -63,9 +63,9 @@ impl<'e> Run<'e> {
         let RunRequest { mut program, timeout, memory_bytes, session, isolation, .. } = request;
         let RunRequest { workspace, output, audience, mut notes, stats, cancel, .. } = request;
         check_source(&program.source)?;
-        let watch = agent.watch(agent.level(isolation.as_deref())?);
+        let guard = agent.guard(agent.level(isolation.as_deref())?);
         ExecuteError::check_time(timeout)?;
-        let (mut limits, note) = watch.limits(timeout);
+        let (mut limits, note) = guard.limits(timeout);
         notes.extend(note);
         if let Some(bytes) = memory_bytes {
             // Whoever asks for a level means its limits.
@@ -74,15 +74,15 @@ impl<'e> Run<'e> {
                 None => bytes,
             };
         }
-        let (workspace, read_only) = watch.workspace(workspace.open(agent)?);
+        let (workspace, read_only) = guard.workspace(workspace.open(agent)?);
         let media = Arc::new(Media::new(workspace.clone(), read_only));
-        let streams = audience.is_protected().then(|| Arc::new(watch.shield().streams()));
-        let host = host(engine, &watch, &client, &media, streams.clone(), stats);
-        protect_context(agent, &watch, &mut program).await;
+        let streams = audience.is_protected().then(|| Arc::new(guard.pii_filter().streams()));
+        let host = host(engine, &guard, &client, &media, streams.clone(), stats);
+        protect_context(agent, &guard, &mut program).await;
         Ok(Self {
             engine,
             agent: agent.clone(),
-            watch,
+            guard,
             client,
             host,
             media,
@@ -115,54 +115,54 @@ impl<'e> Run<'e> {
     async fn run_protected(&mut self) -> Result<(Outcome, Option<Outcome>, Vec<Shown>), Refusal> {
         let mut record = self.begin_record().await;
         let token_note = self.restore_literals(&mut record).await;
-        let Ended { mut outcome, was_run } = match self.check_and_run(&record).await {
+        let ProgramEnd { mut outcome, was_run } = match self.check_and_run(&record).await {
             Ok(ended) => ended,
             Err(error) => {
                 record.end("refused");
-                return Err(Refusal::new(&error, self.audience, self.watch.shield()));
+                return Err(Refusal::new(&error, self.audience, self.guard.pii_filter()));
             }
         };
         outcome.notes.extend(token_note);
-        outcome.notes.extend(self.watch.take_left_note());
+        outcome.notes.extend(self.guard.take_left_note());
         self.record(record, &mut outcome, was_run).await;
         let (whole, shown) = self.protect(&mut outcome).await;
         Ok((outcome, whole, shown))
     }
 
     /// Begins the run's entry in the audit.
-    async fn begin_record(&self) -> Deed {
+    async fn begin_record(&self) -> AuditSpan {
         let describing = || {
             let details = json!({
-                "run": self.watch.run(),
-                "level": self.watch.level().name,
+                "run": self.guard.run(),
+                "level": self.guard.level().name,
                 // Whatever a program says of people is protected here too.
-                "code": self.agent.shield().sanitized(&self.program.source),
+                "code": self.agent.pii_filter().sanitized(&self.program.source),
                 "context": self.program.context.keys().collect::<Vec<_>>(),
                 "session": self.session,
             });
-            Deed::new(&self.watch, "run", sha256(self.program.source.as_bytes()), details)
+            AuditSpan::new(&self.guard, "run", sha256(self.program.source.as_bytes()), details)
         };
         self.agent.compute(self.program.source.len(), describing).await
     }
 
     /// Puts values in the place of tokens in the program's own texts, and says which tokens stay.
-    async fn restore_literals(&mut self, record: &mut Deed) -> Option<String> {
-        let restored = restore_literals(&self.watch, &mut self.program).await;
+    async fn restore_literals(&mut self, record: &mut AuditSpan) -> Option<String> {
+        let restored = restore_literals(&self.guard, &mut self.program).await;
         if !restored.kinds.is_empty() {
             record.note("revealed", json!(restored.kinds));
         }
         restored.note
     }
 
-    async fn check_and_run(&mut self, record: &Deed) -> Result<Ended, StateError> {
+    async fn check_and_run(&mut self, record: &AuditSpan) -> Result<ProgramEnd, StateError> {
         let Some(id) = self.session.clone() else {
             return self.check_and_run_in(None, record).await;
         };
         // First of all: what its programs have bound by then may be used, and nothing else.
-        let mut session = self.agent.open_session(&id, &self.watch).await?;
+        let mut session = self.agent.open_session(&id, &self.guard).await?;
         let running = self.check_and_run_in(Some(&mut session.isolate), record);
         let ended = session.lease.keep_during(running).await;
-        let note = session.save(&self.watch).await;
+        let note = session.save(&self.guard).await;
         let mut ended = ended?;
         ended.outcome.notes.extend(note);
         Ok(ended)
@@ -171,48 +171,48 @@ impl<'e> Run<'e> {
     async fn check_and_run_in(
         &mut self,
         session: Option<&mut Session>,
-        record: &Deed,
-    ) -> Result<Ended, StateError> {
+        record: &AuditSpan,
+    ) -> Result<ProgramEnd, StateError> {
         // What cannot work is not counted.
         let earlier = EarlierNames::from(session.as_deref());
         let mut checked = self.check(earlier).await;
         if let Some(refusal) = checked.refusal.take() {
-            return Ok(Ended { outcome: refusal, was_run: false });
+            return Ok(ProgramEnd { outcome: refusal, was_run: false });
         }
-        self.watch.begin()?;
+        self.guard.begin()?;
         self.hold_audit(record).await?;
         let reviewed = self.review(&checked).await;
         if let Some(refusal) = reviewed.refusal {
-            return Ok(Ended { outcome: refusal, was_run: false });
+            return Ok(ProgramEnd { outcome: refusal, was_run: false });
         }
         let mut outcome = self.run_in_sandbox(session).await?;
         outcome.notes.extend(checked.note);
         outcome.notes.extend(reviewed.notes);
-        Ok(Ended { outcome, was_run: true })
+        Ok(ProgramEnd { outcome, was_run: true })
     }
 
     /// Looks for mistakes before anything is done.
-    async fn check(&mut self, earlier: EarlierNames) -> Looked {
-        let guide = self.engine.guide();
-        let checked = guide.look(&self.program, earlier, &self.agent).await;
+    async fn check(&mut self, earlier: EarlierNames) -> CheckedProgram {
+        let discovery = self.engine.discovery();
+        let checked = discovery.look(&self.program, earlier, &self.agent).await;
         checked.give_implied(&mut self.program);
         checked
     }
 
     /// Waits for the audit, at levels that do nothing which is not in it.
-    async fn hold_audit(&self, record: &Deed) -> Result<(), StateError> {
-        if !self.watch.level().audit_must_hold {
+    async fn hold_audit(&self, record: &AuditSpan) -> Result<(), StateError> {
+        if !self.guard.level().audit_must_hold {
             return Ok(());
         }
         record.begin();
-        self.agent.written(self.watch.trail()).await.map_err(StateError::AuditDown)
+        self.agent.written(self.guard.audit_trail()).await.map_err(StateError::AuditDown)
     }
 
     /// Looks for what the level does not allow.
-    async fn review(&self, checked: &Looked) -> Reviewed {
+    async fn review(&self, checked: &CheckedProgram) -> Reviewed {
         let program = checked.with_imports(&self.program);
-        let broker = self.engine.guide().broker();
-        let reviewing = || self.watch.review(&program, &self.limits, broker);
+        let broker = self.engine.discovery().broker();
+        let reviewing = || self.guard.review(&program, &self.limits, broker);
         self.agent.compute(program.source.len(), reviewing).await
     }
 
@@ -227,7 +227,7 @@ impl<'e> Run<'e> {
             output: self.output,
             workspace: self.workspace.clone(),
             read_only: self.read_only,
-            shield: self.streams.is_some().then(|| self.watch.shield().clone()),
+            pii_filter: self.streams.is_some().then(|| self.guard.pii_filter().clone()),
             caller: Arc::clone(self.agent.fair_caller()),
         };
         Ok(executor.execute(session, request, &self.host, self.cancel.clone()).await?)
@@ -235,7 +235,7 @@ impl<'e> Run<'e> {
 
     /// Ends the run's entry in the audit. Where it must be there before anything is given back and
     /// cannot be written, nothing is given back.
-    async fn record(&self, mut record: Deed, outcome: &mut Outcome, was_run: bool) {
+    async fn record(&self, mut record: AuditSpan, outcome: &mut Outcome, was_run: bool) {
         record.note("milliseconds", outcome.wall_time.as_millis() as u64);
         record.note("tool_calls", outcome.tool_calls);
         record.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());
@@ -248,14 +248,14 @@ impl<'e> Run<'e> {
             Ending::Cancelled(_) => "cancelled",
         };
         record.end(ending);
-        if !self.watch.level().audit_must_hold {
+        if !self.guard.level().audit_must_hold {
             // It is written beside the answer. What could not be is told with the next one.
             outcome.notes.extend(self.agent.take_lost_audit());
             return;
         }
-        let lost = match self.agent.written(self.watch.trail()).await {
+        let lost = match self.agent.written(self.guard.audit_trail()).await {
             Err(why) => why,
-            Ok(()) if self.watch.is_closed() => "a call is not in it".to_owned(),
+            Ok(()) if self.guard.is_closed() => "a call is not in it".to_owned(),
             Ok(()) => return,
         };
         // What is not in the audit has not happened, as far as the caller learns.
@@ -264,7 +264,7 @@ impl<'e> Run<'e> {
             message: format!(
                 "the audit cannot be written ({lost}); at the isolation level {:?} such a run \
                  gives nothing back",
-                self.watch.level().name
+                self.guard.level().name
             ),
             line: None,
             traceback: String::new(),
@@ -286,8 +286,8 @@ impl<'e> Run<'e> {
             outcome_bytes(outcome) + shown.iter().map(|shown| shown.data.len()).sum::<usize>();
         let protecting = || {
             let whole = (self.audience == Audience::Model).then(|| outcome.clone());
-            self.watch.shield().outcome(outcome);
-            shown.iter_mut().for_each(|shown| self.watch.shield().media(shown));
+            self.guard.pii_filter().outcome(outcome);
+            shown.iter_mut().for_each(|shown| self.guard.pii_filter().media(shown));
             whole
         };
         let whole = self.agent.compute(bytes, protecting).await;
@@ -300,9 +300,9 @@ impl<'e> Run<'e> {
     /// Cuts what is too long for a model, and keeps all of it in the workspace.
     async fn keep(&self, outcome: &mut Outcome, whole: Option<&Outcome>) {
         if let Some(whole) = whole {
-            let level = self.watch.level();
+            let level = self.guard.level();
             // Where programs write nothing, their output is not kept either.
-            let may_write = level.workspace == WorkspaceUse::Write;
+            let may_write = level.workspace == WorkspaceAccess::Write;
             let workspace = self.workspace.as_ref().filter(|_| may_write);
             let bytes = outcome_bytes(outcome);
             let fitting = || excerpt::fit(outcome, whole, workspace, level.shown_bytes);
@@ -325,11 +325,11 @@ impl RunWorkspace {
 /// Makes what answers a program, with its output on the way to its caller.
 pub(super) fn host(
     engine: &Engine,
-    watch: &Arc<Watch>,
+    guard: &Arc<RunGuard>,
     client: &Arc<dyn RunClient>,
     media: &Arc<Media>,
     streams: Option<Arc<Streams>>,
-    stats: Option<Arc<Tab>>,
+    stats: Option<Arc<RequestStats>>,
 ) -> ProgramHost {
     let hearer = Arc::clone(client);
     let output = move |stream, text: &str| {
@@ -339,23 +339,23 @@ pub(super) fn host(
         };
         hearer.output(stream, text);
     };
-    let (guide, watch) = (Arc::clone(engine.guide()), Arc::clone(watch));
+    let (discovery, guard) = (Arc::clone(engine.discovery()), Arc::clone(guard));
     let caller: Arc<dyn Caller> = Arc::clone(client) as _;
-    let host = ProgramHost::new(guide, watch, caller, Arc::clone(media), output);
+    let host = ProgramHost::new(discovery, guard, caller, Arc::clone(media), output);
     match stats {
-        Some(tab) => host.counting(tab),
+        Some(request_stats) => host.counting(request_stats),
         None => host,
     }
 }
 
 /// In strict mode programs see tokens, also in what their caller gives them.
-async fn protect_context(agent: &Agent, watch: &Watch, program: &mut Program) {
-    if watch.shield().mode() != Mode::Strict {
+async fn protect_context(agent: &Agent, guard: &RunGuard, program: &mut Program) {
+    if guard.pii_filter().mode() != Mode::Strict {
         return;
     }
     let mut context = Value::Object(mem::take(&mut program.context));
     let bytes = json_bytes(&context);
-    agent.compute(bytes, || watch.shield().json(&mut context)).await;
+    agent.compute(bytes, || guard.pii_filter().json(&mut context)).await;
     if let Value::Object(context) = context {
         program.context = context;
     }

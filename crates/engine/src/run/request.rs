@@ -7,7 +7,7 @@ use narrows_sandbox::Workspace;
 use tokio_util::sync::CancellationToken;
 
 use super::OutputUse;
-use crate::ledger::Tab;
+use crate::token_stats::RequestStats;
 
 /// A program, and how it is to be run.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct RunRequest {
     /// What was corrected to understand the request, which its author should know.
     pub notes: Vec<String>,
     /// Where it is written what the program's calls would have cost a model.
-    pub stats: Option<Arc<Tab>>,
+    pub stats: Option<Arc<RequestStats>>,
     pub cancel: CancellationToken,
 }
 
@@ -37,7 +37,7 @@ pub struct AnalyzeOptions {
     pub workspace: RunWorkspace,
     pub audience: Audience,
     /// Where it is written what the calls of tools would have cost a model.
-    pub stats: Option<Arc<Tab>>,
+    pub stats: Option<Arc<RequestStats>>,
     pub cancel: CancellationToken,
 }
 

@@ -8,9 +8,9 @@ use narrows_store::{Approval, CallKey, NewApproval, Scope};
 use serde_json::{Map, Value, json};
 
 use super::{
-    question::{Answer, Choices, question},
+    question::{ApprovalAnswer, Choices, question},
+    run_guard::{CallTarget, RunGuard, refused},
     shown::{MAX_VALUES, count_values},
-    watch::{Target, Watch, refused},
 };
 use crate::{
     broker::CallError,
@@ -50,25 +50,25 @@ impl AskedCall {
 
 /// Why a person is asked about a call: a sentence of each reason, and the reasons themselves.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Why {
+pub(super) struct ApprovalReason {
     pub(super) sentences: Vec<String>,
     pub(super) reasons: Vec<Reason>,
 }
 
-impl Why {
+impl ApprovalReason {
     pub(super) fn add(&mut self, reason: Reason, sentence: String) {
         self.reasons.push(reason);
         self.sentences.push(sentence);
     }
 }
 
-impl Watch {
+impl RunGuard {
     /// Goes on if a person agrees with the call, and says to how much they agreed.
     pub(super) async fn confirm(
         self: &Arc<Self>,
-        target: Target<'_>,
+        target: CallTarget<'_>,
         arguments: &Map<String, Value>,
-        why: Why,
+        why: ApprovalReason,
         caller: &Arc<dyn Caller>,
     ) -> Result<Scope, CallError> {
         let count = count_values(arguments);
@@ -82,17 +82,19 @@ impl Watch {
         let call = Arc::new(self.agent().compute(json_bytes(arguments), describing).await);
         // A yes for the whole run needs no other call.
         let decided = match self.standing(&call, caller.as_ref()).await.map_err(refused)? {
-            Some(scope) => Decided::Allowed(scope),
+            Some(scope) => CallDecision::Allowed(scope),
             None => self.decide_with_others(&call, caller).await,
         };
         let name = &call.name;
         match decided {
-            Decided::Allowed(scope) => Ok(scope),
-            Decided::Denied => Err(refused(format!("{name} was not approved: a person denied it"))),
-            Decided::Declined => {
+            CallDecision::Allowed(scope) => Ok(scope),
+            CallDecision::Denied => {
+                Err(refused(format!("{name} was not approved: a person denied it")))
+            }
+            CallDecision::Declined => {
                 Err(refused(format!("{name} was not called: the person did not allow it")))
             }
-            Decided::Waiting(why) => Err(refused(why)),
+            CallDecision::Waiting(why) => Err(refused(why)),
         }
     }
 
@@ -102,33 +104,34 @@ impl Watch {
         arguments: &Map<String, Value>,
         caller: &Arc<dyn Caller>,
     ) -> Result<(), CallError> {
-        let mut why = Why::default();
+        let mut why = ApprovalReason::default();
         why.add(Reason::Restore, "the model would read what these tokens stand for".to_owned());
-        let target = Target::read(ASKER, "restore_pii");
+        let target = CallTarget::read(ASKER, "restore_pii");
         let confirmed = self.confirm(target, arguments, why, caller).await;
         if let Err(refusal) = &confirmed {
-            let why = self.shield().for_record().sanitized(&refusal.to_string()).into_owned();
+            let why =
+                self.pii_filter().without_exemptions().sanitized(&refusal.to_string()).into_owned();
             let details = json!({ "run": self.run(), "why": why });
-            self.agent().write_down(self.trail(), "pii.restore", "", "refused", details);
+            self.agent().record(self.audit_trail(), "pii.restore", "", "refused", details);
         }
         confirmed.map(|_| ())
     }
 
     fn asked_call(
         &self,
-        target: Target<'_>,
+        target: CallTarget<'_>,
         arguments: &Map<String, Value>,
-        why: Why,
+        why: ApprovalReason,
     ) -> AskedCall {
         let name = target.to_string();
         let mut value = Value::Object(arguments.clone());
         let hash = self.safety().vault.digest(&format!("{name}{value}"));
-        self.shield().for_person(&mut value);
+        self.pii_filter().for_person(&mut value);
         let protected = match value {
             Value::Object(protected) => protected,
             _ => Map::new(),
         };
-        let Why { sentences, reasons } = why;
+        let ApprovalReason { sentences, reasons } = why;
         let why = sentences.join("; ");
         AskedCall { name, hash, why, reasons, arguments: arguments.clone(), protected }
     }
@@ -182,7 +185,7 @@ impl Watch {
         calls: &[Arc<AskedCall>],
         waiting: usize,
         caller: &dyn Caller,
-    ) -> Answer {
+    ) -> ApprovalAnswer {
         let choices = self.choices(calls, caller);
         let digest = |text: &str| self.safety().vault.digest(text);
         let bytes = calls.iter().map(|call| json_bytes(&call.arguments)).sum();
@@ -192,12 +195,12 @@ impl Watch {
             Ok(answer) => choices.read(&answer),
             Err(error) => {
                 tracing::debug!(%error, "nobody could be asked about a call");
-                Answer::NotAsked
+                ApprovalAnswer::NotAsked
             }
         };
         match answer {
-            Answer::Allowed(Scope::Always) => self.write_rules(choices).await,
-            Answer::Allowed(scope @ (Scope::Run | Scope::Session)) => {
+            ApprovalAnswer::Allowed(Scope::Always) => self.write_rules(choices).await,
+            ApprovalAnswer::Allowed(scope @ (Scope::Run | Scope::Session)) => {
                 self.note_yes(calls, scope, caller).await;
             }
             _ => {}
@@ -256,7 +259,7 @@ impl Watch {
             let added = tokio::task::spawn_blocking(move || source.add(&always)).await;
             match added.unwrap_or_else(|error| Err(error.to_string())) {
                 Ok(()) => {
-                    self.agent().write_down(self.trail(), "approval.allow", &tool, "ok", details);
+                    self.agent().record(self.audit_trail(), "approval.allow", &tool, "ok", details);
                 }
                 Err(error) => tracing::error!(tool, %error, "the rule was not written"),
             }
@@ -385,7 +388,7 @@ impl LeftApprovals {
 
 /// What was decided on a call.
 #[derive(Clone, Debug)]
-pub(super) enum Decided {
+pub(super) enum CallDecision {
     Allowed(Scope),
     /// On the command line.
     Denied,

@@ -8,17 +8,17 @@ use std::{
 use narrows_model::{Failure, Limits, Outcome, Program};
 use narrows_sandbox::Workspace;
 
-use super::{Target, Watch};
+use super::{CallTarget, RunGuard};
 use crate::{
     broker::Broker,
     catalog::Tool,
-    policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceUse},
+    policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceAccess},
     review::{Severity, review},
-    state::{Agent, StateError, Trail},
+    state::{Agent, AuditTrail, StateError},
 };
 
 /// Enough to see what is the matter.
-const MOST_TOLD: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// What looking at a program came to.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Agent {
             return Ok(level);
         }
         let details = serde_json::json!({ "asked": asked, "own": own.name });
-        self.write_down(&Trail::default(), "run", "", "refused", details);
+        self.record(&AuditTrail::default(), "run", "", "refused", details);
         Err(StateError::Level(format!(
             "the isolation level {asked:?} is looser than yours, {:?}, in: {}; ask for a stricter \
              one, or have the configuration changed",
@@ -51,18 +51,18 @@ impl Agent {
 
     /// Whether a tool, or something else of a server, is not to be found: it would be denied in
     /// any case.
-    pub fn hides<'a>(&self, target: impl Into<Target<'a>>) -> bool {
-        let Target { server, name, hints } = target.into();
+    pub fn hides<'a>(&self, target: impl Into<CallTarget<'a>>) -> bool {
+        let CallTarget { server, name, hints } = target.into();
         self.safety().policy().hides(self.name(), server, name, hints)
     }
 
     /// Watches over a run at a level.
-    pub fn watch(&self, level: Arc<Level>) -> Arc<Watch> {
-        Watch::new(self.clone(), level)
+    pub fn guard(&self, level: Arc<Level>) -> Arc<RunGuard> {
+        RunGuard::new(self.clone(), level)
     }
 }
 
-impl Watch {
+impl RunGuard {
     /// The limits of a run for which a caller asks for so much time, and what was not granted.
     pub fn limits(&self, time: Option<Duration>) -> (Limits, Option<String>) {
         let level = self.level();
@@ -82,9 +82,9 @@ impl Watch {
     /// The workspace as programs of this level see it, and whether they may only read it.
     pub fn workspace(&self, workspace: Option<Arc<Workspace>>) -> (Option<Arc<Workspace>>, bool) {
         match self.level().workspace {
-            WorkspaceUse::None => (None, false),
-            WorkspaceUse::Read => (workspace, true),
-            WorkspaceUse::Write => (workspace, false),
+            WorkspaceAccess::None => (None, false),
+            WorkspaceAccess::Read => (workspace, true),
+            WorkspaceAccess::Write => (workspace, false),
         }
     }
 
@@ -112,7 +112,7 @@ impl Watch {
                 found.iter().filter(|found| found.severity == Severity::Danger).collect();
             if let Some(first) = dangers.first() {
                 let said: Vec<String> =
-                    dangers.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+                    dangers.iter().take(MAX_LISTED).map(ToString::to_string).collect();
                 let refusal = Outcome::not_run(Failure {
                     kind: "ReviewError".into(),
                     message: format!(
@@ -129,7 +129,7 @@ impl Watch {
         let notes = found
             .iter()
             .filter(|found| found.severity >= Severity::Warning)
-            .take(MOST_TOLD)
+            .take(MAX_LISTED)
             .map(|found| format!("review: {found}"));
         Reviewed { refusal: None, notes: notes.collect() }
     }
@@ -146,7 +146,7 @@ impl Watch {
         if decision.action == Action::Deny && self.agent().hides(tool) {
             return Some(decision.why);
         }
-        let of_level = self.of_level(decision, hints, server, name);
+        let of_level = self.apply_level(decision, hints, server, name);
         (of_level.action == Action::Deny).then_some(of_level.why)
     }
 }

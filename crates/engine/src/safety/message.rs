@@ -28,7 +28,7 @@ use rmcp::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{Mode, Shield, Withheld, bytes_kind};
+use super::{Mode, PiiFilter, Unredactable, bytes_kind};
 use crate::media::Shown;
 
 /// JSON in a text in JSON in a text: deeper than anybody writes it. Stops a text that is made to be
@@ -64,9 +64,12 @@ struct Taken {
     is_media: bool,
 }
 
-impl Shield {
+impl PiiFilter {
     /// Anything that is JSON on the wire, as the model may see it.
-    pub fn whole<T: Clone + Serialize + DeserializeOwned>(&self, it: &T) -> Result<T, Withheld> {
+    pub fn whole<T: Clone + Serialize + DeserializeOwned>(
+        &self,
+        it: &T,
+    ) -> Result<T, Unredactable> {
         self.walked(it, Forms::Plain)
     }
 
@@ -88,7 +91,7 @@ impl Shield {
     }
 
     /// Whatever a server answers to a request that a client made of it.
-    pub fn server_result(&self, result: ServerResult) -> Result<ServerResult, Withheld> {
+    pub fn server_result(&self, result: ServerResult) -> Result<ServerResult, Unredactable> {
         if self.is_off() {
             return Ok(result);
         }
@@ -115,7 +118,7 @@ impl Shield {
             }
             // Whatever else there is or will be is the same JSON on the wire.
             other => {
-                let mut value = serde_json::to_value(&other).map_err(|_| Withheld)?;
+                let mut value = serde_json::to_value(&other).map_err(|_| Unredactable)?;
                 self.walk(&mut value, Forms::All);
                 ServerResult::CustomResult(CustomResult(value))
             }
@@ -154,13 +157,13 @@ impl Shield {
         &self,
         it: &T,
         forms: Forms,
-    ) -> Result<T, Withheld> {
+    ) -> Result<T, Unredactable> {
         if self.is_off() {
             return Ok(it.clone());
         }
-        let mut value = serde_json::to_value(it).map_err(|_| Withheld)?;
+        let mut value = serde_json::to_value(it).map_err(|_| Unredactable)?;
         self.walk(&mut value, forms);
-        serde_json::from_value(value).map_err(|_| Withheld)
+        serde_json::from_value(value).map_err(|_| Unredactable)
     }
 
     /// Protects all that is in a message.

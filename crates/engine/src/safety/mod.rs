@@ -3,12 +3,12 @@
 //! | file | subject |
 //! |---|---|
 //! | `vault` | what tokens stand for, encrypted |
-//! | `shield` | tokens in the place of personal data, in all that leaves |
+//! | `pii_filter` | tokens in the place of personal data, in all that leaves |
 //! | `public_values` | what definitions of tools say, which is shown as it is |
 //! | `message` | the walk over all that the protocol carries to a client |
 //! | `bytes_kind` | whether bytes are an image or text |
-//! | `watch` | one run, or one call: what it may do, what it has read, what is written down of it |
-//! | `echoes` | values that tools were given, recognised when they come back |
+//! | `run_guard` | one run, or one call: what it may do, what it has read, what is written down of it |
+//! | `returned_values` | values that tools were given, recognised when they come back |
 //! | `left_tokens` | tokens that stayed as they are, told once |
 //! | `confirm` | asking a person |
 //! | `questions` | several calls of a run as one question |
@@ -19,21 +19,21 @@
 //! The rules themselves are in `crate::policy`, what is found in a program in `crate::review`,
 //! what is personal data in `narrows-pii`. None of those does anything by itself.
 
+mod audit_span;
 mod bytes_kind;
 mod confirm;
-mod deed;
-mod echoes;
 mod left_tokens;
 mod level;
 mod message;
+mod pii_filter;
 mod public_values;
 mod question;
 mod questions;
+mod returned_values;
 mod rule_source;
-mod shield;
+mod run_guard;
 mod shown;
 mod vault;
-mod watch;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -46,19 +46,19 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::{
-    policy::{Level, LevelError, Levels, Meter, Origin, Policy, PolicyError, PolicySettings},
+    policy::{DataOrigin, Level, LevelError, Levels, Meter, Policy, PolicyError, PolicySettings},
     review::ReviewSettings,
 };
 
+pub(crate) use audit_span::AuditSpan;
 pub use confirm::ASKER;
-pub(crate) use deed::Deed;
 pub(crate) use level::Reviewed;
+pub use pii_filter::{PiiFilter, RevealOutcome, Streams, Unredactable};
 pub use question::{choices_of, chosen};
 pub use rule_source::RuleSource;
-pub use shield::{RevealOutcome, Shield, Streams, Withheld};
+pub use run_guard::{Admitted, CallTarget, RunGuard};
 pub use shown::visible;
 pub use vault::{KeySource, Vault, VaultError};
-pub use watch::{Admitted, Target, Watch};
 
 /// Where personal data is replaced by tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -145,8 +145,8 @@ fn check_kinds(pii: &narrows_pii::Settings, policy: &PolicySettings) -> Result<(
     let rules = policy.reveal.iter().chain(&policy.exempt);
     let of_flows = policy.flows.iter().flat_map(|flow| &flow.from);
     let of_flows = of_flows.filter_map(|origin| match origin {
-        Origin::Pii(kind) => Some(kind),
-        Origin::Tools(_) => None,
+        DataOrigin::Pii(kind) => Some(kind),
+        DataOrigin::Tools(_) => None,
     });
     let named = rules.flat_map(|rule| &rule.kinds).chain(of_flows);
     let is_known = |kind: &str| {
@@ -179,7 +179,7 @@ pub struct Safety {
     scanner: Scanner,
     pii: narrows_pii::Settings,
     vault: Vault,
-    echoes: echoes::Echoes,
+    returned_values: returned_values::ReturnedValues,
     restorers: BTreeSet<String>,
     policy: RwLock<Arc<Policy>>,
     rules: Option<Arc<dyn RuleSource>>,
@@ -221,7 +221,7 @@ impl Safety {
             scanner: Scanner::new(&settings.pii)?,
             pii: settings.pii,
             vault: Vault::new(key, settings.keep),
-            echoes: echoes::Echoes::default(),
+            returned_values: returned_values::ReturnedValues::default(),
             restorers: settings.restorers,
             policy: RwLock::new(Arc::new(Policy::new(settings.policy)?)),
             rules,

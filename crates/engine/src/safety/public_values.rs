@@ -21,10 +21,10 @@ const MAX_WAITING_BYTES: usize = 256 << 10;
 
 /// The values of all definitions that a run was given.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PublicValues(Arc<Mutex<State>>);
+pub(super) struct PublicValues(Arc<Mutex<PublicState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct PublicState {
     values: HashSet<String>,
     waiting: Vec<Value>,
     waiting_bytes: usize,
@@ -48,12 +48,12 @@ impl PublicValues {
     }
 }
 
-impl State {
+impl PublicState {
     /// Looks into the definitions that wait.
     fn read(&mut self, scanner: &Scanner) {
         self.waiting_bytes = 0;
         for mut definitions in std::mem::take(&mut self.waiting) {
-            let mut found = Found::default();
+            let mut found = StringCollector::default();
             // The name of a parameter, printed beside its example, can make a value of anything.
             add_leaves(&definitions, &mut found.0);
             // Printed as JSON, what stands before a value may be taken for a part of it.
@@ -82,9 +82,9 @@ fn add_leaves(value: &Value, leaves: &mut HashSet<String>) {
 
 /// Only looks.
 #[derive(Default)]
-struct Found(HashSet<String>);
+struct StringCollector(HashSet<String>);
 
-impl Tokens for Found {
+impl Tokens for StringCollector {
     fn token(&mut self, _: &str, value: &str, _: Form) -> String {
         self.0.insert(value.to_owned());
         value.to_owned()

@@ -27,7 +27,7 @@ const CALLS_BYTES: usize = 12_000;
 
 /// What came of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum ApprovalAnswer {
     Allowed(Scope),
     /// A person said no.
     Declined,
@@ -47,7 +47,7 @@ pub(super) struct Choices {
 }
 
 /// Calls that differ in nothing.
-struct Group<'a> {
+struct CallGroup<'a> {
     call: &'a AskedCall,
     count: usize,
 }
@@ -84,27 +84,27 @@ fn one(call: &AskedCall, digest: Digest<'_>) -> String {
 
 /// Lists the calls, those that are the same once, and counts them.
 fn several(calls: &[Arc<AskedCall>], digest: Digest<'_>) -> String {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<CallGroup<'_>> = Vec::new();
     let mut by_tool: BTreeMap<&str, usize> = BTreeMap::new();
     for call in calls {
         *by_tool.entry(&call.name).or_default() += 1;
         // The hash is of the name too.
         match groups.iter().position(|group| group.call.hash == call.hash) {
             Some(same) => groups[same].count += 1,
-            None => groups.push(Group { call, count: 1 }),
+            None => groups.push(CallGroup { call, count: 1 }),
         }
     }
     let counts = by_tool.iter().map(|(tool, count)| format!("{} × {}", count, visible(tool)));
     let counts: Vec<String> = counts.collect();
     let mut text = format!("Allow these {} calls? {}", calls.len(), counts.join(", "));
     let share = (CALLS_BYTES / groups.len()).clamp(MIN_CALL_BYTES, CALL_BYTES);
-    for (number, Group { call, count }) in groups.iter().enumerate() {
+    for (number, CallGroup { call, count }) in groups.iter().enumerate() {
         let times = if *count > 1 { format!(", {count} times") } else { String::new() };
         text += &format!("\n{}. {}{times}\n", number + 1, visible(&call.name));
         text += &call.shown(share, digest);
     }
     let mut reasons: Vec<String> = Vec::new();
-    for Group { call, .. } in &groups {
+    for CallGroup { call, .. } in &groups {
         let reason = format!("{}: {}", visible(&call.name), visible(&call.why));
         if !reasons.contains(&reason) {
             reasons.push(reason);
@@ -135,17 +135,19 @@ impl Choices {
 
     /// Reads what the person answered. A client that cancels by itself has asked nobody, nor has one
     /// that accepts without an answer in it.
-    pub(super) fn read(&self, answer: &ElicitResult) -> Answer {
+    pub(super) fn read(&self, answer: &ElicitResult) -> ApprovalAnswer {
         let field = answer.content.as_ref().and_then(|content| content.get(FIELD));
         match answer.action {
-            ElicitationAction::Accept if field.is_none_or(Value::is_null) => Answer::NotAsked,
+            ElicitationAction::Accept if field.is_none_or(Value::is_null) => {
+                ApprovalAnswer::NotAsked
+            }
             ElicitationAction::Accept => {
                 let scope = field.and_then(Value::as_str).and_then(Scope::named);
                 let scope = scope.filter(|scope| self.scopes.contains(scope));
-                scope.map_or(Answer::Declined, Answer::Allowed)
+                scope.map_or(ApprovalAnswer::Declined, ApprovalAnswer::Allowed)
             }
-            ElicitationAction::Decline => Answer::Declined,
-            _ => Answer::NotAsked,
+            ElicitationAction::Decline => ApprovalAnswer::Declined,
+            _ => ApprovalAnswer::NotAsked,
         }
     }
 }

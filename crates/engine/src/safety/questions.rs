@@ -16,9 +16,9 @@ use narrows_store::ApprovalState;
 use tokio::sync::oneshot;
 
 use super::{
-    confirm::{AskedCall, Decided, can_ask},
-    question::Answer,
-    watch::Watch,
+    confirm::{AskedCall, CallDecision, can_ask},
+    question::ApprovalAnswer,
+    run_guard::RunGuard,
 };
 use crate::upstream::Caller;
 
@@ -44,12 +44,12 @@ struct Queue {
 /// A call, and where its decision goes; nobody is there when its program has given it up.
 struct WaitingCall {
     call: Arc<AskedCall>,
-    decision: oneshot::Sender<Decided>,
+    decision: oneshot::Sender<CallDecision>,
 }
 
 impl WaitingCall {
     /// Tells a call its decision, if its program still waits for it.
-    fn decide(self, decision: Decided) {
+    fn decide(self, decision: CallDecision) {
         let _ = self.decision.send(decision);
     }
 }
@@ -89,13 +89,13 @@ impl Questions {
     }
 }
 
-impl Watch {
+impl RunGuard {
     /// Waits for the decision about a call and those that are made together with it.
     pub(super) async fn decide_with_others(
         self: &Arc<Self>,
         call: &Arc<AskedCall>,
         caller: &Arc<dyn Caller>,
-    ) -> Decided {
+    ) -> CallDecision {
         let (decision, mut decided) = oneshot::channel();
         let deciding = {
             let mut queue = self.questions().queue();
@@ -115,7 +115,8 @@ impl Watch {
             decided = &mut decided => decided,
             () = deciding => decided.await,
         };
-        decided.unwrap_or_else(|_| Decided::Waiting("nobody could be asked about it".to_owned()))
+        decided
+            .unwrap_or_else(|_| CallDecision::Waiting("nobody could be asked about it".to_owned()))
     }
 
     /// Decides on calls that are made together. Those of them that were allowed before are held until
@@ -125,7 +126,7 @@ impl Watch {
         let decisions = match self.take_decisions(&asked, caller).await {
             Ok(decisions) => decisions,
             Err(error) => {
-                calls.into_iter().for_each(|it| it.decide(Decided::Waiting(error.clone())));
+                calls.into_iter().for_each(|it| it.decide(CallDecision::Waiting(error.clone())));
                 return;
             }
         };
@@ -133,8 +134,8 @@ impl Watch {
         let (mut held, mut undecided) = (Vec::new(), Vec::new());
         for (waiting, decision) in calls.into_iter().zip(decisions) {
             let decision = decision.map(|approval| match approval.state {
-                ApprovalState::Denied => Decided::Denied,
-                _ => Decided::Allowed(approval.scope),
+                ApprovalState::Denied => CallDecision::Denied,
+                _ => CallDecision::Allowed(approval.scope),
             });
             match decision {
                 None => undecided.push(waiting),
@@ -150,9 +151,9 @@ impl Watch {
             let count = later.len() + self.questions().waiting();
             let listed: Vec<_> = undecided.iter().map(|it| Arc::clone(&it.call)).collect();
             let decision = match self.ask(&listed, count, caller).await {
-                Answer::Allowed(scope) => Some(Decided::Allowed(scope)),
-                Answer::Declined => Some(Decided::Declined),
-                Answer::NotAsked => None,
+                ApprovalAnswer::Allowed(scope) => Some(CallDecision::Allowed(scope)),
+                ApprovalAnswer::Declined => Some(CallDecision::Declined),
+                ApprovalAnswer::NotAsked => None,
             };
             if let Some(decision) = decision {
                 undecided.into_iter().for_each(|it| it.decide(decision.clone()));
@@ -167,12 +168,12 @@ impl Watch {
         let left = self.leave_approvals(&asked, caller).await;
         for waiting in undecided {
             let told = left.told(&waiting.call, caller.is_program());
-            waiting.decide(Decided::Waiting(told));
+            waiting.decide(CallDecision::Waiting(told));
         }
         for (waiting, decision) in held {
             let told = left.told_held(&waiting.call, caller.is_program());
             waiting.decide(match decision {
-                Decided::Allowed(_) => Decided::Waiting(told),
+                CallDecision::Allowed(_) => CallDecision::Waiting(told),
                 other => other,
             });
         }
@@ -180,18 +181,18 @@ impl Watch {
 }
 
 /// Decides on the calls of a run as long as some wait, always when no others come.
-async fn decide_all(watch: Arc<Watch>, caller: Arc<dyn Caller>) {
+async fn decide_all(guard: Arc<RunGuard>, caller: Arc<dyn Caller>) {
     loop {
         let mut seen = 0;
         for _ in 0..MAX_GATHERED {
-            let count = watch.questions().waiting();
+            let count = guard.questions().waiting();
             if count == seen {
                 break;
             }
             seen = count;
             tokio::time::sleep(GATHER_TIME).await;
         }
-        let Some(calls) = watch.questions().take() else { return };
-        watch.decide_together(calls, caller.as_ref()).await;
+        let Some(calls) = guard.questions().take() else { return };
+        guard.decide_together(calls, caller.as_ref()).await;
     }
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use narrows_pii::{Form, Revealed, TokenMaker};
-use narrows_store::{Sealed, Store, StoreError, VALUE_BYTES};
+use narrows_store::{EncryptedValue, Store, StoreError, VALUE_BYTES};
 use ring::{
     aead::{Aad, CHACHA20_POLY1305, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey},
     hmac,
@@ -29,11 +29,11 @@ pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
 
 /// Values that wait to be written. If the store is away for long, the oldest tokens cannot be
 /// turned back.
-const MOST_WAITING: usize = 50_000;
+const MAX_WAITING: usize = 50_000;
 
 /// The largest value that the store takes when it is sealed: beside it there are nonce, form and
 /// tag. The token of a larger one cannot be turned back.
-const MOST_VALUE_BYTES: usize = VALUE_BYTES - NONCE_LEN - 1 - MAX_TAG_LEN;
+const MAX_VALUE_BYTES: usize = VALUE_BYTES - NONCE_LEN - 1 - MAX_TAG_LEN;
 
 /// To seal or to open a small value takes as long as to do so with so many bytes more.
 const VALUE_OVERHEAD: usize = 256;
@@ -169,13 +169,13 @@ impl Vault {
         value: &str,
         form: Form,
     ) {
-        if value.len() > MOST_VALUE_BYTES {
+        if value.len() > MAX_VALUE_BYTES {
             tracing::warn!("{token} stands for {} bytes, too many to be kept", value.len());
             return;
         }
         let mut waiting = lock(&self.waiting);
         let of_namespace = waiting.entry(namespace.to_owned()).or_default();
-        if of_namespace.len() >= MOST_WAITING {
+        if of_namespace.len() >= MAX_WAITING {
             tracing::warn!("the vault is not written; tokens of before cannot be turned back");
             of_namespace.clear();
         }
@@ -231,10 +231,10 @@ impl Vault {
         secrets.map(|secret| secret.value.len() + VALUE_OVERHEAD).sum()
     }
 
-    fn seal_all(&self, namespace: &str, secrets: &HashMap<String, Secret>) -> Vec<Sealed> {
+    fn seal_all(&self, namespace: &str, secrets: &HashMap<String, Secret>) -> Vec<EncryptedValue> {
         let seal = |(token, secret): (&String, &Secret)| {
             let Secret { maker, kind, value, form } = secret;
-            Sealed {
+            EncryptedValue {
                 token: token.clone(),
                 kind: kind.clone(),
                 fingerprint: maker.fingerprint(kind, value, *form).to_vec(),
@@ -255,7 +255,7 @@ impl Vault {
         self.claim(store).await?;
         let found = store.vault().get(namespace, tokens, now()).await?;
         let bytes = found.iter().map(|sealed| sealed.sealed.len() + VALUE_OVERHEAD).sum();
-        let open = |sealed: Sealed| {
+        let open = |sealed: EncryptedValue| {
             let value = self.unseal(namespace, &sealed)?;
             Ok((sealed.token, value))
         };
@@ -298,7 +298,7 @@ impl Vault {
         }
     }
 
-    fn unseal(&self, namespace: &str, sealed: &Sealed) -> Result<Revealed, VaultError> {
+    fn unseal(&self, namespace: &str, sealed: &EncryptedValue) -> Result<Revealed, VaultError> {
         let damaged = || VaultError::Damaged(sealed.token.clone());
         let (nonce, text) = sealed.sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(damaged)?;
         let place = Aad::from(format!("{namespace}\0{}", sealed.token));
@@ -335,7 +335,7 @@ impl fmt::Debug for Vault {
 #[cfg(test)]
 mod tests {
     use futures::poll;
-    use narrows_store::Place;
+    use narrows_store::StoreUrl;
 
     use super::*;
     use crate::compute::tests::leaves_thread;
@@ -343,7 +343,7 @@ mod tests {
     const TOKEN: &str = "[EMAIL_abcdefghijkl]";
 
     async fn store(directory: &tempfile::TempDir) -> Store {
-        Store::open(&Place::Sqlite(directory.path().join("state.db"))).await.unwrap()
+        Store::open(&StoreUrl::Sqlite(directory.path().join("state.db"))).await.unwrap()
     }
 
     fn vault() -> Vault {
@@ -397,7 +397,7 @@ mod tests {
             leaves_thread(async move { vault.write(&store).await.unwrap() }).await
         };
         let mut rounds = 0;
-        while !write(TOKEN, MOST_VALUE_BYTES).await {
+        while !write(TOKEN, MAX_VALUE_BYTES).await {
             rounds += 1;
             assert!(rounds < 100, "it is sealed on the thread of all others");
         }
@@ -409,11 +409,11 @@ mod tests {
     async fn a_value_too_large_for_the_store_does_not_keep_others_from_it() {
         let directory = tempfile::tempdir().unwrap();
         let (store, vault) = (store(&directory).await, vault());
-        let (most, more) = ("[EMAIL_aaaaaaaaaaaa]", "[EMAIL_bbbbbbbbbbbb]");
-        meet(&vault, "home", most, &"x".repeat(MOST_VALUE_BYTES));
-        meet(&vault, "home", more, &"x".repeat(MOST_VALUE_BYTES + 1));
+        let (max, more) = ("[EMAIL_aaaaaaaaaaaa]", "[EMAIL_bbbbbbbbbbbb]");
+        meet(&vault, "home", max, &"x".repeat(MAX_VALUE_BYTES));
+        meet(&vault, "home", more, &"x".repeat(MAX_VALUE_BYTES + 1));
         vault.write(&store).await.unwrap();
-        assert_eq!(opened(&vault, &store, most).await.unwrap().len(), MOST_VALUE_BYTES);
+        assert_eq!(opened(&vault, &store, max).await.unwrap().len(), MAX_VALUE_BYTES);
         assert_eq!(opened(&vault, &store, more).await, None);
     }
 

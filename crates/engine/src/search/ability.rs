@@ -127,8 +127,8 @@ impl Ability {
         });
         let selection = Selection { limit: MAX_FOUND, ..Selection::default() };
         let hits = index.search(query, &selection);
-        let least = hits.first().map_or(0.0, |best| best.score * MIN_SHARE);
-        let hits = hits.into_iter().filter(|hit| hit.score >= least);
+        let min = hits.first().map_or(0.0, |best| best.score * MIN_SHARE);
+        let hits = hits.into_iter().filter(|hit| hit.score >= min);
         hits.filter_map(|hit| Some((ABILITIES.get(hit.document)?, hit.score))).collect()
     }
 

@@ -11,17 +11,17 @@ use crate::{catalog::Tool, codegen, skills::ListedSkill};
 /// What a search gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Answer {
+pub enum SearchAnswer {
     /// Tools, best first, or all of a server or category in their order.
-    Tools(Tools),
+    Tools(ToolHits),
     /// Nothing was asked for in particular: what there is.
     Overview(Vec<ServerOverview>),
 }
 
 /// Tools that were found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tools {
-    pub tools: Vec<Found>,
+pub struct ToolHits {
+    pub tools: Vec<SearchHit>,
     /// How many there are in all, of a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
@@ -43,7 +43,7 @@ const NO_TOOL: &str =
 
 /// A tool, a skill, or something built in that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct SearchHit {
     /// Only of what is no tool, so that tools cost no more tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
@@ -81,7 +81,7 @@ pub struct ServerOverview {
     pub category: Option<String>,
 }
 
-impl Found {
+impl SearchHit {
     pub fn new(tool: &Tool, detail: Detail, definition: impl FnOnce() -> String) -> Self {
         let is_full = detail == Detail::Full;
         Self {
@@ -111,7 +111,7 @@ fn summary(tool: &Tool) -> String {
     tool.deprecation().map_or(summary.clone(), |deprecation| deprecation.with(&summary))
 }
 
-impl Found {
+impl SearchHit {
     fn skill(skill: &ListedSkill, detail: Detail) -> Self {
         let mut description = format!("skill: {}", codegen::summary_line(&skill.description));
         if !skill.changed.is_empty() {
@@ -151,11 +151,11 @@ impl Found {
     }
 }
 
-impl Answer {
+impl SearchAnswer {
     /// Puts skills among the tools, each where it fits.
     pub(crate) fn add_skills(&mut self, skills: &[ListedSkill]) {
         let ranked = skills.iter().map(|skill| (skill.score, skill));
-        self.add(ranked, |skill, _, detail| Found::skill(skill, detail));
+        self.add(ranked, |skill, _, detail| SearchHit::skill(skill, detail));
     }
 
     /// Puts what is built in among the tools that were searched for, each behind those that fit
@@ -164,7 +164,7 @@ impl Answer {
         if matches!(self, Self::Tools(found) if found.total.is_none()) {
             let has_tools = !self.tools().is_empty();
             let ranked = abilities.iter().map(|(it, score)| (score * ABILITY_SHARE, it));
-            self.add(ranked, |it, score, detail| Found::ability(it, score, detail));
+            self.add(ranked, |it, score, detail| SearchHit::ability(it, score, detail));
             if let Self::Tools(found) = self
                 && !has_tools
                 && !found.tools.is_empty()
@@ -177,7 +177,7 @@ impl Answer {
     fn add<T>(
         &mut self,
         more: impl Iterator<Item = (f32, T)>,
-        show: impl Fn(T, f32, Detail) -> Found,
+        show: impl Fn(T, f32, Detail) -> SearchHit,
     ) {
         let Self::Tools(found) = self else { return };
         for (score, thing) in more {
@@ -192,13 +192,13 @@ impl Answer {
 
     /// Nothing but skills.
     pub(crate) fn of_skills(skills: &[ListedSkill], detail: Detail) -> Self {
-        let tools = skills.iter().map(|skill| Found::skill(skill, detail)).collect();
+        let tools = skills.iter().map(|skill| SearchHit::skill(skill, detail)).collect();
         let hint = skills.is_empty().then(|| "no skill fits; save one with save_skill".to_owned());
-        Self::Tools(Tools { tools, total: None, hint, detail })
+        Self::Tools(ToolHits { tools, total: None, hint, detail })
     }
 
     /// The tools, if it is about tools.
-    pub fn tools(&self) -> &[Found] {
+    pub fn tools(&self) -> &[SearchHit] {
         match self {
             Self::Tools(tools) => &tools.tools,
             Self::Overview(_) => &[],
@@ -214,7 +214,7 @@ impl Answer {
     }
 }
 
-impl Tools {
+impl ToolHits {
     fn text(&self) -> String {
         let mut text = match self.detail {
             Detail::NameOnly => names(&self.tools),
@@ -241,7 +241,7 @@ impl Tools {
 }
 
 /// `server: tool, tool`, a line for each server, the one with the best tool first.
-fn names(tools: &[Found]) -> String {
+fn names(tools: &[SearchHit]) -> String {
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for found in tools {
         let name = match found.deprecated {
@@ -257,7 +257,7 @@ fn names(tools: &[Found]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn lines(tools: &[Found]) -> String {
+fn lines(tools: &[SearchHit]) -> String {
     let lines = tools.iter().map(|found| {
         let import = found.import_line.as_deref();
         match (import, found.description.as_deref()) {

@@ -4,36 +4,36 @@ use std::fmt::{self, Display};
 
 use serde_json::Value;
 
-use super::schema::Part;
+use super::schema::SubSchema;
 
 /// Schemas are compared down to here; what is deeper is "changed".
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// So many parts are compared, or a schema whose definitions refer to one another a hundred times
 /// would take for ever.
-const MOST_PARTS: usize = 2_000;
+const MAX_PARTS: usize = 2_000;
 /// So many differences are told.
-const MOST_SHOWN: usize = 6;
+const MAX_SHOWN: usize = 6;
 
 /// What changed of one tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ToolChange {
     pub tool: String,
     /// The most important one first; never empty.
     pub differences: Vec<Difference>,
 }
 
-impl Change {
+impl ToolChange {
     /// Whether code that worked may fail now.
     pub fn may_break(&self) -> bool {
         self.differences.iter().any(Difference::may_break)
     }
 }
 
-impl Display for Change {
+impl Display for ToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.differences.iter().take(MOST_SHOWN).map(Difference::to_string);
+        let shown = self.differences.iter().take(MAX_SHOWN).map(Difference::to_string);
         write!(f, "{}: {}", self.tool, shown.collect::<Vec<_>>().join("; "))?;
-        match self.differences.len().saturating_sub(MOST_SHOWN) {
+        match self.differences.len().saturating_sub(MAX_SHOWN) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }
@@ -137,15 +137,15 @@ pub(super) fn differences(was: &Value, is: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     let side = |key: &'static str| (&was[key], &is[key]);
     let (old, new) = side("input");
-    Comparison::whole(Side::Parameters, old, new, &mut found);
+    Comparison::whole(SchemaSide::Parameters, old, new, &mut found);
     match side("output") {
         (Value::Null, Value::Null) => {}
         (Value::Null, _) => found.push(Difference::ResultKnown),
         (_, Value::Null) => found.push(Difference::ResultUnknown),
-        (old, new) => Comparison::whole(Side::Result, old, new, &mut found),
+        (old, new) => Comparison::whole(SchemaSide::Result, old, new, &mut found),
     }
     let (old, new) = side("annotations");
-    for name in keys_that_differ(Part::whole(old), Part::whole(new)) {
+    for name in keys_that_differ(SubSchema::whole(old), SubSchema::whole(new)) {
         let text = |from: &Value| from.get(&name).map_or("not said".to_owned(), Value::to_string);
         found.push(Difference::Annotation { was: text(old), is: text(new), name });
     }
@@ -155,13 +155,13 @@ pub(super) fn differences(was: &Value, is: &Value) -> Vec<Difference> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum SchemaSide {
     Parameters,
     Result,
 }
 
 struct Comparison<'f> {
-    side: Side,
+    side: SchemaSide,
     /// What references speak of is the same.
     same_definitions: bool,
     parts_left: usize,
@@ -169,14 +169,14 @@ struct Comparison<'f> {
 }
 
 impl<'f> Comparison<'f> {
-    fn whole(side: Side, was: &Value, is: &Value, found: &'f mut Vec<Difference>) {
+    fn whole(side: SchemaSide, was: &Value, is: &Value, found: &'f mut Vec<Difference>) {
         let same = |key| was.get(key) == is.get(key);
         let same_definitions = same("$defs") && same("definitions");
-        let mut comparison = Self { side, same_definitions, parts_left: MOST_PARTS, found };
-        comparison.compare("", Part::whole(was), Part::whole(is), 0);
+        let mut comparison = Self { side, same_definitions, parts_left: MAX_PARTS, found };
+        comparison.compare("", SubSchema::whole(was), SubSchema::whole(is), 0);
     }
 
-    fn compare(&mut self, name: &str, was: Part<'_>, is: Part<'_>, depth: usize) {
+    fn compare(&mut self, name: &str, was: SubSchema<'_>, is: SubSchema<'_>, depth: usize) {
         let is_same = self.same_definitions && was.keywords() == is.keywords();
         if is_same || self.parts_left == 0 && !self.found.is_empty() {
             return;
@@ -186,7 +186,7 @@ impl<'f> Comparison<'f> {
         if old_type != new_type {
             return self.found.push(self.other_type(name, old_type, new_type));
         }
-        let is_looked_into = depth < DEEPEST && self.parts_left > 0;
+        let is_looked_into = depth < MAX_DEPTH && self.parts_left > 0;
         if is_looked_into {
             self.properties(name, was, is, depth);
             if let (Some(old), Some(new)) = (was.keyword("items"), is.keyword("items")) {
@@ -199,21 +199,27 @@ impl<'f> Comparison<'f> {
         if !keywords.is_empty() {
             let name = name.to_owned();
             self.found.push(match self.side {
-                Side::Parameters => Difference::ParameterRules { name, keywords },
-                Side::Result => Difference::ResultRules { name, keywords },
+                SchemaSide::Parameters => Difference::ParameterRules { name, keywords },
+                SchemaSide::Result => Difference::ResultRules { name, keywords },
             });
         }
     }
 
     /// Whether a keyword that differs was told in better words.
-    fn is_told(&self, key: &str, was: Part<'_>, is: Part<'_>, is_looked_into: bool) -> bool {
+    fn is_told(
+        &self,
+        key: &str,
+        was: SubSchema<'_>,
+        is: SubSchema<'_>,
+        is_looked_into: bool,
+    ) -> bool {
         let both = |key| was.keyword(key).is_some() && is.keyword(key).is_some();
         match key {
             // Definitions count where they are referred to.
             "$defs" | "definitions" | "type" => true,
             "properties" => is_looked_into,
             "items" => is_looked_into && both("items"),
-            "enum" => self.side == Side::Parameters && both("enum"),
+            "enum" => self.side == SchemaSide::Parameters && both("enum"),
             "required" => {
                 let is_property = |name: &Value| {
                     name.as_str().is_some_and(|name| {
@@ -222,7 +228,7 @@ impl<'f> Comparison<'f> {
                 };
                 let sides = [was.keyword(key), is.keyword(key)].into_iter().flatten();
                 let mut names = sides.filter_map(Value::as_array).flatten();
-                is_looked_into && self.side == Side::Parameters && names.all(is_property)
+                is_looked_into && self.side == SchemaSide::Parameters && names.all(is_property)
             }
             _ => false,
         }
@@ -231,12 +237,12 @@ impl<'f> Comparison<'f> {
     fn other_type(&self, name: &str, was: String, is: String) -> Difference {
         let name = name.to_owned();
         match self.side {
-            Side::Parameters => Difference::ParameterType { name, was, is },
-            Side::Result => Difference::FieldType { name, was, is },
+            SchemaSide::Parameters => Difference::ParameterType { name, was, is },
+            SchemaSide::Result => Difference::FieldType { name, was, is },
         }
     }
 
-    fn properties(&mut self, outer: &str, was: Part<'_>, is: Part<'_>, depth: usize) {
+    fn properties(&mut self, outer: &str, was: SubSchema<'_>, is: SubSchema<'_>, depth: usize) {
         let path = |name: &str| {
             if outer.is_empty() { name.to_owned() } else { format!("{outer}.{name}") }
         };
@@ -244,12 +250,12 @@ impl<'f> Comparison<'f> {
             let name = path(key);
             let Some(new) = is.property(key) else {
                 self.found.push(match self.side {
-                    Side::Parameters => Difference::ParameterGone { name },
-                    Side::Result => Difference::FieldGone { name },
+                    SchemaSide::Parameters => Difference::ParameterGone { name },
+                    SchemaSide::Result => Difference::FieldGone { name },
                 });
                 continue;
             };
-            if self.side == Side::Parameters {
+            if self.side == SchemaSide::Parameters {
                 match (was.requires(key), is.requires(key)) {
                     (false, true) => {
                         self.found.push(Difference::NowRequired { name: name.clone() });
@@ -265,15 +271,17 @@ impl<'f> Comparison<'f> {
         for (key, new) in is.properties().filter(|(key, _)| was.property(key).is_none()) {
             let (name, kind) = (path(key), new.type_name());
             self.found.push(match self.side {
-                Side::Result => Difference::NewField { name, kind },
-                Side::Parameters if is.requires(key) => Difference::NewRequired { name, kind },
-                Side::Parameters => Difference::NewOptional { name, kind },
+                SchemaSide::Result => Difference::NewField { name, kind },
+                SchemaSide::Parameters if is.requires(key) => {
+                    Difference::NewRequired { name, kind }
+                }
+                SchemaSide::Parameters => Difference::NewOptional { name, kind },
             });
         }
     }
 
-    fn values(&mut self, name: &str, was: Part<'_>, is: Part<'_>) {
-        let (Side::Parameters, Some(old), Some(new)) = (self.side, was.values(), is.values())
+    fn values(&mut self, name: &str, was: SubSchema<'_>, is: SubSchema<'_>) {
+        let (SchemaSide::Parameters, Some(old), Some(new)) = (self.side, was.values(), is.values())
         else {
             return;
         };
@@ -292,8 +300,8 @@ impl<'f> Comparison<'f> {
 }
 
 /// The keywords that only one side has, or each with another value.
-fn keys_that_differ(was: Part<'_>, is: Part<'_>) -> Vec<String> {
-    let keys = |part: Part<'_>| -> Vec<String> {
+fn keys_that_differ(was: SubSchema<'_>, is: SubSchema<'_>) -> Vec<String> {
+    let keys = |part: SubSchema<'_>| -> Vec<String> {
         part.keywords().into_iter().flat_map(|all| all.keys().cloned()).collect()
     };
     let mut keys: Vec<String> = keys(was).into_iter().chain(keys(is)).collect();

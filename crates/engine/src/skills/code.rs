@@ -8,16 +8,16 @@ use super::{
     declaration::{Declaration, declarations, docstring},
     flow::{Misplaced, misplaced},
     name::{NameError, check_name},
-    uses::{ToolUse, uses},
+    uses::{ToolReference, uses},
 };
 use narrows_model::{Nearest, nearest};
 
 use crate::{check::is_too_deep, lines::Lines};
 
 /// Skills are pages, not libraries; the limit stops a program that fills the store.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// So many names are told of a module that does not define the right one.
-const MOST_NAMES: usize = 10;
+const MAX_NAMES: usize = 10;
 
 /// Why code cannot be a skill.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum SkillError {
     #[error(transparent)]
     Name(#[from] NameError),
     #[error(
-        "the code of {name} has {bytes} bytes: a skill has at most {MOST_BYTES}; keep data in the workspace"
+        "the code of {name} has {bytes} bytes: a skill has at most {MAX_BYTES}; keep data in the workspace"
     )]
     TooLarge { name: String, bytes: usize },
     #[error("the code of {name} is nested too deeply: split long expressions into statements")]
@@ -47,9 +47,9 @@ pub enum SkillError {
 fn it_defines(names: &[String]) -> String {
     match names {
         [] => "it defines nothing".to_owned(),
-        _ if names.len() > MOST_NAMES => {
-            let shown = names[..MOST_NAMES].join(", ");
-            format!("it defines {shown} and {} more", names.len() - MOST_NAMES)
+        _ if names.len() > MAX_NAMES => {
+            let shown = names[..MAX_NAMES].join(", ");
+            format!("it defines {shown} and {} more", names.len() - MAX_NAMES)
         }
         _ => format!("it defines {}", names.join(", ")),
     }
@@ -64,7 +64,7 @@ pub struct Analysed {
     /// The first paragraph of the docstring.
     pub doc: Option<String>,
     /// The tools that it names, each once, in the order of the code.
-    pub tools: Vec<ToolUse>,
+    pub tools: Vec<ToolReference>,
     /// The skills that it imports, by name.
     pub skills: Vec<String>,
     /// Its functions `test_…`, in the order of the code.
@@ -76,7 +76,7 @@ impl Analysed {
     pub fn of(name: &str, code: &str) -> Result<Self, SkillError> {
         check_name(name)?;
         let owned = || name.to_owned();
-        if code.len() > MOST_BYTES {
+        if code.len() > MAX_BYTES {
             return Err(SkillError::TooLarge { name: owned(), bytes: code.len() });
         }
         let code = code.strip_prefix('\u{feff}').unwrap_or(code);

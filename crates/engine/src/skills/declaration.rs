@@ -7,9 +7,9 @@ use ruff_python_ast::{
 use ruff_text_size::Ranged;
 
 /// An annotation or a default that is longer is cut: a signature is read at a glance.
-const LONGEST_PART: usize = 80;
+const MAX_PART_LEN: usize = 80;
 /// A first paragraph that is longer is cut: listings show one of each skill.
-const LONGEST_PARAGRAPH: usize = 500;
+const MAX_PARAGRAPH_LEN: usize = 500;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +155,7 @@ fn annotated(name: &str, annotation: Option<&Expr>, code: &str) -> String {
 fn part(expr: &Expr, code: &str) -> String {
     let range = expr.range();
     let text = code.get(range.start().to_usize()..range.end().to_usize()).unwrap_or("...");
-    if text.len() > LONGEST_PART || text.contains(['\n', '\r', '#']) {
+    if text.len() > MAX_PART_LEN || text.contains(['\n', '\r', '#']) {
         return "...".to_owned();
     }
     text.to_owned()
@@ -170,7 +170,7 @@ pub(super) fn docstring(body: &[Stmt]) -> Option<String> {
     if paragraph.is_empty() {
         return None;
     }
-    match paragraph.char_indices().nth(LONGEST_PARAGRAPH) {
+    match paragraph.char_indices().nth(MAX_PARAGRAPH_LEN) {
         Some((end, _)) => {
             Some(format!("{}…", narrows_model::cut::head(&paragraph, end).trim_end()))
         }

@@ -7,27 +7,27 @@ use super::{
     fetch::{Fetched, FetchedSkill},
     folder::{self, AgentSkill},
     index::IndexError,
-    inside,
-    manifest::About,
+    manifest::ManifestDetails,
     package::{self, Package},
     recorded::Recording,
     registry::{INDEX, Registry, RegistryError},
+    safe_path,
     source::SourceError,
 };
 
 /// Directories of directories are looked through so far; checkouts have their skills near the top.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// So many skills are read from one directory.
-const MOST_SKILLS: usize = 2_000;
+const MAX_SKILLS: usize = 2_000;
 /// Where skills of agents are by custom, although the name starts with a dot.
 const NOT_HIDDEN: [&str; 2] = [".agents", ".claude"];
 const PACKAGE: &str = ".skill.json";
 
 /// A skill, or why what should be one is none. Other skills may be wanted.
-pub(super) type Looked = Result<Fetched, SourceError>;
+pub(super) type FetchResult = Result<Fetched, SourceError>;
 
 /// What a file is, by its name.
-pub(super) fn file(path: &Path, wanted: Option<&str>) -> Result<Vec<Looked>, SourceError> {
+pub(super) fn file(path: &Path, wanted: Option<&str>) -> Result<Vec<FetchResult>, SourceError> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match name {
@@ -40,7 +40,7 @@ pub(super) fn file(path: &Path, wanted: Option<&str>) -> Result<Vec<Looked>, Sou
 }
 
 /// All skills of a directory.
-pub(super) fn all(dir: &Path, wanted: Option<&str>) -> Result<Vec<Looked>, SourceError> {
+pub(super) fn all(dir: &Path, wanted: Option<&str>) -> Result<Vec<FetchResult>, SourceError> {
     if dir.join(folder::SKILL).is_file() {
         return Ok(vec![skill_folder(dir)]);
     }
@@ -59,11 +59,11 @@ pub(super) fn all(dir: &Path, wanted: Option<&str>) -> Result<Vec<Looked>, Sourc
     Ok(found)
 }
 
-fn look(dir: &Path, depth: usize, found: &mut Vec<Looked>) -> Result<(), SourceError> {
-    let entries =
-        inside::entries(dir).map_err(|source| SourceError::Io { path: dir.to_owned(), source })?;
+fn look(dir: &Path, depth: usize, found: &mut Vec<FetchResult>) -> Result<(), SourceError> {
+    let entries = safe_path::entries(dir)
+        .map_err(|source| SourceError::Io { path: dir.to_owned(), source })?;
     for (name, data) in entries {
-        if found.len() >= MOST_SKILLS {
+        if found.len() >= MAX_SKILLS {
             return Ok(());
         }
         let path = dir.join(&name);
@@ -71,7 +71,7 @@ fn look(dir: &Path, depth: usize, found: &mut Vec<Looked>) -> Result<(), SourceE
             let is_hidden = name.starts_with('.') && !NOT_HIDDEN.contains(&name.as_str());
             if path.join(folder::SKILL).is_file() {
                 found.push(skill_folder(&path));
-            } else if !is_hidden && name != "node_modules" && depth < DEEPEST {
+            } else if !is_hidden && name != "node_modules" && depth < MAX_DEPTH {
                 look(&path, depth + 1, found)?;
             }
         } else if name.ends_with(PACKAGE) {
@@ -84,7 +84,7 @@ fn look(dir: &Path, depth: usize, found: &mut Vec<Looked>) -> Result<(), SourceE
     Ok(())
 }
 
-fn registry(dir: &Path, wanted: Option<&str>) -> Result<Vec<Looked>, SourceError> {
+fn registry(dir: &Path, wanted: Option<&str>) -> Result<Vec<FetchResult>, SourceError> {
     let registry = Registry::new(dir);
     let wanted = match wanted {
         Some(wanted) => wanted.to_owned(),
@@ -103,12 +103,12 @@ pub(super) fn only(index: &super::Index, from: &str) -> Result<String, SourceErr
     }
 }
 
-fn skill_folder(dir: &Path) -> Looked {
+fn skill_folder(dir: &Path) -> FetchResult {
     let skill = AgentSkill::read(dir)?;
     Ok(Fetched { skill: FetchedSkill::Folder(Box::new(skill)), from: dir.display().to_string() })
 }
 
-fn package(dir: &Path, name: &str) -> Looked {
+fn package(dir: &Path, name: &str) -> FetchResult {
     let bytes = read(dir, name)?;
     let from = dir.join(name).display().to_string();
     match Package::read(&bytes) {
@@ -118,12 +118,12 @@ fn package(dir: &Path, name: &str) -> Looked {
 }
 
 /// `NAME.py`, which defines `NAME`.
-fn module(dir: &Path, file: &str) -> Looked {
+fn module(dir: &Path, file: &str) -> FetchResult {
     let from = dir.join(file).display().to_string();
     let code =
         String::from_utf8(read(dir, file)?).map_err(|_| SourceError::File(dir.join(file)))?;
     let name = file.strip_suffix(".py").unwrap_or(file);
-    let about = About { version: 1, ..About::default() };
+    let about = ManifestDetails { version: 1, ..ManifestDetails::default() };
     match Package::new(name, &code, about, &[], Recording::default()) {
         Ok(package) => Ok(Fetched::package(package, from)),
         Err(source) => Err(SourceError::Package { from, source }),
@@ -131,6 +131,6 @@ fn module(dir: &Path, file: &str) -> Looked {
 }
 
 fn read(dir: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
-    inside::read(dir, Path::new(name), package::MOST_BYTES)
+    safe_path::read(dir, Path::new(name), package::MAX_BYTES)
         .map_err(|source| SourceError::Io { path: dir.join(name), source })
 }

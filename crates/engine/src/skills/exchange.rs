@@ -7,7 +7,9 @@ use narrows_store::Skill;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{About, KeyFile, Package, PackageError, SavedSkill, SkillDraft, library::Uses};
+use super::{
+    KeyFile, ManifestDetails, Package, PackageError, SavedSkill, SkillDraft, library::SavedUses,
+};
 use crate::{
     broker::Broker,
     state::{Agent, StateError},
@@ -15,7 +17,7 @@ use crate::{
 
 /// Where a skill was installed from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct SkillOrigin {
     /// The source as a person named it, and the name of the skill there.
     pub source: String,
     pub wanted: String,
@@ -27,11 +29,11 @@ pub struct Origin {
 
 impl Agent {
     /// The skills of the own namespace that were installed from somewhere, with where that is.
-    pub async fn installed_skills(&self) -> Result<Vec<(String, Origin)>, StateError> {
+    pub async fn installed_skills(&self) -> Result<Vec<(String, SkillOrigin)>, StateError> {
         let heads =
             self.store().await?.skills().list(&self.principal().home, None, usize::MAX).await?;
         let installed = heads.into_iter().filter_map(|head| {
-            let origin: Origin = serde_json::from_value(head.origin).ok()?;
+            let origin: SkillOrigin = serde_json::from_value(head.origin).ok()?;
             // What came along in a file is updated with it.
             (origin.wanted == head.name).then_some((head.name, origin))
         });
@@ -50,12 +52,12 @@ impl Agent {
         let mut package = packed(&skill)?;
         if with_needed {
             let mut known = BTreeSet::from([skill.head.name.clone()]);
-            let mut next = Uses::of(&skill.head.uses).skills;
+            let mut next = SavedUses::of(&skill.head.uses).skills;
             let mut bundle = Vec::new();
             while let Some(name) = next.pop() {
                 if known.insert(name.clone()) {
                     let needed = self.load_skill(&name, None, None).await?;
-                    next.extend(Uses::of(&needed.head.uses).skills);
+                    next.extend(SavedUses::of(&needed.head.uses).skills);
                     bundle.push(packed(&needed)?);
                 }
             }
@@ -75,12 +77,12 @@ impl Agent {
         &self,
         broker: &Broker,
         package: &Package,
-        origin: Origin,
+        origin: SkillOrigin,
     ) -> Result<Vec<SavedSkill>, StateError> {
         let mut saved = Vec::new();
         for skill in package.in_order() {
             let manifest = skill.manifest();
-            let origin = Origin {
+            let origin = SkillOrigin {
                 hash: manifest.hash.clone(),
                 signed: skill.signed().to_string(),
                 ..origin.clone()
@@ -106,14 +108,14 @@ impl Agent {
 fn packed(skill: &Skill) -> Result<Package, StateError> {
     let head = &skill.head;
     let created = DateTime::from_timestamp_millis(head.created_at).unwrap_or_default();
-    let about = About {
+    let about = ManifestDetails {
         version: head.version,
         description: head.description.clone(),
         tags: head.tags.clone(),
         author: head.author.clone(),
         created_at: created.to_rfc3339_opts(SecondsFormat::Secs, true),
     };
-    let pins = Uses::of(&head.uses).pins;
+    let pins = SavedUses::of(&head.uses).pins;
     let recording = serde_json::from_value(skill.tests.clone()).unwrap_or_default();
     Package::new(&head.name, &skill.code, about, &pins, recording).map_err(refused)
 }

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use reqwest::{ClientBuilder, Url};
 
 use super::{
-    directory::{self, Looked},
+    directory::{self, FetchResult},
     folder::AgentSkill,
     index::{self, Index},
     package::{self, Package},
     registry::{INDEX, differs},
-    source::{Source, SourceError},
+    source::{SkillSource, SourceError},
     web::{self, Web},
 };
 use narrows_model::nearest;
@@ -74,19 +74,19 @@ impl Fetcher {
     /// All skills of a source, or the one that is wanted: `NAME`, or `NAME@VERSION`.
     pub async fn fetch(
         &self,
-        source: &Source,
+        source: &SkillSource,
         wanted: Option<&str>,
     ) -> Result<Vec<Fetched>, SourceError> {
         match source {
-            Source::File(path) => {
+            SkillSource::File(path) => {
                 let looked = look(path.clone(), wanted, directory::file).await?;
                 chosen(looked, wanted, path.display().to_string())
             }
-            Source::Directory(path) => {
+            SkillSource::Directory(path) => {
                 let looked = look(path.clone(), wanted, directory::all).await?;
                 chosen(looked, wanted, path.display().to_string())
             }
-            Source::Git(url) => {
+            SkillSource::Git(url) => {
                 let checkout = url.cloned().await?;
                 let root = checkout.path().to_owned();
                 let looked = look(root.clone(), wanted, directory::all).await?;
@@ -98,11 +98,11 @@ impl Fetcher {
                 }
                 Ok(found)
             }
-            Source::Package(url) => {
+            SkillSource::Package(url) => {
                 let looked = self.package(url).await;
                 chosen(vec![looked], wanted, web::shown(url))
             }
-            Source::Registry(base) => self.of_registry(base, wanted).await,
+            SkillSource::Registry(base) => self.of_registry(base, wanted).await,
         }
     }
 
@@ -110,7 +110,7 @@ impl Fetcher {
     pub async fn index(&self, base: &Url) -> Result<Index, SourceError> {
         let from = web::shown(base);
         let url = base.join(INDEX).map_err(|_| SourceError::Url(from.clone()))?;
-        let bytes = self.web.get(&url, index::MOST_BYTES).await?;
+        let bytes = self.web.get(&url, index::MAX_BYTES).await?;
         Index::read(&bytes).map_err(|source| SourceError::Index { from, source })
     }
 
@@ -138,8 +138,8 @@ impl Fetcher {
         Ok(vec![fetched])
     }
 
-    async fn package(&self, url: &Url) -> Looked {
-        let bytes = self.web.get(url, package::MOST_BYTES).await?;
+    async fn package(&self, url: &Url) -> FetchResult {
+        let bytes = self.web.get(url, package::MAX_BYTES).await?;
         let from = web::shown(url);
         match Package::read(&bytes) {
             Ok(package) => Ok(Fetched::package(package, from)),
@@ -152,8 +152,8 @@ impl Fetcher {
 async fn look(
     path: PathBuf,
     wanted: Option<&str>,
-    look: fn(&std::path::Path, Option<&str>) -> Result<Vec<Looked>, SourceError>,
-) -> Result<Vec<Looked>, SourceError> {
+    look: fn(&std::path::Path, Option<&str>) -> Result<Vec<FetchResult>, SourceError>,
+) -> Result<Vec<FetchResult>, SourceError> {
     let wanted = wanted.map(str::to_owned);
     let looked = tokio::task::spawn_blocking(move || look(&path, wanted.as_deref())).await;
     looked.map_err(|_| SourceError::Stopped)?
@@ -161,7 +161,7 @@ async fn look(
 
 /// The wanted skill, or all if none of them is broken.
 fn chosen(
-    looked: Vec<Looked>,
+    looked: Vec<FetchResult>,
     wanted: Option<&str>,
     from: String,
 ) -> Result<Vec<Fetched>, SourceError> {

@@ -18,13 +18,13 @@ pub(super) enum Misplaced {
 
 /// The first thing in the code that stands where it cannot be.
 pub(super) fn misplaced(body: &[Stmt]) -> Option<(TextSize, Misplaced)> {
-    let mut flow = Flow { place: Place::Module, in_loop: false, found: None };
+    let mut flow = ControlFlowCheck { place: EnclosingScope::Module, in_loop: false, found: None };
     flow.visit_body(body);
     flow.found
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum EnclosingScope {
     Module,
     Class,
     Function,
@@ -32,13 +32,13 @@ enum Place {
     AsyncFunction,
 }
 
-struct Flow {
-    place: Place,
+struct ControlFlowCheck {
+    place: EnclosingScope,
     in_loop: bool,
     found: Option<(TextSize, Misplaced)>,
 }
 
-impl Flow {
+impl ControlFlowCheck {
     fn report(&mut self, at: TextSize, what: Misplaced) {
         if self.found.is_none_or(|(first, _)| at < first) {
             self.found = Some((at, what));
@@ -47,19 +47,21 @@ impl Flow {
 
     fn report_waiting(&mut self, at: TextSize, said: &'static str) {
         match self.place {
-            Place::Module => self.report(at, Misplaced::TopLevelAwait),
-            Place::Class | Place::Function => self.report(at, Misplaced::Other(said)),
-            Place::AsyncFunction => {}
+            EnclosingScope::Module => self.report(at, Misplaced::TopLevelAwait),
+            EnclosingScope::Class | EnclosingScope::Function => {
+                self.report(at, Misplaced::Other(said))
+            }
+            EnclosingScope::AsyncFunction => {}
         }
     }
 
     fn report_outside_function(&mut self, at: TextSize, said: &'static str) {
-        if matches!(self.place, Place::Module | Place::Class) {
+        if matches!(self.place, EnclosingScope::Module | EnclosingScope::Class) {
             self.report(at, Misplaced::Other(said));
         }
     }
 
-    fn within(&mut self, place: Place, then: impl FnOnce(&mut Self)) {
+    fn within(&mut self, place: EnclosingScope, then: impl FnOnce(&mut Self)) {
         let outer = (self.place, self.in_loop);
         (self.place, self.in_loop) = (place, false);
         then(self);
@@ -81,19 +83,23 @@ impl Flow {
     }
 }
 
-impl<'a> Visitor<'a> for Flow {
+impl<'a> Visitor<'a> for ControlFlowCheck {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::FunctionDef(function) => {
                 function.decorator_list.iter().for_each(|one| self.visit_decorator(one));
                 self.visit_parameters(&function.parameters);
-                let place = if function.is_async { Place::AsyncFunction } else { Place::Function };
+                let place = if function.is_async {
+                    EnclosingScope::AsyncFunction
+                } else {
+                    EnclosingScope::Function
+                };
                 self.within(place, |inner| inner.visit_body(&function.body));
             }
             Stmt::ClassDef(class) => {
                 class.decorator_list.iter().for_each(|one| self.visit_decorator(one));
                 class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
-                self.within(Place::Class, |inner| inner.visit_body(&class.body));
+                self.within(EnclosingScope::Class, |inner| inner.visit_body(&class.body));
             }
             Stmt::For(each) => {
                 if each.is_async {
@@ -134,10 +140,13 @@ impl<'a> Visitor<'a> for Flow {
         match expr {
             Expr::Lambda(lambda) => {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
-                return self.within(Place::Function, |inner| inner.visit_expr(&lambda.body));
+                return self
+                    .within(EnclosingScope::Function, |inner| inner.visit_expr(&lambda.body));
             }
             Expr::Generator(_) => {
-                return self.within(Place::AsyncFunction, |inner| visitor::walk_expr(inner, expr));
+                return self.within(EnclosingScope::AsyncFunction, |inner| {
+                    visitor::walk_expr(inner, expr)
+                });
             }
             Expr::ListComp(list) => self.comprehension(at, &list.generators),
             Expr::SetComp(set) => self.comprehension(at, &set.generators),

@@ -17,24 +17,24 @@ use thiserror::Error;
 use super::{
     code::Analysed,
     front_matter::{self, FrontMatterError},
-    inside,
-    manifest::{About, is_plain},
+    manifest::{ManifestDetails, is_plain},
     name::{check_name, identifier},
     package::{Package, PackageError},
+    prose_skill::Texts,
     recorded::Recording,
-    text_form::Texts,
+    safe_path,
 };
 
 pub(super) const SKILL: &str = "SKILL.md";
 /// The specification advises 500 lines.
-const MOST_SKILL_BYTES: usize = 512 << 10;
+const MAX_SKILL_BYTES: usize = 512 << 10;
 /// All files of a folder together, as of a package.
-const MOST_BYTES: usize = 4 << 20;
-const MOST_FILES: usize = 500;
+const MAX_BYTES: usize = 4 << 20;
+const MAX_FILES: usize = 500;
 /// Folders of folders are looked through so far.
-const DEEPEST: usize = 5;
+const MAX_DEPTH: usize = 5;
 /// As the specification has it.
-const LONGEST_DESCRIPTION: usize = 1_024;
+const MAX_DESCRIPTION_LEN: usize = 1_024;
 /// Keys of the metadata that keep what the form has no place for.
 const NAME: &str = "narrows-name";
 const VERSION: &str = "narrows-version";
@@ -52,11 +52,11 @@ pub enum FolderError {
     #[error("{path}: no skill can be called {name:?}: use lower-case letters, digits and hyphens")]
     Name { path: PathBuf, name: String },
     #[error(
-        "{path}: the description has control characters, or more than {LONGEST_DESCRIPTION} characters"
+        "{path}: the description has control characters, or more than {MAX_DESCRIPTION_LEN} characters"
     )]
     Description { path: PathBuf },
     #[error(
-        "{path}: a skill has at most {MOST_FILES} files and {MOST_BYTES} bytes, and folders {DEEPEST} deep"
+        "{path}: a skill has at most {MAX_FILES} files and {MAX_BYTES} bytes, and folders {MAX_DEPTH} deep"
     )]
     TooLarge { path: PathBuf },
     #[error("{path}: there is something already: move it away, or choose another place")]
@@ -101,7 +101,7 @@ impl AgentSkill {
     /// Reads a folder from anywhere. Links are not followed.
     pub fn read(dir: &Path) -> Result<Self, FolderError> {
         let path = dir.join(SKILL);
-        let bytes = inside::read(dir, Path::new(SKILL), MOST_SKILL_BYTES)
+        let bytes = safe_path::read(dir, Path::new(SKILL), MAX_SKILL_BYTES)
             .map_err(|source| FolderError::Io { path: path.clone(), source })?;
         let text =
             String::from_utf8(bytes).map_err(|_| FolderError::NotText { path: path.clone() })?;
@@ -112,7 +112,7 @@ impl AgentSkill {
         let Some(name) = name.filter(|_| is_plain(&front.name, 200)) else {
             return Err(FolderError::Name { path, name: front.name });
         };
-        if !is_plain(&front.description.replace(['\n', '\t'], " "), LONGEST_DESCRIPTION) {
+        if !is_plain(&front.description.replace(['\n', '\t'], " "), MAX_DESCRIPTION_LEN) {
             return Err(FolderError::Description { path });
         }
         let mut files = Files { root: dir, found: Vec::new(), bytes: 0 };
@@ -158,7 +158,7 @@ impl AgentSkill {
         let metadata = |key: &str| self.metadata.get(key).cloned().unwrap_or_default();
         let tags = metadata(TAGS);
         let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
-        let about = About {
+        let about = ManifestDetails {
             version: metadata(VERSION).parse().unwrap_or(1),
             description: self.description.clone(),
             tags: tags.map(str::to_owned).collect(),
@@ -181,24 +181,24 @@ impl Files<'_> {
     fn collect(&mut self, below: &str, depth: usize) -> Result<(), FolderError> {
         let dir = self.root.join(below);
         let too_large = || FolderError::TooLarge { path: dir.clone() };
-        let entries = inside::entries(&dir)
+        let entries = safe_path::entries(&dir)
             .map_err(|source| FolderError::Io { path: dir.clone(), source })?;
         for (name, data) in entries.into_iter().filter(|(name, _)| !name.starts_with('.')) {
             let path = format!("{below}{name}");
             if data.is_dir() {
-                if depth == DEEPEST {
+                if depth == MAX_DEPTH {
                     return Err(too_large());
                 }
                 self.collect(&format!("{path}/"), depth + 1)?;
             } else if data.is_file() && path != SKILL {
-                let content = inside::read(self.root, Path::new(&path), MOST_BYTES - self.bytes)
+                let content = safe_path::read(self.root, Path::new(&path), MAX_BYTES - self.bytes)
                     .map_err(|source| match source.kind() {
                         io::ErrorKind::InvalidData => too_large(),
                         _ => FolderError::Io { path: self.root.join(&path), source },
                     })?;
                 self.bytes += content.len();
                 self.found.push(FolderFile { path, content });
-                if self.found.len() > MOST_FILES {
+                if self.found.len() > MAX_FILES {
                     return Err(too_large());
                 }
             }
@@ -260,7 +260,7 @@ pub fn write_folder(parent: &Path, package: &Package) -> Result<PathBuf, FolderE
 
 fn front(package: &Package) -> String {
     let manifest = package.manifest();
-    let description: String = manifest.description.chars().take(LONGEST_DESCRIPTION).collect();
+    let description: String = manifest.description.chars().take(MAX_DESCRIPTION_LEN).collect();
     // JSON's texts are YAML's.
     let quoted = |text: &str| Value::from(text).to_string();
     let mut front = format!(

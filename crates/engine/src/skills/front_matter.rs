@@ -7,16 +7,16 @@ use thiserror::Error;
 
 /// The longest ones in use have a few hundred bytes. The limit also bounds what YAML can make of
 /// a short text (aliases of aliases, lists of lists).
-const MOST_BYTES: usize = 8 << 10;
+const MAX_BYTES: usize = 8 << 10;
 /// Nothing in front matter is nested; the parser would follow by recursion.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Why front matter cannot be read.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FrontMatterError {
     #[error("it has to start with front matter: ---, then name: and description:, then ---")]
     Missing,
-    #[error("the front matter has more than {MOST_BYTES} bytes")]
+    #[error("the front matter has more than {MAX_BYTES} bytes")]
     TooLarge,
     #[error("the front matter is nested too deeply")]
     TooDeep,
@@ -55,12 +55,12 @@ pub(super) fn split(text: &str) -> Result<(FrontMatter, &str), FrontMatterError>
 }
 
 fn read(yaml: &str) -> Result<FrontMatter, FrontMatterError> {
-    if yaml.len() > MOST_BYTES {
+    if yaml.len() > MAX_BYTES {
         return Err(FrontMatterError::TooLarge);
     }
     // Each level of a block needs a column of its own.
     let is_deep = |line: &str| {
-        line.len() - line.trim_start_matches([' ', '\t', '-', '?', ':']).len() > DEEPEST
+        line.len() - line.trim_start_matches([' ', '\t', '-', '?', ':']).len() > MAX_DEPTH
     };
     if yaml.lines().any(is_deep) {
         return Err(FrontMatterError::TooDeep);

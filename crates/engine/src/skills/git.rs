@@ -38,7 +38,7 @@ const ELSEWHERE: [&str; 6] = [
     "GIT_NAMESPACE",
 ];
 /// So much of what git says is told.
-const LONGEST_SAID: usize = 500;
+const MAX_SAID_LEN: usize = 500;
 
 /// Why a repository was not cloned.
 #[derive(Debug, Error)]
@@ -136,7 +136,7 @@ impl GitUrl {
         let lines: Vec<&str> =
             plain.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = lines.join("; ");
-        let skipped = said.chars().count().saturating_sub(LONGEST_SAID);
+        let skipped = said.chars().count().saturating_sub(MAX_SAID_LEN);
         said.chars().skip(skipped).collect()
     }
 }

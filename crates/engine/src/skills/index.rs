@@ -15,13 +15,13 @@ use narrows_model::{Nearest, nearest};
 
 const FORMAT: &str = "narrows-registry/1";
 /// Some hundred thousand skills.
-pub(super) const MOST_BYTES: usize = 64 << 20;
-const LONGEST_TEXT: usize = 4_000;
+pub(super) const MAX_BYTES: usize = 64 << 20;
+const MAX_TEXT_LEN: usize = 4_000;
 
 /// Why a file is no index, or one that cannot be trusted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum IndexError {
-    #[error("the index has more than {MOST_BYTES} bytes")]
+    #[error("the index has more than {MAX_BYTES} bytes")]
     TooLarge,
     #[error("this is no index of a registry: {0}")]
     NotIndex(String),
@@ -42,12 +42,12 @@ pub enum IndexError {
 pub struct Index {
     format: String,
     /// By name.
-    skills: Vec<Entry>,
+    skills: Vec<IndexEntry>,
 }
 
 /// One skill, as its latest version is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct IndexEntry {
     pub name: String,
     pub version: i64,
     /// All that there are, the oldest first.
@@ -80,7 +80,7 @@ pub(super) fn file_of(name: &str, version: i64) -> String {
 impl Index {
     /// Reads an index from anywhere. Its file names are those that it must have.
     pub fn read(bytes: &[u8]) -> Result<Self, IndexError> {
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MAX_BYTES {
             return Err(IndexError::TooLarge);
         }
         let not_index = |error: serde_json::Error| IndexError::NotIndex(error.to_string());
@@ -114,17 +114,17 @@ impl Index {
     }
 
     /// All entries, by name.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[IndexEntry] {
         &self.skills
     }
 
-    pub fn entry(&self, name: &str) -> Option<&Entry> {
+    pub fn entry(&self, name: &str) -> Option<&IndexEntry> {
         let at = self.skills.binary_search_by(|entry| entry.name.as_str().cmp(name)).ok()?;
         self.skills.get(at)
     }
 
     /// The file of `NAME` or `NAME@VERSION`, with the entry.
-    pub fn find(&self, wanted: &str) -> Result<(&Entry, i64, String), IndexError> {
+    pub fn find(&self, wanted: &str) -> Result<(&IndexEntry, i64, String), IndexError> {
         let (name, version) = match wanted.split_once('@') {
             Some((name, version)) => (name, Some(version)),
             None => (wanted, None),
@@ -147,9 +147,9 @@ impl Index {
 
     /// The skills that have words of the query, the best first: names count most, then tags, then
     /// what is said of them. No words are all skills.
-    pub fn search(&self, query: &str) -> Vec<&Entry> {
+    pub fn search(&self, query: &str) -> Vec<&IndexEntry> {
         let words = words(query);
-        let mut found: Vec<(usize, usize, &Entry)> = self
+        let mut found: Vec<(usize, usize, &IndexEntry)> = self
             .skills
             .iter()
             .filter_map(|entry| {
@@ -175,7 +175,7 @@ impl Index {
         versions.push(manifest.version);
         versions.sort_unstable();
         versions.dedup();
-        let entry = Entry {
+        let entry = IndexEntry {
             name: manifest.name.clone(),
             version: manifest.version,
             versions: versions.clone(),
@@ -197,7 +197,7 @@ impl Index {
     }
 }
 
-impl Entry {
+impl IndexEntry {
     /// What is wrong with an entry from outside.
     fn wrong(&self) -> Option<String> {
         if let Err(error) = check_name(&self.name) {
@@ -214,7 +214,7 @@ impl Entry {
         let key = self.key.iter().map(Fingerprint::as_str);
         let texts = [description.as_str(), &self.signature, &self.hash].into_iter().chain(key);
         let mut all = texts.chain(self.tags.iter().map(String::as_str));
-        let is_shown = all.all(|text| is_plain(text, LONGEST_TEXT));
+        let is_shown = all.all(|text| is_plain(text, MAX_TEXT_LEN));
         (!is_shown).then(|| "has control characters, or texts that are too long".to_owned())
     }
 

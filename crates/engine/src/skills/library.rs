@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use narrows_model::Access;
 use narrows_sandbox::ModuleSource;
-use narrows_store::{NewSkill, Saved, Skill, SkillHead, SkillVersion};
+use narrows_store::{NewSkill, SaveResult, Skill, SkillHead, SkillVersion};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{
-    Analysed, Change, Cycle, PackageError, Pin, Pins, Recording, SkillError, compare, find_cycle,
-    shelf::Shelves,
+    Analysed, Cycle, PackageError, Pin, Pins, Recording, SkillError, ToolChange, compare,
+    find_cycle, search_index::SkillIndexes,
 };
 use narrows_model::{Nearest, nearest};
 
@@ -24,7 +24,7 @@ use crate::{
 /// How many skills are told of, if nobody says how many.
 const LISTED: usize = 50;
 /// The most names that are looked at for one that is misspelt.
-const MOST_NAMES: usize = 5_000;
+const MAX_NAMES: usize = 5_000;
 /// The most tools whose definitions are kept with a skill. Code that is made of names of tools would
 /// have their servers asked for each.
 const MAX_PINNED: usize = 200;
@@ -47,7 +47,7 @@ pub enum LibraryError {
 /// Where skills are looked up.
 #[derive(Debug, Default)]
 pub struct Library {
-    shelves: Shelves,
+    shelves: SkillIndexes,
 }
 
 /// A skill as an agent hands it in.
@@ -105,14 +105,14 @@ pub struct ListedSkill {
 
 /// What a skill is saved with: its tools as they were, and the skills that it imports.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Uses {
+pub(super) struct SavedUses {
     #[serde(default)]
     pub(super) pins: Vec<Pin>,
     #[serde(default)]
     pub(super) skills: Vec<String>,
 }
 
-impl Uses {
+impl SavedUses {
     pub(super) fn of(value: &Value) -> Self {
         Self::deserialize(value).unwrap_or_default()
     }
@@ -148,7 +148,7 @@ impl Agent {
             tags: draft.tags,
             signature: analysed.signature.clone(),
             doc: analysed.doc.clone().unwrap_or_default(),
-            uses: json!(Uses { pins, skills: analysed.skills.clone() }),
+            uses: json!(SavedUses { pins, skills: analysed.skills.clone() }),
             tests: draft.tests,
             origin: draft.origin,
             author: self.name().to_owned(),
@@ -196,7 +196,7 @@ impl Agent {
                 continue;
             }
             let needs = match self.find_skill(&name).await? {
-                Some(skill) => Uses::of(&skill.head.uses).skills,
+                Some(skill) => SavedUses::of(&skill.head.uses).skills,
                 None => {
                     missing.push(name.clone());
                     Vec::new()
@@ -266,7 +266,7 @@ impl Agent {
     async fn names(&self, namespace: Option<&str>) -> Result<Vec<String>, StateError> {
         let mut names = Vec::new();
         for namespace in self.readable(namespace)? {
-            let heads = self.store().await?.skills().list(namespace, None, MOST_NAMES).await?;
+            let heads = self.store().await?.skills().list(namespace, None, MAX_NAMES).await?;
             names.extend(heads.into_iter().map(|head| head.name));
         }
         Ok(names)
@@ -308,7 +308,7 @@ impl Agent {
         &self,
         skill: Skill,
         recording: &Recording,
-    ) -> Result<Saved, StateError> {
+    ) -> Result<SaveResult, StateError> {
         let head = skill.head;
         self.namespace(Some(&head.namespace), Access::Write)?;
         let again = NewSkill {
@@ -381,10 +381,10 @@ impl Agent {
     /// when it is imported.
     pub(crate) async fn skill_module(&self, broker: &Broker, name: &str) -> Option<ModuleSource> {
         let skill = self.find_skill(name).await.ok().flatten()?;
-        let changed: Vec<String> = changes(broker, &Uses::of(&skill.head.uses).pins)
+        let changed: Vec<String> = changes(broker, &SavedUses::of(&skill.head.uses).pins)
             .iter()
             .filter(|change| change.may_break())
-            .map(Change::to_string)
+            .map(ToolChange::to_string)
             .collect();
         let mut source = skill.code;
         if !changed.is_empty() {
@@ -400,9 +400,9 @@ impl Agent {
 }
 
 fn listed(broker: &Broker, score: f32, head: SkillHead) -> ListedSkill {
-    let changed = changes(broker, &Uses::of(&head.uses).pins);
+    let changed = changes(broker, &SavedUses::of(&head.uses).pins);
     ListedSkill {
-        changed: changed.iter().map(Change::to_string).collect(),
+        changed: changed.iter().map(ToolChange::to_string).collect(),
         name: head.name,
         namespace: head.namespace,
         version: head.version,
@@ -414,7 +414,7 @@ fn listed(broker: &Broker, score: f32, head: SkillHead) -> ListedSkill {
 }
 
 /// What changed of tools since they were pinned. Only servers that said what they have can tell.
-fn changes(broker: &Broker, pins: &[Pin]) -> Vec<Change> {
+fn changes(broker: &Broker, pins: &[Pin]) -> Vec<ToolChange> {
     let catalog = broker.catalog();
     let changed = pins.iter().filter_map(|pin| {
         let (server, _) = pin.tool.split_once('.')?;

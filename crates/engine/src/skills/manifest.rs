@@ -11,9 +11,9 @@ use super::{
 };
 
 /// Texts are shown to the person who is asked whether to install a skill.
-const LONGEST_DESCRIPTION: usize = 4_000;
-const LONGEST_TEXT: usize = 200;
-const MOST_TAGS: usize = 50;
+const MAX_DESCRIPTION_LEN: usize = 4_000;
+const MAX_TEXT_LEN: usize = 200;
+const MAX_TAGS: usize = 50;
 
 /// What is told of a skill before anybody reads its code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,9 +61,9 @@ pub enum ManifestError {
     Code(#[from] SkillError),
     #[error("the version is {0}; versions count from 1")]
     Version(i64),
-    #[error("the {what} has control characters, or is longer than {most} characters")]
-    Text { what: &'static str, most: usize },
-    #[error("there are {0} tags; {MOST_TAGS} are enough")]
+    #[error("the {what} has control characters, or is longer than {max} characters")]
+    Text { what: &'static str, max: usize },
+    #[error("there are {0} tags; {MAX_TAGS} are enough")]
     Tags(usize),
     #[error("the hash is not that of the code: the file was changed")]
     Hash,
@@ -79,7 +79,7 @@ pub enum ManifestError {
 
 /// What is not in the code.
 #[derive(Clone, Debug, Default)]
-pub struct About {
+pub struct ManifestDetails {
     pub version: i64,
     /// Empty for what the code says of itself.
     pub description: String,
@@ -93,7 +93,7 @@ impl Manifest {
     pub(super) fn of(
         name: &str,
         code: &str,
-        about: About,
+        about: ManifestDetails,
         pins: &[Pin],
     ) -> Result<Self, ManifestError> {
         let found = Analysed::of(name, code)?;
@@ -157,25 +157,25 @@ impl Manifest {
         if self.version < 1 {
             return Err(ManifestError::Version(self.version));
         }
-        if self.tags.len() > MOST_TAGS {
+        if self.tags.len() > MAX_TAGS {
             return Err(ManifestError::Tags(self.tags.len()));
         }
-        let text = |what, text: &str, most| match is_plain(text, most) {
+        let text = |what, text: &str, max| match is_plain(text, max) {
             true => Ok(()),
-            false => Err(ManifestError::Text { what, most }),
+            false => Err(ManifestError::Text { what, max }),
         };
-        text("description", &self.description.replace(['\n', '\t'], " "), LONGEST_DESCRIPTION)?;
-        text("author", &self.author, LONGEST_TEXT)?;
-        text("date", &self.created_at, LONGEST_TEXT)?;
-        self.tags.iter().try_for_each(|tag| text("list of tags", tag, LONGEST_TEXT))?;
-        self.skills.iter().try_for_each(|skill| text("list of skills", skill, LONGEST_TEXT))?;
-        self.tools.iter().try_for_each(|needed| text("list of tools", &needed.tool, LONGEST_TEXT))
+        text("description", &self.description.replace(['\n', '\t'], " "), MAX_DESCRIPTION_LEN)?;
+        text("author", &self.author, MAX_TEXT_LEN)?;
+        text("date", &self.created_at, MAX_TEXT_LEN)?;
+        self.tags.iter().try_for_each(|tag| text("list of tags", tag, MAX_TEXT_LEN))?;
+        self.skills.iter().try_for_each(|skill| text("list of skills", skill, MAX_TEXT_LEN))?;
+        self.tools.iter().try_for_each(|needed| text("list of tools", &needed.tool, MAX_TEXT_LEN))
     }
 }
 
 /// Whether a text from outside can be shown in a terminal: escape sequences and marks that turn
 /// the direction of writing could make it say something else.
-pub(super) fn is_plain(text: &str, most: usize) -> bool {
+pub(super) fn is_plain(text: &str, max: usize) -> bool {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().count() <= most && !text.chars().any(|c| c.is_control() || turns(c))
+    text.chars().count() <= max && !text.chars().any(|c| c.is_control() || turns(c))
 }

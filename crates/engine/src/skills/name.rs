@@ -6,14 +6,14 @@ use thiserror::Error;
 use crate::codegen::is_identifier;
 
 /// The longest name. It is also the limit of the Agent Skills form.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 /// Why a name cannot be one of a skill.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NameError {
     #[error("a skill needs a name: a Python identifier such as filter_high_risk")]
     Empty,
-    #[error("the name has {length} characters: a skill's name has at most {LONGEST}")]
+    #[error("the name has {length} characters: a skill's name has at most {MAX_LEN}")]
     TooLong { length: usize },
     #[error("{name:?} is not a Python identifier{}", try_instead(.name))]
     NotIdentifier { name: String },
@@ -38,7 +38,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
         return Err(NameError::Empty);
     }
     let length = name.chars().count();
-    if length > LONGEST {
+    if length > MAX_LEN {
         return Err(NameError::TooLong { length });
     }
     if !is_identifier(name) {

@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use super::{
     canonical::canonical,
-    cycle::{Cycle, find_cycle},
-    manifest::{About, Manifest, ManifestError},
+    import_cycle::{Cycle, find_cycle},
+    manifest::{Manifest, ManifestDetails, ManifestError},
     pins::Pin,
     recorded::Recording,
     signature::{KeyFile, Signature, SignatureError, Signed},
@@ -23,14 +23,14 @@ const FORMAT: &str = "narrows-skill/1";
 /// The one field that the signature does not cover.
 const SIGNATURE: &str = "signature";
 /// A file that is larger is not read: it may come from anywhere.
-pub(super) const MOST_BYTES: usize = 4 << 20;
+pub(super) const MAX_BYTES: usize = 4 << 20;
 /// So many skills are in one file.
-const MOST_BUNDLED: usize = 100;
+const MAX_BUNDLED: usize = 100;
 
 /// Why a file is no package, or one that cannot be trusted.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum PackageError {
-    #[error("the package has more than {MOST_BYTES} bytes: a skill is code, keep data elsewhere")]
+    #[error("the package has more than {MAX_BYTES} bytes: a skill is code, keep data elsewhere")]
     TooLarge,
     #[error("this is no skill package: {0}")]
     NotPackage(String),
@@ -65,7 +65,7 @@ pub struct Package {
 /// The file, field by field.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct PackageFile {
     format: String,
     manifest: Manifest,
     code: String,
@@ -86,13 +86,13 @@ impl Package {
     pub fn new(
         name: &str,
         code: &str,
-        about: About,
+        about: ManifestDetails,
         pins: &[Pin],
         tests: Recording,
     ) -> Result<Self, PackageError> {
         let refused = |reason| PackageError::Manifest { name: name.to_owned(), reason };
         let manifest = Manifest::of(name, code, about, pins).map_err(refused)?;
-        Self::pack(File {
+        Self::pack(PackageFile {
             format: FORMAT.to_owned(),
             manifest,
             code: code.to_owned(),
@@ -104,7 +104,7 @@ impl Package {
 
     /// Puts the skills that it needs into the same file. Sign it after that.
     pub fn with_bundle(self, bundle: Vec<Package>) -> Result<Self, PackageError> {
-        Self::pack(File {
+        Self::pack(PackageFile {
             format: FORMAT.to_owned(),
             manifest: self.manifest,
             code: self.code,
@@ -126,7 +126,7 @@ impl Package {
     }
 
     /// What is written here can be read here.
-    fn pack(file: File) -> Result<Self, PackageError> {
+    fn pack(file: PackageFile) -> Result<Self, PackageError> {
         let file = serde_json::to_value(file)
             .map_err(|error| PackageError::NotPackage(error.to_string()))?;
         Self::read(&pretty(&settled(file)))
@@ -135,7 +135,7 @@ impl Package {
     /// Reads a file from anywhere. What is returned fits together; whether its author is trusted
     /// is for whoever installs it to say.
     pub fn read(bytes: &[u8]) -> Result<Self, PackageError> {
-        if bytes.len() > MOST_BYTES {
+        if bytes.len() > MAX_BYTES {
             return Err(PackageError::TooLarge);
         }
         let value: Value = serde_json::from_slice(bytes)
@@ -152,7 +152,7 @@ impl Package {
             }
             _ => return Err(PackageError::NotPackage("it names no format".to_owned())),
         }
-        let file = File::deserialize(&value)
+        let file = PackageFile::deserialize(&value)
             .map_err(|error| PackageError::NotPackage(error.to_string()))?;
         let name = file.manifest.name.clone();
         let signed = match &file.signature {
@@ -169,9 +169,9 @@ impl Package {
         let found = file.manifest.check(&file.code);
         let found =
             found.map_err(|reason| PackageError::Manifest { name: name.clone(), reason })?;
-        if file.bundle.len() > MOST_BUNDLED {
+        if file.bundle.len() > MAX_BUNDLED {
             let reason =
-                format!("it has {} skills, and {MOST_BUNDLED} are enough", file.bundle.len());
+                format!("it has {} skills, and {MAX_BUNDLED} are enough", file.bundle.len());
             return Err(PackageError::Bundle { name, reason });
         }
         // A bundle within a bundle is refused before it is looked at.

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{
     canonical::{canonical, sha256},
-    changes::{Change, Difference, differences},
+    changes::{Difference, ToolChange, differences},
     schema::essence,
-    uses::ToolUse,
+    uses::ToolReference,
 };
 
 /// A tool as it was when the skill was saved.
@@ -34,7 +34,10 @@ pub struct Pins {
 impl Pins {
     /// Pins each tool as `definition_of` has it, as its server wrote it. What shows only when the
     /// code runs cannot be pinned.
-    pub fn of(tools: &[ToolUse], mut definition_of: impl FnMut(&str) -> Option<Value>) -> Self {
+    pub fn of(
+        tools: &[ToolReference],
+        mut definition_of: impl FnMut(&str) -> Option<Value>,
+    ) -> Self {
         let mut all = Self::default();
         for used in tools.iter().filter(|used| !used.dynamic) {
             match definition_of(&used.tool) {
@@ -61,15 +64,15 @@ impl Pin {
 
 /// What changed of a tool since it was pinned, if anything did. `now` is its definition, as its
 /// server writes it now, or nothing if there is no such tool any more.
-pub fn compare(pin: &Pin, now: Option<&Value>) -> Option<Change> {
+pub fn compare(pin: &Pin, now: Option<&Value>) -> Option<ToolChange> {
     let tool = pin.tool.clone();
     let Some(now) = now.map(|definition| Pin::of(&pin.tool, definition)) else {
-        return Some(Change { tool, differences: vec![Difference::Missing] });
+        return Some(ToolChange { tool, differences: vec![Difference::Missing] });
     };
     if now.hash == pin.hash {
         return None;
     }
     // Two schemas may say the same in different ways.
     let differences = differences(&pin.schema, &now.schema);
-    (!differences.is_empty()).then_some(Change { tool, differences })
+    (!differences.is_empty()).then_some(ToolChange { tool, differences })
 }

@@ -7,28 +7,28 @@ use thiserror::Error;
 use narrows_model::{Nearest, nearest};
 
 /// Arguments that are longer are cut when they are told.
-const LONGEST_SHOWN: usize = 120;
+const MAX_SHOWN_LEN: usize = 120;
 /// So many recorded calls are told.
-const MOST_SHOWN: usize = 5;
+const MAX_SHOWN: usize = 5;
 
 /// What tools answered, in the order in which they were asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Recording(pub Vec<Recorded>);
+pub struct Recording(pub Vec<RecordedCall>);
 
 /// One call and its answer: `{"tool": "github.list", "arguments": {}, "result": []}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedCall {
     pub tool: String,
     #[serde(default)]
     pub arguments: Value,
     #[serde(flatten)]
-    pub reply: Reply,
+    pub reply: RecordedReply,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reply {
+pub enum RecordedReply {
     Result(Value),
     /// The message of the `ToolError`.
     Error(String),
@@ -52,8 +52,8 @@ fn recorded(tools: &[String]) -> String {
 }
 
 fn shown(all: &[String]) -> String {
-    let first = all.iter().take(MOST_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-    match all.len().saturating_sub(MOST_SHOWN) {
+    let first = all.iter().take(MAX_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match all.len().saturating_sub(MAX_SHOWN) {
         0 => first,
         more => format!("{first} and {more} more"),
     }
@@ -61,7 +61,7 @@ fn shown(all: &[String]) -> String {
 
 impl Recording {
     /// The answer to this call. The order of the arguments does not matter.
-    pub fn answer(&self, tool: &str, arguments: &Value) -> Result<&Reply, NotRecorded> {
+    pub fn answer(&self, tool: &str, arguments: &Value) -> Result<&RecordedReply, NotRecorded> {
         let of_tool = || self.0.iter().filter(|call| call.tool == tool);
         if let Some(call) = of_tool().find(|call| is_same(&call.arguments, arguments)) {
             return Ok(&call.reply);
@@ -90,7 +90,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 fn cut(arguments: &Value) -> String {
     let text = arguments.to_string();
-    match text.char_indices().nth(LONGEST_SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_LEN) {
         Some((end, _)) => format!("{}…", narrows_model::cut::head(&text, end)),
         None => text,
     }
@@ -117,10 +117,13 @@ mod tests {
         let recording = recording();
         let arguments = json!({"page": {"b": 2, "a": 1}, "owner": "o"});
         let found = recording.answer("github.list_issues", &arguments);
-        assert_eq!(found, Ok(&Reply::Result(json!([{"title": "x"}]))));
+        assert_eq!(found, Ok(&RecordedReply::Result(json!([{"title": "x"}]))));
         let failed = recording.answer("github.list_issues", &json!({"owner": "p"}));
-        assert_eq!(failed, Ok(&Reply::Error("not found".to_owned())));
-        assert_eq!(recording.answer("clock.now", &json!({})), Ok(&Reply::Result(Value::Null)));
+        assert_eq!(failed, Ok(&RecordedReply::Error("not found".to_owned())));
+        assert_eq!(
+            recording.answer("clock.now", &json!({})),
+            Ok(&RecordedReply::Result(Value::Null))
+        );
     }
 
     #[test]

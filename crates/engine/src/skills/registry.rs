@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use super::{
     index::{self, Index, IndexError, file_of},
-    inside,
     package::{self, Package, PackageError},
+    safe_path,
     signature::Signed,
 };
 
@@ -89,7 +89,7 @@ impl Registry {
 
     pub fn index(&self) -> Result<Index, RegistryError> {
         let path = self.dir.join(INDEX);
-        let bytes = inside::read(&self.dir, Path::new(INDEX), index::MOST_BYTES)
+        let bytes = safe_path::read(&self.dir, Path::new(INDEX), index::MAX_BYTES)
             .map_err(|source| self.io(&path, source))?;
         Index::read(&bytes).map_err(|source| RegistryError::Index { path, source })
     }
@@ -101,7 +101,7 @@ impl Registry {
         let (entry, version, file) =
             found.map_err(|source| RegistryError::Index { path: self.dir.join(INDEX), source })?;
         let path = self.dir.join(&file);
-        let bytes = inside::read(&self.dir, Path::new(&file), package::MOST_BYTES)
+        let bytes = safe_path::read(&self.dir, Path::new(&file), package::MAX_BYTES)
             .map_err(|source| self.io(&path, source))?;
         let package = Package::read(&bytes)
             .map_err(|source| RegistryError::Package { path: path.clone(), source })?;
@@ -118,7 +118,7 @@ impl Registry {
 
 /// What of a package is not as the index says.
 pub(super) fn differs(
-    entry: &index::Entry,
+    entry: &index::IndexEntry,
     version: i64,
     package: &Package,
 ) -> Option<&'static str> {

@@ -13,7 +13,7 @@ const SETS: [&str; 3] = ["enum", "required", "type"];
 /// Keywords whose value is data, which may look like a schema.
 const DATA: [&str; 2] = ["const", "default"];
 /// References are followed so often, or a schema that refers to itself would have no end.
-const MOST_REFERENCES: usize = 8;
+const MAX_REFERENCES: usize = 8;
 /// So many parts of a type are read. Ten alternatives that each are all ten again would be as many as
 /// ten to the power of the references.
 const MAX_STEPS: usize = 1_000;
@@ -47,12 +47,12 @@ fn keyword(key: &str, value: &Value) -> Value {
 
 /// A schema together with the whole that its references speak of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct SubSchema<'a> {
     pub(super) whole: &'a Value,
     schema: &'a Value,
 }
 
-impl<'a> Part<'a> {
+impl<'a> SubSchema<'a> {
     pub(super) fn whole(whole: &'a Value) -> Self {
         Self { whole, schema: whole }.followed()
     }
@@ -63,7 +63,7 @@ impl<'a> Part<'a> {
 
     /// What `{"$ref": "#/$defs/Owner"}` refers to.
     fn followed(mut self) -> Self {
-        for _ in 0..MOST_REFERENCES {
+        for _ in 0..MAX_REFERENCES {
             let reference = self.schema.get("$ref").and_then(Value::as_str);
             let Some(pointer) = reference.and_then(|text| text.strip_prefix('#')) else { break };
             let Some(target) = self.whole.pointer(pointer) else { break };
@@ -80,7 +80,7 @@ impl<'a> Part<'a> {
         self.schema.get(key)
     }
 
-    pub(super) fn properties(self) -> impl Iterator<Item = (&'a String, Part<'a>)> {
+    pub(super) fn properties(self) -> impl Iterator<Item = (&'a String, SubSchema<'a>)> {
         let table = self.keyword("properties").and_then(Value::as_object);
         table.into_iter().flatten().map(move |(name, schema)| (name, self.at(schema)))
     }
@@ -109,7 +109,7 @@ impl<'a> Part<'a> {
 
     fn add_type_names(self, names: &mut Vec<String>, depth: usize, steps: &mut usize) {
         *steps += 1;
-        if depth > MOST_REFERENCES || *steps > MAX_STEPS {
+        if depth > MAX_REFERENCES || *steps > MAX_STEPS {
             return;
         }
         match self.keyword("type") {
@@ -175,8 +175,8 @@ mod tests {
                       "Any": {"anyOf": vec![json!({"$ref": "#/$defs/Any"}); 30]}},
         });
         let types: Vec<String> =
-            Part::whole(&whole).properties().map(|(_, part)| part.type_name()).collect();
+            SubSchema::whole(&whole).properties().map(|(_, part)| part.type_name()).collect();
         assert_eq!(types, ["string", "anything"]);
-        assert_eq!(Part::whole(&whole).at(&whole["$defs"]["Any"]).type_name(), "anything");
+        assert_eq!(SubSchema::whole(&whole).at(&whole["$defs"]["Any"]).type_name(), "anything");
     }
 }

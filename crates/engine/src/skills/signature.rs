@@ -20,7 +20,7 @@ use crate::private_file::{self, Durability};
 
 const ALGORITHM: &str = "ed25519";
 /// An Ed25519 key in PKCS#8 has some 85 bytes.
-const MOST_KEY_BYTES: u64 = 1 << 10;
+const MAX_KEY_BYTES: u64 = 1 << 10;
 
 /// Why there is no key to sign with.
 #[derive(Debug, Error)]
@@ -137,7 +137,7 @@ impl KeyFile {
             Ok(data) if !is_private(&data) => {
                 return Err(KeyError::NotPrivate { path: path.to_owned() });
             }
-            Ok(data) if !data.is_file() || data.len() > MOST_KEY_BYTES => {
+            Ok(data) if !data.is_file() || data.len() > MAX_KEY_BYTES => {
                 return Err(KeyError::NotKey { path: path.to_owned() });
             }
             Ok(_) => std::fs::read(path).map_err(io)?,

@@ -65,7 +65,7 @@ pub enum SourceError {
 
 /// A place that has skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum SkillSource {
     File(PathBuf),
     /// A folder of a skill, a registry, a git checkout, or a directory of any of them.
     Directory(PathBuf),
@@ -76,7 +76,7 @@ pub enum Source {
     Registry(Url),
 }
 
-impl Source {
+impl SkillSource {
     /// What a text means. Files and directories have to be there.
     pub fn parse(text: &str) -> Result<Self, SourceError> {
         let text = text.trim();

@@ -31,7 +31,7 @@ const MAX_MEANINGS: usize = 16;
 
 /// A tool that code names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolUse {
+pub struct ToolReference {
     /// `github.create_issue`: the server's module and the function, as they are written. `github.*`
     /// is any tool of a server and `*` any at all.
     pub tool: String,
@@ -43,21 +43,21 @@ pub struct ToolUse {
 
 /// What code uses.
 #[derive(Debug, Default)]
-pub(super) struct Uses {
+pub(super) struct CodeUses {
     /// Each once, in the order of the code.
-    pub(super) tools: Vec<ToolUse>,
+    pub(super) tools: Vec<ToolReference>,
     pub(super) skills: BTreeSet<String>,
     /// `from skills import *`, which imports whatever there is.
     pub(super) star_of_skills: Option<u32>,
 }
 
-pub(super) fn uses(body: &[Stmt], lines: &Lines) -> Uses {
+pub(super) fn uses(body: &[Stmt], lines: &Lines) -> CodeUses {
     let mentions = Mentions::of(body);
     let tools = mentions.tools.into_iter().map(|(at, tool)| {
         let dynamic = tool.ends_with('*');
-        ToolUse { tool, line: lines.line(at), dynamic }
+        ToolReference { tool, line: lines.line(at), dynamic }
     });
-    Uses {
+    CodeUses {
         tools: tools.collect(),
         skills: mentions.skills,
         star_of_skills: mentions.star_of_skills.map(|at| lines.line(at)),
@@ -67,7 +67,7 @@ pub(super) fn uses(body: &[Stmt], lines: &Lines) -> Uses {
 /// The places where code names tools and skills.
 #[derive(Debug)]
 pub(crate) struct Mentions {
-    /// Each tool (see [`ToolUse::tool`]) where it is named first, in the order of the code.
+    /// Each tool (see [`ToolReference::tool`]) where it is named first, in the order of the code.
     pub(crate) tools: Vec<(TextSize, String)>,
     /// The calls that are surely, or may be, calls of a tool.
     pub(crate) calls: HashSet<TextRange>,
@@ -83,12 +83,12 @@ impl Mentions {
             // Every program has the package, also without an import.
             names.bind("servers", "servers".to_owned());
         }
-        let mut finder = Finder { names: names.imported, ..Finder::default() };
+        let mut finder = UseCollector { names: names.imported, ..UseCollector::default() };
         finder.visit_body(body);
         let mut tools: Vec<(TextSize, String)> =
             finder.found.into_iter().map(|(tool, at)| (at, tool)).collect();
         tools.sort();
-        let Finder { calls, skills, star_of_skills, .. } = finder;
+        let UseCollector { calls, skills, star_of_skills, .. } = finder;
         Self { tools, calls, skills, star_of_skills }
     }
 }
@@ -177,7 +177,7 @@ impl<'a> Visitor<'a> for Names<'a> {
 }
 
 #[derive(Debug, Default)]
-struct Finder<'a> {
+struct UseCollector<'a> {
     names: HashMap<&'a str, BTreeSet<String>>,
     /// Where each tool is named first.
     found: BTreeMap<String, TextSize>,
@@ -186,7 +186,7 @@ struct Finder<'a> {
     star_of_skills: Option<TextSize>,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> UseCollector<'a> {
     fn tool(&mut self, tool: String, at: TextSize) {
         let first = self.found.entry(tool).or_insert(at);
         *first = at.min(*first);
@@ -306,7 +306,7 @@ fn is_public(name: &str) -> bool {
     !name.starts_with('_') && name != "*"
 }
 
-impl<'a> Visitor<'a> for Finder<'a> {
+impl<'a> Visitor<'a> for UseCollector<'a> {
     fn visit_stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
             Stmt::Import(import) => {

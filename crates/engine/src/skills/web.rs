@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// For all of a file, redirects included.
 const PATIENCE: Duration = Duration::from_secs(30);
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// Why a file was not got.
 #[derive(Debug, Error)]
@@ -22,14 +22,14 @@ pub enum WebError {
     NoHost(String),
     #[error("{from} redirects to {to}, which is on this machine: that is refused")]
     Inwards { from: String, to: String },
-    #[error("{0} redirects more than {MOST_REDIRECTS} times")]
+    #[error("{0} redirects more than {MAX_REDIRECTS} times")]
     Redirects(String),
     #[error("{0} redirects to nowhere")]
     Nowhere(String),
     #[error("{url} answers {status}: look whether the address is right")]
     Status { url: String, status: StatusCode },
-    #[error("{url} has more than {most} bytes")]
-    TooLarge { url: String, most: usize },
+    #[error("{url} has more than {max} bytes")]
+    TooLarge { url: String, max: usize },
     #[error("{url} takes longer than {} seconds", PATIENCE.as_secs())]
     TooLong { url: String },
     #[error("{url} cannot be got: {source}")]
@@ -50,14 +50,14 @@ impl Web {
         Ok(Self { client })
     }
 
-    pub(super) async fn get(&self, url: &Url, most: usize) -> Result<Vec<u8>, WebError> {
+    pub(super) async fn get(&self, url: &Url, max: usize) -> Result<Vec<u8>, WebError> {
         let late = |_| WebError::TooLong { url: shown(url) };
-        tokio::time::timeout(PATIENCE, self.follow(url, most)).await.map_err(late)?
+        tokio::time::timeout(PATIENCE, self.follow(url, max)).await.map_err(late)?
     }
 
-    async fn follow(&self, first: &Url, most: usize) -> Result<Vec<u8>, WebError> {
+    async fn follow(&self, first: &Url, max: usize) -> Result<Vec<u8>, WebError> {
         let mut url = first.clone();
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             check(&url)?;
             let failed = |source: reqwest::Error| WebError::Failed {
                 url: shown(&url),
@@ -74,8 +74,8 @@ impl Web {
             }
             let mut bytes = Vec::new();
             while let Some(chunk) = response.chunk().await.map_err(failed)? {
-                if bytes.len() + chunk.len() > most {
-                    return Err(WebError::TooLarge { url: shown(&url), most });
+                if bytes.len() + chunk.len() > max {
+                    return Err(WebError::TooLarge { url: shown(&url), max });
                 }
                 bytes.extend_from_slice(&chunk);
             }

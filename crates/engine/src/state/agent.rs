@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use narrows_model::{Access, Caller, Principal};
 use narrows_sandbox::Workspace;
-use narrows_store::{Approval, Entry, Filter, NewEntry, Place, Store};
+use narrows_store::{Approval, Entry, Filter, NewEntry, Store, StoreUrl};
 use serde_json::{Value, json};
 
-use super::{State, StateError, Trail, namespace};
+use super::{AuditTrail, State, StateError, namespace};
 use crate::{
-    analysis::Analyst,
-    safety::{Safety, Shield},
+    analysis::AnalysisService,
+    safety::{PiiFilter, Safety},
     skills::Library,
 };
 
@@ -79,8 +79,8 @@ impl Agent {
         &self.state.library
     }
 
-    pub(crate) fn analyst(&self) -> &Analyst {
-        &self.state.analyst
+    pub(crate) fn analysis_service(&self) -> &AnalysisService {
+        &self.state.analysis_service
     }
 
     /// Does work on an input of so many bytes where it keeps nobody waiting; see
@@ -103,7 +103,7 @@ impl Agent {
     /// Waits for the audit, and says what of it could not be written: for a command that ends then.
     pub async fn unwritten(&self) -> Option<String> {
         let finishing = async {
-            self.state.journal.finish().await;
+            self.state.audit_writer.finish().await;
             Ok(())
         };
         let late = self.state.in_time(finishing).await.err();
@@ -112,7 +112,7 @@ impl Agent {
 
     /// Says what of the audit could not be written so far.
     pub(crate) fn take_lost_audit(&self) -> Option<String> {
-        self.state.journal.take_lost().map(|lost| format!("audit: {lost}"))
+        self.state.audit_writer.take_lost().map(|lost| format!("audit: {lost}"))
     }
 
     /// Lets everything be written that is under way. Others of the same state are done then too.
@@ -126,21 +126,21 @@ impl Agent {
     }
 
     /// Protects what leaves for this principal's model.
-    pub fn shield(&self) -> Shield {
-        Shield::new(Arc::clone(self.safety()), &self.principal)
+    pub fn pii_filter(&self) -> PiiFilter {
+        PiiFilter::new(Arc::clone(self.safety()), &self.principal)
     }
 
     /// Hands something over to the audit; it is written beside the work.
-    pub(crate) fn write_down(
+    pub(crate) fn record(
         &self,
-        trail: &Trail,
+        audit_trail: &AuditTrail,
         action: &str,
         target: &str,
         outcome: &str,
         details: Value,
     ) {
         let entry = self.entry(&self.principal.home, action, target, outcome, details);
-        self.state.journal.add(&self.state, trail, entry);
+        self.state.audit_writer.add(&self.state, audit_trail, entry);
     }
 
     /// Returns whether the run that an approval is of has ended, as the audit says: a yes for the rest
@@ -169,15 +169,15 @@ impl Agent {
     }
 
     /// Waits until all that was handed over on a trail is written.
-    pub(crate) async fn written(&self, trail: &Trail) -> Result<(), String> {
+    pub(crate) async fn written(&self, audit_trail: &AuditTrail) -> Result<(), String> {
         // A file that was removed can still be written to, and is lost.
-        if let Place::Sqlite(file) = &self.state.settings.store
+        if let StoreUrl::Sqlite(file) = &self.state.settings.store
             && !file.exists()
             && self.state.store.initialized()
         {
             return Err("the file of the store is gone".to_owned());
         }
-        let written = self.state.journal.written(&self.state, trail);
+        let written = self.state.audit_writer.written(&self.state, audit_trail);
         match tokio::time::timeout(AUDIT_TIME, written).await {
             Ok(written) => written,
             Err(_) => Err("the store does not answer".to_owned()),
@@ -197,8 +197,8 @@ impl Agent {
 
     /// The value with what its tokens stand for, for those who may know.
     pub async fn restore(&self, mut value: Value) -> Result<Value, StateError> {
-        let shield = self.shield();
-        let revealed = shield.reveal_all(self, &mut value).await?;
+        let pii_filter = self.pii_filter();
+        let revealed = pii_filter.reveal_all(self, &mut value).await?;
         let details = json!({ "kinds": revealed.kinds });
         self.audit(&self.principal.home, "pii.restore", "", "ok", details).await;
         Ok(value)
@@ -214,7 +214,7 @@ impl Agent {
     ) -> Result<(), StateError> {
         let policy = self.safety().policy();
         let may = |kind: &str| policy.may_have(server, name, kind);
-        let revealed = self.shield().reveal(self, answer, &may).await?;
+        let revealed = self.pii_filter().reveal(self, answer, &may).await?;
         if let Some((outcome, details)) = revealed.entry() {
             let target = format!("{server}.{name}");
             self.audit(&self.principal.home, "pii.answer", &target, outcome, details).await;

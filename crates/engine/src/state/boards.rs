@@ -12,13 +12,13 @@ use super::{Agent, StateError};
 /// How often a board is looked at for messages that came through another gateway.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// The longest that one waits for a message.
-const MOST_PATIENCE: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 /// How many messages are read at once, at most.
-const MOST_MESSAGES: usize = 1_000;
+const MAX_MESSAGES: usize = 1_000;
 
 /// Wakes those who wait for a message of this gateway.
 #[derive(Debug, Default)]
-pub(super) struct News(Notify);
+pub(super) struct BoardNotifier(Notify);
 
 impl Agent {
     pub async fn post(
@@ -42,7 +42,7 @@ impl Agent {
         namespace: Option<&str>,
     ) -> Result<Vec<Message>, StateError> {
         let namespace = self.namespace(namespace, Access::Read)?;
-        let limit = limit.clamp(1, MOST_MESSAGES);
+        let limit = limit.clamp(1, MAX_MESSAGES);
         Ok(self.store().await?.boards().read(namespace, board, since, limit).await?)
     }
 
@@ -55,7 +55,7 @@ impl Agent {
         patience: Duration,
         namespace: Option<&str>,
     ) -> Result<Vec<Message>, StateError> {
-        let deadline = Instant::now() + patience.min(MOST_PATIENCE);
+        let deadline = Instant::now() + patience.min(MAX_WAIT);
         let namespace = self.namespace(namespace, Access::Read)?;
         let boards = self.store().await?.boards();
         let since = match since {
@@ -65,7 +65,7 @@ impl Agent {
         loop {
             // Before looking, so that a message between both wakes us.
             let woken = self.state.news.0.notified();
-            let messages = boards.read(namespace, board, since, MOST_MESSAGES).await?;
+            let messages = boards.read(namespace, board, since, MAX_MESSAGES).await?;
             let left = deadline.saturating_duration_since(Instant::now());
             if !messages.is_empty() || left.is_zero() {
                 return Ok(messages);
@@ -111,7 +111,7 @@ impl Agent {
     ) -> Result<Vec<String>, StateError> {
         let namespace = self.namespace(namespace, Access::Read)?;
         let found =
-            self.store().await?.shared().list(namespace, prefix, None, MOST_MESSAGES).await?;
+            self.store().await?.shared().list(namespace, prefix, None, MAX_MESSAGES).await?;
         Ok(found.into_iter().map(|(key, _)| key).collect())
     }
 }

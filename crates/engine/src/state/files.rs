@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Agent, StateError};
-use crate::{compute::ALWAYS_APART, media, safety::Shield};
+use crate::{compute::ALWAYS_APART, media, safety::PiiFilter};
 
 /// What one answer carries of a file, if nobody says how much: clients cut answers over 48 KB.
 const SHOWN_BYTES: u64 = 32 << 10;
 /// The most that one answer carries.
-const MOST_BYTES: u64 = 10 << 20;
+const MAX_BYTES: u64 = 10 << 20;
 /// The longest pattern of file names. It is compiled, and compared with every path.
 const MAX_PATTERN_BYTES: usize = 1 << 10;
 /// How many files one answer lists.
@@ -60,10 +60,11 @@ pub struct FileContent {
 
 /// How full a workspace is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WorkspaceUse {
+pub struct WorkspaceUsage {
     pub files: u64,
     pub bytes: u64,
-    pub most_bytes: u64,
+    #[serde(rename = "most_bytes")]
+    pub max_bytes: u64,
     pub directory: String,
 }
 
@@ -84,7 +85,7 @@ impl Agent {
     pub fn read_file(
         &self,
         request: &ReadRequest,
-        shield: Option<&Shield>,
+        pii_filter: Option<&PiiFilter>,
     ) -> Result<FileContent, StateError> {
         let namespace = self.namespace(request.namespace.as_deref(), Access::Read)?;
         let workspace = self.state.workspaces.open(namespace)?;
@@ -95,9 +96,9 @@ impl Agent {
             .map_err(|error| not_there(&workspace, &request.path, &error))?;
         let media_type = media::type_of(&path, &head.bytes);
         let is_shown = media::is_shown(media_type) && request.encoding != Some(Encoding::Text);
-        let limit = request.limit.unwrap_or(if is_shown { MOST_BYTES } else { SHOWN_BYTES });
+        let limit = request.limit.unwrap_or(if is_shown { MAX_BYTES } else { SHOWN_BYTES });
         let part = workspace
-            .read_part(&path, request.offset, limit.min(MOST_BYTES))
+            .read_part(&path, request.offset, limit.min(MAX_BYTES))
             .map_err(|error| file_error(&request.path, &error))?;
         let read = part.bytes.len() as u64;
         let is_cut = request.offset.saturating_add(read) < part.total;
@@ -105,8 +106,10 @@ impl Agent {
         let read = text.map_or(read, |text| text.len() as u64);
         // A picture is one, unless it can be read as text.
         let is_media = is_shown && text.is_none();
-        let told = match shield.filter(|_| !is_media) {
-            Some(shield) => protected(&workspace, &path, request.offset, read as usize, shield)?,
+        let told = match pii_filter.filter(|_| !is_media) {
+            Some(pii_filter) => {
+                protected(&workspace, &path, request.offset, read as usize, pii_filter)?
+            }
             None => part.bytes[..read as usize].to_vec(),
         };
         if text.is_none() && request.encoding == Some(Encoding::Text) {
@@ -139,15 +142,15 @@ impl Agent {
     }
 
     /// How full a workspace is.
-    pub fn workspace_use(&self, namespace: Option<&str>) -> Result<WorkspaceUse, StateError> {
+    pub fn workspace_use(&self, namespace: Option<&str>) -> Result<WorkspaceUsage, StateError> {
         let namespace = self.namespace(namespace, Access::Read)?;
         let workspace = self.state.workspaces.open(namespace)?;
         let directory = workspace.path().display().to_string();
         let walked = workspace.walk().map_err(|error| file_error(&directory, &error))?;
-        Ok(WorkspaceUse {
+        Ok(WorkspaceUsage {
             files: walked.len() as u64,
             bytes: walked.iter().map(|file| file.bytes).sum(),
-            most_bytes: self.state.settings.limits.workspace_bytes,
+            max_bytes: self.state.settings.limits.workspace_bytes,
             directory,
         })
     }
@@ -256,7 +259,7 @@ fn protected(
     path: &str,
     offset: u64,
     length: usize,
-    shield: &Shield,
+    pii_filter: &PiiFilter,
 ) -> Result<Vec<u8>, StateError> {
     let start = offset.saturating_sub(MARGIN);
     let before = usize::try_from(offset - start).unwrap_or_default();
@@ -265,13 +268,13 @@ fn protected(
     let bytes = wide.bytes;
     let piece = before.min(bytes.len())..(before + length).min(bytes.len());
     let Ok(middle) = std::str::from_utf8(&bytes[piece.clone()]) else {
-        return Ok(shield.part_of_bytes(&bytes, piece));
+        return Ok(pii_filter.part_of_bytes(&bytes, piece));
     };
     // The margins may cut through characters.
     let lead = String::from_utf8_lossy(&bytes[..piece.start]);
     let tail = String::from_utf8_lossy(&bytes[piece.end..]);
     let within = lead.len()..lead.len() + middle.len();
-    Ok(shield.part(&[&*lead, middle, &*tail].concat(), within).into_bytes())
+    Ok(pii_filter.part(&[&*lead, middle, &*tail].concat(), within).into_bytes())
 }
 
 /// Why a file could not be used.

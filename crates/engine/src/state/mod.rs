@@ -6,16 +6,16 @@
 //! | `workspaces` | the directories of all namespaces |
 //! | `files` | files as a caller names them |
 //! | `outputs` | what the gateway wrote into workspaces: known to the store, and cleaned up |
-//! | `journal` | writes the audit beside the work |
+//! | `audit_writer` | writes the audit beside the work |
 //! | `boards` | messages and values that agents share |
 //! | `sessions` | programs that see the variables of those before them |
 //! | `holder` | which process has a session, and whether it lives |
 
 mod agent;
+mod audit_writer;
 mod boards;
 mod files;
 mod holder;
-mod journal;
 mod outputs;
 mod sessions;
 mod workspaces;
@@ -27,22 +27,22 @@ use std::{
 };
 
 use narrows_model::{Access, Limits, Principal};
-use narrows_store::{Place, Store, StoreError};
+use narrows_store::{Store, StoreError, StoreUrl};
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
 pub use agent::Agent;
-pub use files::{Encoding, FileContent, FileEntry, ReadRequest, WorkspaceUse};
+pub use files::{Encoding, FileContent, FileEntry, ReadRequest, WorkspaceUsage};
 pub use narrows_store::{
-    Approval, ApprovalState, AuditSize, Board, Entry as AuditEntry, Filter as AuditFilter, Forget,
-    Message, Scope, SessionRow, SkillVersion, Verdict, Verification,
+    Approval, ApprovalState, AuditSize, Board, Entry as AuditEntry, Filter as AuditFilter, Message,
+    Scope, SessionRow, SkillVersion, TokenSelection, Verdict, Verification,
 };
 
+pub(crate) use audit_writer::AuditTrail;
 pub use files::now;
-pub(crate) use journal::Trail;
 
 use crate::{
-    analysis::Analyst,
+    analysis::AnalysisService,
     compute::Compute,
     policy::LevelError,
     safety::{AuditSettings, Safety, VaultError},
@@ -52,7 +52,7 @@ use crate::{
 /// Where things are kept, and for how long.
 #[derive(Clone, Debug)]
 pub struct StateSettings {
-    pub store: Place,
+    pub store: StoreUrl,
     /// The workspaces are below it, one directory for each namespace.
     pub workspaces: PathBuf,
     /// Which machine or disk this is: files of one place are not those of another.
@@ -78,7 +78,7 @@ impl StateSettings {
 /// How long and how many sessions are kept in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionSettings {
-    pub most_live: usize,
+    pub max_live: usize,
     pub idle: Duration,
     /// Of all sessions in memory that nobody uses.
     pub memory_bytes: u64,
@@ -89,7 +89,7 @@ pub struct SessionSettings {
 impl Default for SessionSettings {
     fn default() -> Self {
         Self {
-            most_live: 16,
+            max_live: 16,
             idle: Duration::from_secs(10 * 60),
             memory_bytes: 384 << 20,
             age: Duration::from_secs(30 * 24 * 60 * 60),
@@ -172,10 +172,10 @@ pub struct State {
     failed: Mutex<Option<(Instant, String)>>,
     workspaces: workspaces::Workspaces,
     sessions: sessions::Sessions,
-    news: boards::News,
+    news: boards::BoardNotifier,
     library: Library,
-    journal: journal::Journal,
-    analyst: Analyst,
+    audit_writer: audit_writer::AuditWriter,
+    analysis_service: AnalysisService,
     compute: Compute,
 }
 
@@ -186,10 +186,10 @@ impl State {
             failed: Mutex::default(),
             workspaces: workspaces::Workspaces::new(&settings),
             sessions: sessions::Sessions::new(settings.sessions, settings.holders()),
-            news: boards::News::default(),
+            news: boards::BoardNotifier::default(),
             library: Library::default(),
-            journal: journal::Journal::default(),
-            analyst: Analyst::new(settings.analysis.clone()),
+            audit_writer: audit_writer::AuditWriter::default(),
+            analysis_service: AnalysisService::new(settings.analysis.clone()),
             compute: Compute::default(),
             settings,
         })
@@ -271,7 +271,7 @@ impl State {
 
     /// How many sessions may stay in memory.
     pub fn live_sessions(&self) -> usize {
-        self.settings.sessions.most_live
+        self.settings.sessions.max_live
     }
 
     /// What lasts, as this principal may see it.
@@ -282,9 +282,9 @@ impl State {
     /// Lets everything be written that is under way.
     pub async fn close(&self) {
         self.sessions.close();
-        self.analyst.idle().await;
+        self.analysis_service.idle().await;
         self.note("the audit was not written", async {
-            self.journal.finish().await;
+            self.audit_writer.finish().await;
             Ok(())
         })
         .await;
@@ -338,7 +338,7 @@ pub(crate) mod tests {
     /// The same, with all that keeps it safe.
     pub(crate) fn state_with(home: &Path, safety: Arc<Safety>) -> Arc<State> {
         State::new(StateSettings {
-            store: Place::Sqlite(home.join("narrows.db")),
+            store: StoreUrl::Sqlite(home.join("narrows.db")),
             workspaces: home.join("workspaces"),
             place: "here".to_owned(),
             limits: Limits::default(),

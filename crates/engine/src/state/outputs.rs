@@ -97,11 +97,11 @@ impl Agent {
         let outputs = store.files().outputs(namespace, &settings.place).await?;
         let oldest = milliseconds(std::time::SystemTime::now().checked_sub(settings.output_age));
         let mut bytes: i64 = outputs.iter().map(|row| row.bytes).sum();
-        let most = i64::try_from(settings.output_bytes).unwrap_or(i64::MAX);
+        let max = i64::try_from(settings.output_bytes).unwrap_or(i64::MAX);
         let removing = || {
             let mut removed = Vec::new();
             for row in outputs {
-                if row.modified_at >= oldest && bytes <= most {
+                if row.modified_at >= oldest && bytes <= max {
                     break;
                 }
                 if just_made.contains(&row.path) {

@@ -13,7 +13,7 @@ use std::{
 
 use narrows_model::is_plain_name;
 use narrows_sandbox::{Session, apart};
-use narrows_store::{Left, SessionState, Taken};
+use narrows_store::{LeaseResult, SessionSnapshot, SessionState};
 use serde_json::json;
 use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard},
@@ -23,7 +23,7 @@ use tokio::{
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds, holder::Holder};
 use crate::{
     policy::Flow,
-    safety::{Mode, Watch},
+    safety::{Mode, RunGuard},
 };
 
 /// For how long a gateway may use a session without a sign of life.
@@ -40,20 +40,20 @@ pub(super) struct Sessions {
     settings: SessionSettings,
     /// Tells this gateway from others that use the same store.
     holder: Holder,
-    slots: Mutex<HashMap<Key, Arc<AsyncMutex<Slot>>>>,
+    slots: Mutex<HashMap<SessionKey, Arc<AsyncMutex<SessionSlot>>>>,
     sweeper: Mutex<Option<tokio::task::AbortHandle>>,
 }
 
 /// A namespace and the id of a session in it.
-type Key = (String, String);
+type SessionKey = (String, String);
 
 #[derive(Debug)]
-struct Slot {
-    live: Option<Live>,
+struct SessionSlot {
+    live: Option<LiveSession>,
 }
 
 #[derive(Debug)]
-struct Live {
+struct LiveSession {
     session: Session,
     /// What the store calls this state of the session.
     generation: i64,
@@ -62,7 +62,7 @@ struct Live {
     used: Instant,
 }
 
-impl Live {
+impl LiveSession {
     fn memory_bytes(&self) -> u64 {
         self.session.memory_bytes()
     }
@@ -90,10 +90,10 @@ impl Sessions {
         Self { settings, holder, slots: Mutex::default(), sweeper: Mutex::default() }
     }
 
-    fn slot(&self, key: &Key) -> Arc<AsyncMutex<Slot>> {
+    fn slot(&self, key: &SessionKey) -> Arc<AsyncMutex<SessionSlot>> {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.entry(key.clone());
-        Arc::clone(slot.or_insert_with(|| Arc::new(AsyncMutex::new(Slot { live: None }))))
+        Arc::clone(slot.or_insert_with(|| Arc::new(AsyncMutex::new(SessionSlot { live: None }))))
     }
 
     /// Puts sessions to rest that nobody used for long, and the oldest of those that are too many
@@ -103,7 +103,7 @@ impl Sessions {
         let mut gone = Vec::new();
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        let mut resting: Vec<(Instant, OwnedMutexGuard<Slot>)> = Vec::new();
+        let mut resting: Vec<(Instant, OwnedMutexGuard<SessionSlot>)> = Vec::new();
         slots.retain(|_, slot| {
             let Ok(mut unused) = Arc::clone(slot).try_lock_owned() else { return true };
             gone.extend(unused.live.take_if(|live| now - live.used > self.settings.idle));
@@ -125,14 +125,14 @@ impl Sessions {
 
     /// Takes sessions out of memory until the others are not too many or too large; the first are the
     /// first to go. Returns what is not needed any more.
-    fn make_room(&self, slots: &mut [OwnedMutexGuard<Slot>]) -> Vec<Live> {
-        let bytes = |slot: &Slot| slot.live.as_ref().map_or(0, Live::memory_bytes);
+    fn make_room(&self, slots: &mut [OwnedMutexGuard<SessionSlot>]) -> Vec<LiveSession> {
+        let bytes = |slot: &SessionSlot| slot.live.as_ref().map_or(0, LiveSession::memory_bytes);
         let mut memory: u64 = slots.iter().map(|slot| bytes(slot)).sum();
         let mut count = slots.len();
         let mut gone = Vec::new();
-        for put_away in [Live::put_to_rest, Live::give_up] {
+        for put_away in [LiveSession::put_to_rest, LiveSession::give_up] {
             for slot in slots.iter_mut() {
-                if count <= self.settings.most_live && memory <= self.settings.memory_bytes {
+                if count <= self.settings.max_live && memory <= self.settings.memory_bytes {
                     return gone;
                 }
                 let Some(live) = slot.live.take() else { continue };
@@ -184,7 +184,7 @@ impl Agent {
     pub(crate) async fn open_session(
         &self,
         id: &str,
-        watch: &Watch,
+        guard: &RunGuard,
     ) -> Result<OpenSession, StateError> {
         if !is_plain_name(id) {
             return Err(StateError::SessionName(id.to_owned()));
@@ -201,14 +201,14 @@ impl Agent {
             None => (Session::from_state(stored.state), true),
         };
         // What an earlier program has read may be in its variables.
-        watch.has_read(&serde_json::from_value(stored.flow.clone()).unwrap_or_default());
-        let (before, read_before) = (isolate.state().cloned(), watch.flow());
+        guard.has_read(&serde_json::from_value(stored.flow.clone()).unwrap_or_default());
+        let (before, read_before) = (isolate.state().cloned(), guard.flow());
         let generation = stored.generation;
         Ok(OpenSession { isolate, lease, slot, generation, is_saved, before, read_before })
     }
 
     /// The right to use a session, as soon as no other gateway has it, and what is stored of it.
-    async fn lease(&self, key: &Key) -> Result<(Lease, SessionState), StateError> {
+    async fn lease(&self, key: &SessionKey) -> Result<(Lease, SessionState), StateError> {
         let store = self.store().await?;
         let holder = &self.state.sessions.holder;
         let since = Instant::now();
@@ -216,18 +216,18 @@ impl Agent {
             let sessions = store.sessions();
             let taken = sessions.take(&key.0, &key.1, holder.name(), LEASE, self.name()).await?;
             match taken {
-                Taken::Yours(stored) => {
+                LeaseResult::Yours(stored) => {
                     let state = Arc::clone(&self.state);
                     return Ok((Lease { state, key: key.clone(), is_held: true }, stored));
                 }
                 // It was killed, and gives nothing back itself.
-                Taken::Held { holder: other, .. } if holder.is_dead(&other) => {
+                LeaseResult::Held { holder: other, .. } if holder.is_dead(&other) => {
                     sessions.give_back(&key.0, &key.1, &other).await?;
                 }
-                Taken::Held { .. } if since.elapsed() < PATIENCE => {
+                LeaseResult::Held { .. } if since.elapsed() < PATIENCE => {
                     tokio::time::sleep(LOOK_INTERVAL).await;
                 }
-                Taken::Held { .. } => {
+                LeaseResult::Held { .. } => {
                     let waited = since.elapsed().as_secs();
                     return Err(StateError::SessionBusy(key.1.clone(), waited));
                 }
@@ -271,7 +271,7 @@ impl Agent {
 pub(crate) struct OpenSession {
     pub(crate) isolate: Session,
     pub(crate) lease: Lease,
-    slot: OwnedMutexGuard<Slot>,
+    slot: OwnedMutexGuard<SessionSlot>,
     generation: i64,
     is_saved: bool,
     /// Its variables when it was opened, and what had been read by then.
@@ -281,14 +281,14 @@ pub(crate) struct OpenSession {
 
 impl OpenSession {
     /// Writes its variables down and lets others have it. Returns what its user should know.
-    pub(crate) async fn save(self, watch: &Watch) -> Option<String> {
+    pub(crate) async fn save(self, guard: &RunGuard) -> Option<String> {
         let Self { isolate, lease, mut slot, mut generation, mut is_saved, .. } = self;
         let mut note = None;
         // What was read counts, whatever became of the variables.
-        let is_new = isolate.state() != self.before.as_ref() || watch.flow() != self.read_before;
+        let is_new = isolate.state() != self.before.as_ref() || guard.flow() != self.read_before;
         if !is_saved || is_new {
             let state = isolate.state().map(|state| &**state);
-            match lease.save(generation, state, isolate.fleeting(), &watch.flow()).await {
+            match lease.save(generation, state, isolate.fleeting(), &guard.flow()).await {
                 Ok(saved) => (generation, is_saved) = (saved, true),
                 Err(error) => {
                     is_saved = false;
@@ -301,7 +301,8 @@ impl OpenSession {
         }
         let state = Arc::clone(&lease.state);
         lease.give_back().await;
-        slot.live = Some(Live { session: isolate, generation, is_saved, used: Instant::now() });
+        slot.live =
+            Some(LiveSession { session: isolate, generation, is_saved, used: Instant::now() });
         drop(slot);
         state.sessions.sweep();
         note
@@ -311,7 +312,7 @@ impl OpenSession {
 /// The right to use a session, given back when dropped.
 pub(crate) struct Lease {
     state: Arc<State>,
-    key: Key,
+    key: SessionKey,
     is_held: bool,
 }
 
@@ -338,14 +339,14 @@ impl Lease {
         &self,
         generation: i64,
         state: Option<&[u8]>,
-        lost: &narrows_sandbox::Lost,
+        lost: &narrows_sandbox::LostVariables,
         flow: &Flow,
     ) -> Result<i64, StateError> {
         let (namespace, id) = &self.key;
         let lost = serde_json::json!(lost);
         let sessions = self.state.store().await?.sessions();
         let holder = self.state.sessions.holder.name();
-        let left = Left { state, lost: &lost, flow: &json!(flow) };
+        let left = SessionSnapshot { state, lost: &lost, flow: &json!(flow) };
         Ok(sessions.save(namespace, id, holder, generation, &left).await?)
     }
 
@@ -365,7 +366,7 @@ impl Drop for Lease {
     }
 }
 
-async fn give_back(state: &State, (namespace, id): &Key) {
+async fn give_back(state: &State, (namespace, id): &SessionKey) {
     if let Ok(store) = state.store().await
         && let Err(error) =
             store.sessions().give_back(namespace, id, state.sessions.holder.name()).await

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{
-    budget::{Budget, FREE_BYTES, Room},
+    budget::{Budget, FREE_BYTES, MessageMemory},
     inbox::parsing,
     limits::{Excess, LARGE_BYTES, MAX_LARGE_AT_ONCE, MAX_MESSAGE_BYTES, check_message},
 };
@@ -38,7 +38,7 @@ impl Turns {
 }
 
 /// The memory of the message that is read now; its reader and its parser have it by turns.
-pub(super) type SharedRoom = Arc<Mutex<Room>>;
+pub(super) type SharedRoom = Arc<Mutex<MessageMemory>>;
 
 /// Why a body could not be read.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl From<Excess> for BodyError {
 pub(super) async fn read_body(
     response: reqwest::Response,
     turns: &Turns,
-    room: &mut Room,
+    room: &mut MessageMemory,
 ) -> Result<Vec<u8>, BodyError> {
     let mut pieces = response.bytes_stream();
     let mut body = Vec::new();
@@ -120,9 +120,9 @@ fn events_up_to<E: std::error::Error + Send + Sync + 'static>(
     turns: &Turns,
     instead: impl Fn(Excess) -> Option<Sse> + Send + Sync + 'static,
 ) -> (Events, SharedRoom) {
-    let room = Arc::new(Mutex::new(Room::new(&turns.budget)));
+    let room = Arc::new(Mutex::new(MessageMemory::new(&turns.budget)));
     let excess = Arc::new(OnceLock::new());
-    let reader = Reader {
+    let reader = BoundedReader {
         bytes: bytes.boxed(),
         max_bytes,
         size: EventSize::default(),
@@ -133,7 +133,7 @@ fn events_up_to<E: std::error::Error + Send + Sync + 'static>(
     };
     let instead = Arc::new(instead);
     let at_end = Arc::clone(&instead);
-    let events = SseStream::from_bytes_stream(stream::unfold(reader, Reader::next).boxed())
+    let events = SseStream::from_bytes_stream(stream::unfold(reader, BoundedReader::next).boxed())
         .filter_map(move |event| {
             let data = event.as_ref().ok().and_then(|event| event.data.as_deref());
             let checking = |data: &str| parsing(data.len(), || check_message(data.as_bytes()));
@@ -150,7 +150,7 @@ fn events_up_to<E: std::error::Error + Send + Sync + 'static>(
 }
 
 /// The bytes of a stream of events, up to one that is too long.
-struct Reader<E> {
+struct BoundedReader<E> {
     bytes: BoxStream<'static, Result<Bytes, E>>,
     max_bytes: usize,
     size: EventSize,
@@ -161,7 +161,7 @@ struct Reader<E> {
     excess: Arc<OnceLock<Excess>>,
 }
 
-impl<E> Reader<E> {
+impl<E> BoundedReader<E> {
     async fn next(mut self) -> Option<(Result<Bytes, E>, Self)> {
         match self.read().await {
             Ok(piece) => Some((piece?, self)),

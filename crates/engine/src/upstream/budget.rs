@@ -37,11 +37,11 @@ pub(super) struct Budget(Arc<Shared>);
 struct Shared {
     max_bytes: u64,
     waiting_time: Duration,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BudgetState {
     used: u64,
     last_id: u64,
     /// The reservation that may go beyond the budget.
@@ -90,7 +90,7 @@ impl Budget {
         Self(Arc::new(Shared { max_bytes, waiting_time, state: Mutex::default() }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BudgetState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -106,7 +106,7 @@ impl Budget {
     }
 }
 
-impl State {
+impl BudgetState {
     /// Takes memory if there is enough, or if nobody else goes beyond what there is.
     fn take(&mut self, max_bytes: u64, id: u64, more: u64) -> bool {
         if self.used + more > max_bytes && *self.beyond.get_or_insert(id) != id {
@@ -144,7 +144,12 @@ impl Reservation {
             } else {
                 let (granted, is_granted) = oneshot::channel();
                 state.waiting.push_back(Waiter { id: self.id, more, granted });
-                Some(Waiting { budget: self.budget.clone(), id: self.id, more, is_granted })
+                Some(PendingReservation {
+                    budget: self.budget.clone(),
+                    id: self.id,
+                    more,
+                    is_granted,
+                })
             }
         };
         if let Some(mut waiting) = waiting {
@@ -178,14 +183,14 @@ impl Drop for Reservation {
 }
 
 /// A reservation that waits; what it was granted too late is given back.
-struct Waiting {
+struct PendingReservation {
     budget: Budget,
     id: u64,
     more: u64,
     is_granted: oneshot::Receiver<()>,
 }
 
-impl Drop for Waiting {
+impl Drop for PendingReservation {
     fn drop(&mut self) {
         if self.more == 0 {
             return;
@@ -203,7 +208,7 @@ impl Drop for Waiting {
 }
 
 /// The memory of the message that a transport reads.
-pub(super) struct Room {
+pub(super) struct MessageMemory {
     budget: Budget,
     held: Option<Reservation>,
     /// Goes on where it was left: whoever waits for it may be dropped, and called again.
@@ -211,7 +216,7 @@ pub(super) struct Room {
     deadline: Option<Instant>,
 }
 
-impl Room {
+impl MessageMemory {
     pub(super) fn new(budget: &Budget) -> Self {
         Self { budget: budget.clone(), held: None, growing: None, deadline: None }
     }
@@ -262,8 +267,8 @@ mod tests {
         Budget::new(megabytes << 20)
     }
 
-    async fn room(budget: &Budget, megabytes: usize) -> Room {
-        let mut room = Room::new(budget);
+    async fn room(budget: &Budget, megabytes: usize) -> MessageMemory {
+        let mut room = MessageMemory::new(budget);
         room.reserve(megabytes * MEGABYTE).await.unwrap();
         room
     }
@@ -274,11 +279,11 @@ mod tests {
         let mut first = room(&budget, 8).await;
         // One goes beyond the budget, so that nothing stands still; the next does not.
         let beyond = room(&budget, 4).await;
-        let mut waiting = Room::new(&budget);
+        let mut waiting = MessageMemory::new(&budget);
         let mut reserving = Box::pin(waiting.reserve(2 * MEGABYTE));
         assert!(poll!(&mut reserving).is_pending());
         // Control: what is small does not wait, nor does what is there already.
-        Room::new(&budget).reserve(FREE_BYTES).await.unwrap();
+        MessageMemory::new(&budget).reserve(FREE_BYTES).await.unwrap();
         first.reserve(8 * MEGABYTE).await.unwrap();
         drop(beyond);
         reserving.await.unwrap();
@@ -311,7 +316,7 @@ mod tests {
     async fn who_waits_too_long_is_told_so() {
         let budget = Budget::with_waiting_time(1 << 20, Duration::from_millis(1));
         let _held = [room(&budget, 1).await, room(&budget, 1).await];
-        assert_eq!(Room::new(&budget).reserve(MEGABYTE).await, Err(Excess::Busy));
+        assert_eq!(MessageMemory::new(&budget).reserve(MEGABYTE).await, Err(Excess::Busy));
         assert_eq!(budget.used(), 2 << 20);
     }
 
@@ -319,7 +324,7 @@ mod tests {
     async fn who_gives_up_waiting_leaves_nothing_behind() {
         let budget = budget(1);
         let held = [room(&budget, 1).await, room(&budget, 1).await];
-        let (mut leaves, mut granted) = (Room::new(&budget), Room::new(&budget));
+        let (mut leaves, mut granted) = (MessageMemory::new(&budget), MessageMemory::new(&budget));
         for waiting in [&mut leaves, &mut granted] {
             assert!(poll!(std::pin::pin!(waiting.reserve(MEGABYTE))).is_pending());
         }

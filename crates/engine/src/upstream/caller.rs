@@ -95,6 +95,6 @@ impl fmt::Display for Progress {
 
 /// A caller that nobody stands behind: the command line, a benchmark.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoCaller;
 
-impl Caller for Nobody {}
+impl Caller for NoCaller {}

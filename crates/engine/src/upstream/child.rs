@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{diary::Diary, guard::Guard};
+use super::{child_reaper::ChildReaper, server_history::ServerHistory};
 
 /// How long a child may take to leave after its standard input was closed, and again after it
 /// was asked by a signal.
@@ -45,9 +45,9 @@ pub(super) enum SpawnError {
 pub(super) struct Child {
     process: Box<dyn ChildWrapper>,
     group: Option<u32>,
-    guard: Guard,
-    diary: Diary,
-    printed: Reading,
+    guard: ChildReaper,
+    history: ServerHistory,
+    printed: OutputEnd,
 }
 
 /// The wires to a child.
@@ -61,9 +61,9 @@ pub(super) struct Pipes {
 
 /// Ends when all that a child printed was read.
 #[derive(Clone, Debug)]
-pub(super) struct Reading(CancellationToken);
+pub(super) struct OutputEnd(CancellationToken);
 
-impl Reading {
+impl OutputEnd {
     /// Waits a moment for the last words of a child that is gone.
     pub(super) async fn ended(&self) {
         let _ = tokio::time::timeout(LAST_WORDS_TIME, self.0.cancelled()).await;
@@ -73,8 +73,8 @@ impl Reading {
 impl Child {
     pub(super) fn spawn(
         line: &CommandLine<'_>,
-        guard: &Guard,
-        diary: &Diary,
+        guard: &ChildReaper,
+        history: &ServerHistory,
     ) -> Result<(Self, Pipes), SpawnError> {
         if let Some(cwd) = line.cwd
             && !cwd.is_dir()
@@ -114,15 +114,15 @@ impl Child {
             process,
             group,
             guard: guard.clone(),
-            diary: diary.clone(),
-            printed: Reading(reading.clone()),
+            history: history.clone(),
+            printed: OutputEnd(reading.clone()),
         };
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             let error = std::io::Error::other("it has no pipes");
             return Err(SpawnError::Io(line.program.to_owned(), error));
         };
         let reading = Arc::new(reading.drop_guard());
-        tokio::spawn(read_stderr(stderr, diary.clone(), Arc::clone(&reading)));
+        tokio::spawn(read_stderr(stderr, history.clone(), Arc::clone(&reading)));
         Ok((child, Pipes { stdin, stdout, reading }))
     }
 
@@ -131,12 +131,12 @@ impl Child {
     }
 
     /// Whether the process itself has ended, whatever became of those that it started.
-    pub(super) fn has_left(&mut self) -> bool {
+    pub(super) fn has_exited(&mut self) -> bool {
         matches!(self.process.inner_mut().try_wait(), Ok(Some(_)))
     }
 
     /// To wait for the last words of the child.
-    pub(super) fn printed(&self) -> Reading {
+    pub(super) fn printed(&self) -> OutputEnd {
         self.printed.clone()
     }
 
@@ -156,14 +156,14 @@ impl Child {
     }
 
     /// What became of a child that left by itself, in words.
-    pub(super) async fn farewell(&mut self) -> String {
+    pub(super) async fn wait_for_exit(&mut self) -> String {
         let status = tokio::time::timeout(Duration::from_millis(500), self.process.wait()).await;
         let mut words = match status {
             Ok(Ok(status)) => format!("it ended with {status}"),
             _ => "it closed its standard output".to_owned(),
         };
         self.printed.ended().await;
-        if let Some(last) = self.diary.last_words() {
+        if let Some(last) = self.history.last_stderr() {
             words = format!("{words}; its last words were: {last}");
         }
         words
@@ -173,7 +173,7 @@ impl Child {
         let _ = self.process.start_kill();
         #[cfg(unix)]
         if let Some(group) = self.group {
-            super::guard::kill_group(group);
+            super::child_reaper::kill_group(group);
         }
     }
 }
@@ -212,7 +212,7 @@ fn program(name: &str) -> &str {
 }
 
 /// The kernel kills the child when we die, however we die. What the child started itself is
-/// left to the [`Guard`].
+/// left to the [`ChildReaper`].
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn die_with_parent(command: &mut Command) {
@@ -231,14 +231,14 @@ fn die_with_parent(_command: &mut Command) {}
 
 /// Reads standard error to its end, so that the child never waits for us, and keeps the last of
 /// it.
-async fn read_stderr(stderr: ChildStderr, diary: Diary, _reading: Arc<DropGuard>) {
+async fn read_stderr(stderr: ChildStderr, history: ServerHistory, _reading: Arc<DropGuard>) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
         line.clear();
         match (&mut stderr).take(STDERR_PIECE).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
-            Ok(_) => diary.stderr(&String::from_utf8_lossy(&line)),
+            Ok(_) => history.stderr(&String::from_utf8_lossy(&line)),
         }
     }
 }

@@ -26,20 +26,20 @@ use tokio_util::sync::CancellationToken;
 use super::{
     budget::{Budget, Held},
     caller::Caller,
-    child::{Child, CommandLine, Reading},
-    diary::Diary,
+    child::{Child, CommandLine, OutputEnd},
+    child_reaper::ChildReaper,
     error::{UpstreamError, asks_for_login, chain, needed_scope, root},
-    guard::Guard,
-    handler::{Change, Deadline, Handler, MAX_URI_BYTES, ServerChange},
-    http_way::HttpWay,
+    handler::{Deadline, Handler, MAX_URI_BYTES, ServerChange, UpstreamChange},
+    http_connector::HttpConnector,
     inbox::Inbox,
     login::LoginStore,
     raw::RawPage,
     redact::Redactor,
+    server_history::ServerHistory,
     server_log::ServerLogs,
-    settings::{Settings, Target},
+    settings::{ResolvedTarget, Settings},
     stdio::StdioTransport,
-    tool_list::{Room, ToolList},
+    tool_list::{NextPage, ToolList},
 };
 use crate::{
     catalog::DefinitionShare,
@@ -56,7 +56,7 @@ pub(super) type Service = RunningService<RoleClient, Handler>;
 /// Which generation of the protocol a server speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Era {
+pub enum ProtocolGeneration {
     /// Not known yet: both are tried.
     #[default]
     Unknown,
@@ -106,12 +106,12 @@ impl OpenError {
     }
 
     /// The same without secrets.
-    fn clean(self, diary: &Diary) -> Self {
+    fn clean(self, history: &ServerHistory) -> Self {
         match self {
-            Self::Setting(reason) => Self::Setting(diary.clean(&reason)),
-            Self::Spawn(reason) => Self::Spawn(diary.clean(&reason)),
-            Self::Handshake(reason) => Self::Handshake(diary.clean(&reason)),
-            Self::Ended(reason) => Self::Ended(diary.clean(&reason)),
+            Self::Setting(reason) => Self::Setting(history.clean(&reason)),
+            Self::Spawn(reason) => Self::Spawn(history.clean(&reason)),
+            Self::Handshake(reason) => Self::Handshake(history.clean(&reason)),
+            Self::Ended(reason) => Self::Ended(history.clean(&reason)),
             other => other,
         }
     }
@@ -119,8 +119,8 @@ impl OpenError {
 
 /// What connections of a server need beside its specification.
 #[derive(Clone)]
-pub(super) struct Means {
-    pub(super) guard: Guard,
+pub(super) struct ConnectionDeps {
+    pub(super) guard: ChildReaper,
     pub(super) logins: LoginStore,
     pub(super) changes: broadcast::Sender<ServerChange>,
     /// Where what servers print is kept.
@@ -132,7 +132,7 @@ pub(super) struct Means {
 /// A server's answer, with the memory that it takes of the budget of all servers. To be kept until the
 /// answer was used.
 #[derive(Debug)]
-pub struct Reply {
+pub struct UpstreamReply {
     pub result: ServerResult,
     pub held: Held,
 }
@@ -143,11 +143,11 @@ pub(super) struct Connection {
     service: Service,
     child: Mutex<Option<Child>>,
     process_id: Option<u32>,
-    printed: Option<Reading>,
+    printed: Option<OutputEnd>,
     inbox: Inbox,
     /// Held while tools are listed: what is seen belongs to one who asked.
     listing: tokio::sync::Mutex<()>,
-    diary: Diary,
+    history: ServerHistory,
     info: Arc<ServerPeerInfo>,
     call_timeout: Duration,
     /// The transport is gone.
@@ -158,20 +158,22 @@ impl Connection {
     /// Opens a connection within the server's start timeout.
     pub(super) async fn open(
         spec: &ServerSpec,
-        era: Era,
-        means: &Means,
+        era: ProtocolGeneration,
+        means: &ConnectionDeps,
     ) -> Result<Self, OpenError> {
         let settings = Settings::expand(spec)?;
         let mut redactor = Redactor::new(settings.secrets.clone());
-        if let Target::Http { url, .. } = &settings.target {
+        if let ResolvedTarget::Http { url, .. } = &settings.target {
             redactor = redactor.showing(url.as_str(), &spec.connection.address());
         }
-        let diary = Diary::new(redactor, means.logs.of(&spec.name));
-        let opening = Self::open_now(spec, &settings, era, means, diary.clone());
+        let history = ServerHistory::new(redactor, means.logs.of(&spec.name));
+        let opening = Self::open_now(spec, &settings, era, means, history.clone());
         match tokio::time::timeout(spec.start_timeout, opening).await {
-            Ok(opened) => opened.map_err(|error| settings.hinting(&spec.name, error.clean(&diary))),
+            Ok(opened) => {
+                opened.map_err(|error| settings.hinting(&spec.name, error.clean(&history)))
+            }
             Err(_) => {
-                let said = diary.last_words();
+                let said = history.last_stderr();
                 Err(OpenError::Silent { after: spec.start_timeout, said })
             }
         }
@@ -180,9 +182,9 @@ impl Connection {
     async fn open_now(
         spec: &ServerSpec,
         settings: &Settings<'_>,
-        era: Era,
-        means: &Means,
-        diary: Diary,
+        era: ProtocolGeneration,
+        means: &ConnectionDeps,
+        history: ServerHistory,
     ) -> Result<Self, OpenError> {
         let handler = Handler::new(&spec.name, means.changes.clone());
         let inbox = Inbox::new(means.budget.clone());
@@ -190,7 +192,7 @@ impl Connection {
         // Whoever holds this last is the transport; with it the connection ends.
         let alive = Arc::new(closed.clone().drop_guard());
         let (service, child) = match &settings.target {
-            Target::Stdio { program, args, env, inherited, spec: stdio } => {
+            ResolvedTarget::Stdio { program, args, env, inherited, spec: stdio } => {
                 let line = CommandLine {
                     program,
                     args,
@@ -198,13 +200,13 @@ impl Connection {
                     env,
                     cwd: stdio.cwd.as_deref(),
                 };
-                let spawned = Child::spawn(&line, &means.guard, &diary);
+                let spawned = Child::spawn(&line, &means.guard, &history);
                 let (mut child, pipes) =
                     spawned.map_err(|error| OpenError::Spawn(chain(&error)))?;
                 let transport = StdioTransport::new(
                     pipes,
                     inbox.clone(),
-                    diary.clone(),
+                    history.clone(),
                     Arc::clone(handler.notices()),
                     probe_patience(era, spec.start_timeout),
                     alive,
@@ -215,13 +217,21 @@ impl Connection {
                         ClientInitializeError::ConnectionClosed(_)
                         | ClientInitializeError::TransportError { .. },
                     ) => {
-                        return Err(OpenError::Ended(child.farewell().await));
+                        return Err(OpenError::Ended(child.wait_for_exit().await));
                     }
-                    Err(error) => return Err(refused(&error, Some(&diary))),
+                    Err(error) => return Err(refused(&error, Some(&history))),
                 }
             }
-            Target::Http { url, headers, spec: http } => {
-                let way = HttpWay { spec, http, url, headers, inbox: &inbox, diary: &diary, alive };
+            ResolvedTarget::Http { url, headers, spec: http } => {
+                let way = HttpConnector {
+                    spec,
+                    http,
+                    url,
+                    headers,
+                    inbox: &inbox,
+                    history: &history,
+                    alive,
+                };
                 (way.connect(handler, era, means).await?, None)
             }
         };
@@ -236,7 +246,7 @@ impl Connection {
             child: Mutex::new(child),
             inbox,
             listing: tokio::sync::Mutex::default(),
-            diary,
+            history,
             info,
             call_timeout: spec.call_timeout,
             closed,
@@ -245,8 +255,12 @@ impl Connection {
         Ok(connection)
     }
 
-    pub(super) fn era(&self) -> Era {
-        if self.info.protocol_version.has_initialize() { Era::Initialize } else { Era::Discover }
+    pub(super) fn era(&self) -> ProtocolGeneration {
+        if self.info.protocol_version.has_initialize() {
+            ProtocolGeneration::Initialize
+        } else {
+            ProtocolGeneration::Discover
+        }
     }
 
     pub(super) fn info(&self) -> &ServerPeerInfo {
@@ -262,12 +276,12 @@ impl Connection {
     }
 
     pub(super) fn last_problem(&self) -> Option<String> {
-        self.diary.last_problem()
+        self.history.last_problem()
     }
 
     /// Writes into the server's log what became of it.
     pub(super) fn note(&self, text: &str) {
-        self.diary.event(text);
+        self.history.event(text);
     }
 
     /// Writes into the server's log that it runs.
@@ -285,7 +299,7 @@ impl Connection {
                 () = tokio::time::sleep(CHILD_CHECK) => {}
             }
             let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-            if child.as_mut().is_some_and(Child::has_left) {
+            if child.as_mut().is_some_and(Child::has_exited) {
                 self.service.cancellation_token().cancel();
                 return;
             }
@@ -294,7 +308,7 @@ impl Connection {
 
     /// Writes down what the status should show.
     pub(super) fn report_problem(&self, problem: String) {
-        self.diary.problem(problem);
+        self.history.problem(problem);
     }
 
     /// Reads all tools, as the server wrote them, into their share of the memory for those of all
@@ -313,7 +327,7 @@ impl Connection {
         loop {
             let page = self.list_page(cursor.clone()).await?;
             let room = without_place(json_bytes(&page.tools), || list.add(page.tools));
-            if page.next_cursor.is_none() || page.next_cursor == cursor || room == Room::Full {
+            if page.next_cursor.is_none() || page.next_cursor == cursor || room == NextPage::Full {
                 break;
             }
             cursor = page.next_cursor;
@@ -321,7 +335,7 @@ impl Connection {
         let share = list.take_share();
         let (tools, problem) = list.finish();
         if let Some(problem) = problem {
-            self.diary.problem(problem);
+            self.history.problem(problem);
         }
         Ok(ListedTools { tools, share })
     }
@@ -356,7 +370,7 @@ impl Connection {
     pub(super) fn may_have_other_tools(&self, is_pipe: bool) -> bool {
         let tools = self.info.capabilities.tools.as_ref();
         let tells = is_pipe
-            && self.era() == Era::Initialize
+            && self.era() == ProtocolGeneration::Initialize
             && tools.is_none_or(|tools| tools.list_changed == Some(true));
         !tells || self.service.service().notices().have_tools_changed()
     }
@@ -366,11 +380,11 @@ impl Connection {
         &self,
         request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<UpstreamReply, UpstreamError> {
         let method = request.method().to_owned();
         let deadline = Deadline::new(self.call_timeout);
         let mut options = PeerRequestOptions::no_options();
-        if self.era() == Era::Discover {
+        if self.era() == ProtocolGeneration::Discover {
             let mut meta = RequestMetaObject::default();
             meta.set_client_capabilities(caller.capabilities());
             meta.set_log_level(rmcp::model::LoggingLevel::Info);
@@ -395,13 +409,13 @@ impl Connection {
         abandoned.id = None;
         self.service.service().notices().all_heard().await;
         match answer {
-            Ok(result) => Ok(Reply { result, held: awaited.held() }),
+            Ok(result) => Ok(UpstreamReply { result, held: awaited.held() }),
             Err(error) => Err(self.explain(&method, error).await),
         }
     }
 
     fn failed(&self, method: &str, error: ServiceError) -> UpstreamError {
-        UpstreamError::from_service(&self.server, method, error, &self.diary)
+        UpstreamError::from_service(&self.server, method, error, &self.history)
     }
 
     /// A lost connection is explained by what the server wrote last.
@@ -411,9 +425,9 @@ impl Connection {
                 if let Some(printed) = &self.printed {
                     printed.ended().await;
                 }
-                let said = self.diary.last_problem().or_else(|| self.diary.last_words());
+                let said = self.history.last_problem().or_else(|| self.history.last_stderr());
                 let reason = said.map_or(reason.clone(), |said| format!("{reason}; {said}"));
-                UpstreamError::Lost { server, reason: self.diary.clean(&reason) }
+                UpstreamError::Lost { server, reason: self.history.clean(&reason) }
             }
             other => other,
         }
@@ -432,7 +446,7 @@ impl Connection {
         if capabilities.resources.as_ref().is_some_and(|some| some.list_changed == Some(true)) {
             filter.resources_list_changed = Some(true);
         }
-        if self.era() != Era::Discover || filter == SubscriptionFilter::new() {
+        if self.era() != ProtocolGeneration::Discover || filter == SubscriptionFilter::new() {
             return;
         }
         let listening = listen(self.service.peer().clone(), filter);
@@ -452,7 +466,7 @@ impl Connection {
     ) -> Result<(), UpstreamError> {
         let peer = self.service.peer();
         let failed = |error| self.failed("resources/subscribe", error);
-        if self.era() == Era::Initialize {
+        if self.era() == ProtocolGeneration::Initialize {
             return peer.subscribe(SubscribeRequestParams::new(uri)).await.map_err(failed);
         }
         let filter = SubscriptionFilter::builder().resource_subscription(uri).build();
@@ -466,11 +480,11 @@ impl Connection {
     }
 
     /// What to say of a connection that ended by itself.
-    pub(super) async fn obituary(&self) -> String {
+    pub(super) async fn exit_reason(&self) -> String {
         match self.take_child() {
             Some(mut child) => {
-                let words = child.farewell().await;
-                self.diary.clean(&words)
+                let words = child.wait_for_exit().await;
+                self.history.clean(&words)
             }
             None => "the server closed the connection".to_owned(),
         }
@@ -507,13 +521,13 @@ async fn pass_on(
 ) {
     while let Ok(Some(notification)) = subscription.next().await {
         let change = match notification {
-            ServerNotification::ToolListChangedNotification(_) => Change::Tools,
-            ServerNotification::PromptListChangedNotification(_) => Change::Prompts,
-            ServerNotification::ResourceListChangedNotification(_) => Change::Resources,
+            ServerNotification::ToolListChangedNotification(_) => UpstreamChange::Tools,
+            ServerNotification::PromptListChangedNotification(_) => UpstreamChange::Prompts,
+            ServerNotification::ResourceListChangedNotification(_) => UpstreamChange::Resources,
             ServerNotification::ResourceUpdatedNotification(update)
                 if update.params.uri.len() <= MAX_URI_BYTES =>
             {
-                Change::Resource(update.params.uri)
+                UpstreamChange::Resource(update.params.uri)
             }
             _ => continue,
         };
@@ -543,26 +557,26 @@ impl Drop for CancelOnDrop {
 
 /// A server that is known to speak the newer protocol may be slow to start; one that has changed
 /// still has to leave time for the older.
-fn probe_patience(era: Era, start_timeout: Duration) -> Duration {
+fn probe_patience(era: ProtocolGeneration, start_timeout: Duration) -> Duration {
     match era {
-        Era::Discover => PROBE_PATIENCE.max(start_timeout * 2 / 3),
-        Era::Unknown | Era::Initialize => PROBE_PATIENCE,
+        ProtocolGeneration::Discover => PROBE_PATIENCE.max(start_timeout * 2 / 3),
+        ProtocolGeneration::Unknown | ProtocolGeneration::Initialize => PROBE_PATIENCE,
     }
 }
 
-pub(super) fn lifecycle(era: Era) -> ClientLifecycleMode {
+pub(super) fn lifecycle(era: ProtocolGeneration) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match era {
-        Era::Unknown => ClientLifecycleMode::Auto {
+        ProtocolGeneration::Unknown => ClientLifecycleMode::Auto {
             preferred_versions,
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         },
-        Era::Initialize => ClientLifecycleMode::Initialize,
-        Era::Discover => ClientLifecycleMode::Discover { preferred_versions },
+        ProtocolGeneration::Initialize => ClientLifecycleMode::Initialize,
+        ProtocolGeneration::Discover => ClientLifecycleMode::Discover { preferred_versions },
     }
 }
 
-pub(super) fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> OpenError {
+pub(super) fn refused(error: &ClientInitializeError, history: Option<&ServerHistory>) -> OpenError {
     if error.is_authorization_required() || asks_for_login(root(error)) {
         return OpenError::LoginNeeded;
     }
@@ -570,7 +584,7 @@ pub(super) fn refused(error: &ClientInitializeError, diary: Option<&Diary>) -> O
         return OpenError::ScopeNeeded(scope);
     }
     let reason = chain(root(error));
-    let said = diary.and_then(|diary| diary.last_problem().or_else(|| diary.last_words()));
+    let said = history.and_then(|history| history.last_problem().or_else(|| history.last_stderr()));
     OpenError::Handshake(said.map_or(reason.clone(), |said| format!("{reason}; {said}")))
 }
 

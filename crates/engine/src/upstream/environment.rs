@@ -51,7 +51,7 @@ const CERTIFICATES: &[&str] = &[
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
 /// Shorter words of a message are not taken for names of variables.
-const SHORTEST_NAME: usize = 4;
+const MIN_NAME_LEN: usize = 4;
 
 /// The part of the gateway's environment that one server is given.
 #[derive(Default)]
@@ -101,7 +101,7 @@ impl Inherited {
     pub(super) fn hint(&self, server: &str, last_words: &str) -> Option<String> {
         let mut words = last_words
             .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
-            .filter(|word| word.len() >= SHORTEST_NAME);
+            .filter(|word| word.len() >= MIN_NAME_LEN);
         if let Some(name) = words.find(|word| self.withheld.iter().any(|name| name == word)) {
             return Some(format!(
                 "the gateway has the environment variable {name} and does not give it to servers; \

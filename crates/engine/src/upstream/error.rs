@@ -9,7 +9,7 @@ use rmcp::{
 };
 use thiserror::Error;
 
-use super::diary::Diary;
+use super::server_history::ServerHistory;
 use crate::catalog::DisabledServer;
 
 /// A failure of one upstream server. Says which, why, and what to do.
@@ -68,7 +68,7 @@ impl UpstreamError {
         server: &str,
         method: &str,
         error: ServiceError,
-        diary: &Diary,
+        history: &ServerHistory,
     ) -> Self {
         let server = server.to_owned();
         match error {
@@ -79,12 +79,14 @@ impl UpstreamError {
             }
             ServiceError::TransportSend(error) => match needed_scope(&error) {
                 Some(scope) => Self::ScopeNeeded { server, scope },
-                None => Self::NotSent { server, reason: diary.clean(&chain(error.error.as_ref())) },
+                None => {
+                    Self::NotSent { server, reason: history.clean(&chain(error.error.as_ref())) }
+                }
             },
             ServiceError::UnexpectedResponse => {
                 Self::Unexpected { server, method: method.to_owned() }
             }
-            other => Self::Lost { server, reason: diary.clean(&other.to_string()) },
+            other => Self::Lost { server, reason: history.clean(&other.to_string()) },
         }
     }
 }
@@ -199,8 +201,8 @@ mod tests {
         let error = DynamicTransportError::from_parts("http", TypeId::of::<()>(), error);
         let error = ServiceError::TransportSend(error);
         let redactor = Redactor::new(["key=s3cret-key".to_owned()]);
-        let diary = Diary::new(redactor, ServerLog::default());
-        let told = UpstreamError::from_service("far", "tools/call", error, &diary).to_string();
+        let history = ServerHistory::new(redactor, ServerLog::default());
+        let told = UpstreamError::from_service("far", "tools/call", error, &history).to_string();
         assert!(told.contains("localhost/mcp?***") && !told.contains("s3cret-key"), "{told}");
     }
 }

@@ -9,10 +9,10 @@ use tokio::sync::broadcast;
 use super::{
     budget::{ANSWER_BYTES, Budget},
     caller::Caller,
-    connection::{Era, Means, Reply},
+    child_reaper::ChildReaper,
+    connection::{ConnectionDeps, ProtocolGeneration, UpstreamReply},
     error::UpstreamError,
-    guard::Guard,
-    handler::{Change, ServerChange},
+    handler::{ServerChange, UpstreamChange},
     login::LoginStore,
     server::{Status, Upstream},
     server_log::ServerLogs,
@@ -37,7 +37,7 @@ impl Fleet {
         specs: Vec<ServerSpec>,
         catalog: Arc<Catalog>,
         logins: LoginStore,
-        guard: Guard,
+        guard: ChildReaper,
         logs: ServerLogs,
     ) -> Self {
         Self::within(ANSWER_BYTES, specs, catalog, logins, guard, logs)
@@ -49,16 +49,18 @@ impl Fleet {
         specs: Vec<ServerSpec>,
         catalog: Arc<Catalog>,
         logins: LoginStore,
-        guard: Guard,
+        guard: ChildReaper,
         logs: ServerLogs,
     ) -> Self {
         let (changes, _) = broadcast::channel(CHANGES_KEPT);
         let budget = Budget::new(answer_bytes);
-        let means = Means { guard, logins, changes: changes.clone(), logs, budget };
+        let means = ConnectionDeps { guard, logins, changes: changes.clone(), logs, budget };
         let servers = specs
             .into_iter()
             .map(|spec| {
-                let era = catalog.listing(&spec.name).map_or(Era::Unknown, |known| known.about.era);
+                let era = catalog
+                    .listing(&spec.name)
+                    .map_or(ProtocolGeneration::Unknown, |known| known.about.era);
                 let name = spec.name.clone();
                 (name, Upstream::new(spec, era, means.clone(), Arc::clone(&catalog)))
             })
@@ -82,10 +84,10 @@ impl Fleet {
         tokio::spawn(async move {
             loop {
                 match changes.recv().await {
-                    Ok(ServerChange { server, change: Change::Tools }) => {
+                    Ok(ServerChange { server, change: UpstreamChange::Tools }) => {
                         if let Some(server) = servers.get(&*server) {
                             let server = Arc::clone(server);
-                            tokio::spawn(async move { server.list_again().await });
+                            tokio::spawn(async move { server.refresh_after_change().await });
                         }
                     }
                     Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
@@ -118,7 +120,7 @@ impl Fleet {
         name: &str,
         request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<UpstreamReply, UpstreamError> {
         self.find(name)?.request(request, caller).await
     }
 
@@ -139,8 +141,8 @@ impl Fleet {
         }
     }
 
-    pub fn era(&self, name: &str) -> Era {
-        self.servers.get(name).map_or(Era::Unknown, |server| server.era())
+    pub fn era(&self, name: &str) -> ProtocolGeneration {
+        self.servers.get(name).map_or(ProtocolGeneration::Unknown, |server| server.era())
     }
 
     pub fn spec(&self, name: &str) -> Option<&ServerSpec> {

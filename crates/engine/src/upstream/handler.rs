@@ -21,11 +21,11 @@ use tokio::{sync::broadcast, time::Instant};
 
 use super::{
     caller::{Caller, Progress},
-    notices::Notices,
+    notification_barrier::NotificationBarrier,
 };
 
 /// Progress that arrives before the call it belongs to is known here is kept for it.
-const MOST_EARLY: usize = 64;
+const MAX_EARLY: usize = 64;
 /// So much of a message about progress is kept. A person reads it in one line, and a client is given
 /// the first 4 KB once they are protected, for which what stands beside them has to be seen.
 const MAX_PROGRESS_BYTES: usize = (4 << 10) + MARGIN as usize;
@@ -34,7 +34,7 @@ pub(super) const MAX_URI_BYTES: usize = 8 << 10;
 
 /// Something that changed at a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum UpstreamChange {
     Tools,
     Prompts,
     Resources,
@@ -45,20 +45,20 @@ pub enum Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerChange {
     pub server: Arc<str>,
-    pub change: Change,
+    pub change: UpstreamChange,
 }
 
 /// The client side of one connection, as rmcp calls it.
 #[derive(Clone)]
 pub(super) struct Handler {
     server: Arc<str>,
-    calls: Arc<Mutex<Calls>>,
-    notices: Arc<Notices>,
+    calls: Arc<Mutex<CallTable>>,
+    notices: Arc<NotificationBarrier>,
     changes: broadcast::Sender<ServerChange>,
 }
 
 #[derive(Default)]
-struct Calls {
+struct CallTable {
     next: u64,
     in_flight: HashMap<u64, InFlight>,
     early: VecDeque<ProgressNotificationParam>,
@@ -150,11 +150,11 @@ impl Handler {
     }
 
     /// What the transport counts, and this hears.
-    pub(super) fn notices(&self) -> &Arc<Notices> {
+    pub(super) fn notices(&self) -> &Arc<NotificationBarrier> {
         &self.notices
     }
 
-    fn calls(&self) -> std::sync::MutexGuard<'_, Calls> {
+    fn calls(&self) -> std::sync::MutexGuard<'_, CallTable> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -169,7 +169,7 @@ impl Handler {
 
     /// The caller that a question of the server is for: the protocol does not say. Of one
     /// client's calls, the last is the best guess; between clients there is no guessing.
-    fn latest<'a>(&self, calls: &'a mut Calls) -> Result<&'a mut InFlight, ErrorData> {
+    fn latest<'a>(&self, calls: &'a mut CallTable) -> Result<&'a mut InFlight, ErrorData> {
         let number = calls.in_flight.keys().max().copied();
         let Some(latest) = number.and_then(|number| calls.in_flight.get(&number)) else {
             let message = "the client asked for nothing that this could belong to";
@@ -199,7 +199,7 @@ impl Handler {
         Ok((Arc::clone(&latest.caller), Question::new(latest.deadline.clone())))
     }
 
-    fn changed(&self, change: Change) {
+    fn changed(&self, change: UpstreamChange) {
         // Nobody listens while the gateway only lists.
         let _ = self.changes.send(ServerChange { server: Arc::clone(&self.server), change });
     }
@@ -255,7 +255,7 @@ impl Handler {
                 NumberOrString::String(token) => token.len() <= MAX_PROGRESS_BYTES,
             };
             if found.is_none() && is_ours {
-                if calls.early.len() == MOST_EARLY {
+                if calls.early.len() == MAX_EARLY {
                     calls.early.pop_front();
                 }
                 calls.early.push_back(param.clone());
@@ -339,15 +339,15 @@ impl ClientHandler for Handler {
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
         self.notices.change_tools();
-        self.changed(Change::Tools);
+        self.changed(UpstreamChange::Tools);
     }
 
     async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.changed(Change::Prompts);
+        self.changed(UpstreamChange::Prompts);
     }
 
     async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.changed(Change::Resources);
+        self.changed(UpstreamChange::Resources);
     }
 
     async fn on_resource_updated(
@@ -356,7 +356,7 @@ impl ClientHandler for Handler {
         _context: NotificationContext<RoleClient>,
     ) {
         if params.uri.len() <= MAX_URI_BYTES {
-            self.changed(Change::Resource(params.uri));
+            self.changed(UpstreamChange::Resource(params.uri));
         }
     }
 }
@@ -388,7 +388,7 @@ mod tests {
     fn a_call_asks_so_many_questions_and_the_next_may_ask_again() {
         let (changes, _) = broadcast::channel(1);
         let handler = Handler::new("s", changes);
-        let call = || handler.begin(Arc::new(super::super::Nobody), Deadline::new(AFTER));
+        let call = || handler.begin(Arc::new(super::super::NoCaller), Deadline::new(AFTER));
         let first = call();
         for _ in 0..MAX_QUESTIONS {
             drop(handler.question().map_err(|error| error.message).unwrap());

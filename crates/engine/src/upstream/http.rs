@@ -22,7 +22,7 @@ use tokio_util::sync::DropGuard;
 use super::{
     bearer::Bearer,
     bounded::{BodyError, Events, SharedRoom, Turns, events, read_body, read_start},
-    budget::Room,
+    budget::MessageMemory,
     inbox::{Inbox, PARSED_AT_ONCE},
     limits::{Excess, MAX_ERROR_BYTES},
     outbox::Outbox,
@@ -188,7 +188,7 @@ impl BoundedClient {
         id: Option<&RequestId>,
         session: Option<String>,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
-        let mut room = Room::new(&self.inbox.budget);
+        let mut room = MessageMemory::new(&self.inbox.budget);
         let read = async {
             let body = read_body(response, &self.turns, &mut room).await?;
             let parsed = self.inbox.parse(&body, &mut room).await?;

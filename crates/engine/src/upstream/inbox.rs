@@ -15,7 +15,7 @@ use rmcp::{
 use serde_json::json;
 
 use super::{
-    budget::{Budget, Held, Reservation, Room, memory},
+    budget::{Budget, Held, MessageMemory, Reservation, memory},
     limits::{Excess, check_message},
     raw::RawTools,
 };
@@ -33,12 +33,12 @@ pub(super) fn parsing<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
 pub(super) struct Inbox {
     pub(super) raw: RawTools,
     pub(super) budget: Budget,
-    answers: Arc<Mutex<HashMap<RequestId, Waiting>>>,
+    answers: Arc<Mutex<HashMap<RequestId, PendingAnswer>>>,
 }
 
 /// An answer that somebody waits for.
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingAnswer {
     /// What it has of the budget.
     reservation: Option<Reservation>,
     /// The answer, if the protocol library was given another in its place.
@@ -57,13 +57,13 @@ impl Inbox {
         Self { budget, ..Self::default() }
     }
 
-    fn answers(&self) -> MutexGuard<'_, HashMap<RequestId, Waiting>> {
+    fn answers(&self) -> MutexGuard<'_, HashMap<RequestId, PendingAnswer>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on somebody waits for the answer to this request.
     pub(super) fn expect(&self, id: RequestId) -> Awaited {
-        self.answers().insert(id.clone(), Waiting::default());
+        self.answers().insert(id.clone(), PendingAnswer::default());
         Awaited { inbox: self.clone(), id }
     }
 
@@ -71,7 +71,7 @@ impl Inbox {
     pub(super) async fn parse(
         &self,
         text: &[u8],
-        room: &mut Room,
+        room: &mut MessageMemory,
     ) -> Result<serde_json::Result<ServerJsonRpcMessage>, Excess> {
         let values = parsing(text.len(), || check_message(text))?;
         room.reserve(memory(text.len(), values)).await?;
@@ -89,7 +89,12 @@ impl Inbox {
     }
 
     /// Keeps the memory of an answer for as long as somebody uses it. Its text is gone.
-    pub(super) fn hold(&self, message: &ServerJsonRpcMessage, text_bytes: usize, room: &mut Room) {
+    pub(super) fn hold(
+        &self,
+        message: &ServerJsonRpcMessage,
+        text_bytes: usize,
+        room: &mut MessageMemory,
+    ) {
         let Some(id) = answered(message) else { return };
         if let Some(waiting) = self.answers().get_mut(id) {
             waiting.reservation = room.take();

@@ -269,7 +269,7 @@ struct CredentialFile {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SavedLogin {
     #[serde(flatten)]
     credentials: StoredCredentials,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -300,7 +300,7 @@ impl CredentialStore for CredentialFile {
             Err(error) => return Err(self.error("read", &error)),
         };
         // A file that is broken is as good as none: the person logs in again.
-        let Ok(kept) = serde_json::from_slice::<Kept>(&text) else { return Ok(None) };
+        let Ok(kept) = serde_json::from_slice::<SavedLogin>(&text) else { return Ok(None) };
         if kept.client_secret.is_some() {
             self.set_secret(kept.client_secret);
         }
@@ -308,7 +308,7 @@ impl CredentialStore for CredentialFile {
     }
 
     async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
-        let kept = Kept { credentials, client_secret: self.secret() };
+        let kept = SavedLogin { credentials, client_secret: self.secret() };
         let text = serde_json::to_vec(&kept)
             .map_err(|error| AuthError::CredentialStoreError(error.to_string()))?;
         private_file::write(&self.path, &text, Durability::Kept)

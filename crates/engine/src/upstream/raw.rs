@@ -10,10 +10,10 @@ use serde_json::Value;
 /// Listens on a transport for the answer to `tools/list`, while one is awaited: what a server sends
 /// unasked is not kept.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RawTools(Arc<Mutex<State>>);
+pub(super) struct RawTools(Arc<Mutex<PageState>>);
 
 #[derive(Debug, Default)]
-struct State {
+struct PageState {
     is_awaited: bool,
     page: Option<RawPage>,
 }
@@ -26,13 +26,13 @@ pub(super) struct RawPage {
 }
 
 impl RawTools {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, PageState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From now on a page is awaited.
     pub(super) fn expect(&self) {
-        *self.state() = State { is_awaited: true, page: None };
+        *self.state() = PageState { is_awaited: true, page: None };
     }
 
     /// Looks at a message as it came.

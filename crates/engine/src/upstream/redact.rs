@@ -1,7 +1,7 @@
 //! Hides the secrets of a server's configuration in what is said about the server.
 
 /// Shorter values are too common in ordinary text, and no secrets.
-const SHORTEST: usize = 6;
+const MIN_LEN: usize = 6;
 
 /// The values of the environment and the headers that a server was given.
 #[derive(Clone, Default)]
@@ -20,7 +20,7 @@ impl Redactor {
                 let last = secret.rsplit(' ').next().unwrap_or_default().to_owned();
                 [secret, last]
             })
-            .filter(|secret| secret.len() >= SHORTEST)
+            .filter(|secret| secret.len() >= MIN_LEN)
             .collect();
         // A secret that contains another one goes first.
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 const CHANGES_TIME: Duration = Duration::from_millis(50);
 /// A server that changes its tools again and again is read ever less often, down to once in this
 /// time: each reading costs as much as its list is long, and an index of it.
-const LONGEST_CHANGES_TIME: Duration = Duration::from_secs(10);
+const MAX_CHANGES_TIME: Duration = Duration::from_secs(10);
 /// Wrong names of tools have a server list its tools once in this time: who does not know them may try
 /// thousands.
 pub(super) const REFRESH_PAUSE: Duration = Duration::from_secs(5);
@@ -25,9 +25,7 @@ impl ChangesPause {
     pub(super) fn next(&mut self, now: Instant) -> Duration {
         let pause = match self.last {
             // It changed again soon after it was read.
-            Some((begun, pause)) if now < begun + pause * 4 => {
-                (pause * 2).min(LONGEST_CHANGES_TIME)
-            }
+            Some((begun, pause)) if now < begun + pause * 4 => (pause * 2).min(MAX_CHANGES_TIME),
             _ => CHANGES_TIME,
         };
         self.last = Some((now, pause));
@@ -52,7 +50,7 @@ mod tests {
             })
             .collect();
         assert_eq!(pauses[..3], [50, 100, 200].map(Duration::from_millis));
-        assert_eq!(pauses[11], LONGEST_CHANGES_TIME);
+        assert_eq!(pauses[11], MAX_CHANGES_TIME);
         // Controls: after a rest it is read at once, and so are changes every second.
         for seconds in [40, 41, 42] {
             assert_eq!(pause.next(now + Duration::from_secs(seconds)), CHANGES_TIME);

@@ -19,7 +19,9 @@ use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
     caller::Caller,
-    connection::{Connection, Era, ListedTools, Means, OpenError, Reply},
+    connection::{
+        Connection, ConnectionDeps, ListedTools, OpenError, ProtocolGeneration, UpstreamReply,
+    },
     error::UpstreamError,
     relisting::{ChangesPause, REFRESH_PAUSE},
     server_log::LogSource,
@@ -32,7 +34,7 @@ use crate::{
 /// A server that dies sooner than this after its start counts as one that does not start.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+const MAX_PAUSE: Duration = Duration::from_secs(300);
 /// What a server says of itself for models; more is cut off.
 const MAX_INSTRUCTIONS_BYTES: usize = 64 << 10;
 /// Its name and version, which people read.
@@ -43,9 +45,9 @@ type Opening = Shared<BoxFuture<'static, Result<Arc<Connection>, UpstreamError>>
 /// A configured server.
 pub(super) struct Upstream {
     spec: ServerSpec,
-    means: Means,
+    means: ConnectionDeps,
     catalog: Arc<Catalog>,
-    state: Mutex<State>,
+    state: Mutex<ServerState>,
     /// Held while the tools are listed again.
     listing: tokio::sync::Mutex<()>,
     /// Somebody waits to list them again.
@@ -58,8 +60,8 @@ pub(super) struct Upstream {
 }
 
 #[derive(Default)]
-struct State {
-    era: Era,
+struct ServerState {
+    era: ProtocolGeneration,
     connection: Option<Arc<Connection>>,
     opening: Option<Opening>,
     /// Ends the attempt that is under way.
@@ -106,11 +108,11 @@ pub struct Status {
 impl Upstream {
     pub(super) fn new(
         spec: ServerSpec,
-        era: Era,
-        means: Means,
+        era: ProtocolGeneration,
+        means: ConnectionDeps,
         catalog: Arc<Catalog>,
     ) -> Arc<Self> {
-        let state = Mutex::new(State { era, ..State::default() });
+        let state = Mutex::new(ServerState { era, ..ServerState::default() });
         Arc::new_cyclic(|this| Self {
             spec,
             means,
@@ -128,7 +130,7 @@ impl Upstream {
         &self.spec
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ServerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -172,7 +174,7 @@ impl Upstream {
         &self,
         request: ClientRequest,
         caller: Arc<dyn Caller>,
-    ) -> Result<Reply, UpstreamError> {
+    ) -> Result<UpstreamReply, UpstreamError> {
         let connection = self.connection().await?;
         connection.request(request, caller).await
     }
@@ -190,7 +192,7 @@ impl Upstream {
         Ok(self.connection().await?.info().clone())
     }
 
-    pub(super) fn era(&self) -> Era {
+    pub(super) fn era(&self) -> ProtocolGeneration {
         let state = self.state();
         state.connection.as_ref().map_or(state.era, |connection| connection.era())
     }
@@ -226,7 +228,7 @@ impl Upstream {
     }
 
     /// Whoever asks a server that just failed gets the reason again, at once.
-    fn check_pause(&self, state: &State) -> Result<(), UpstreamError> {
+    fn check_pause(&self, state: &ServerState) -> Result<(), UpstreamError> {
         // The person may have logged in meanwhile, and to ask costs nothing.
         if state.login_needed {
             return Ok(());
@@ -296,12 +298,18 @@ impl Upstream {
             Err(OpenError::Handshake(reason)) => reason,
             opened => return opened,
         };
-        for era in [Era::Unknown, Era::Discover, Era::Initialize] {
+        for era in [
+            ProtocolGeneration::Unknown,
+            ProtocolGeneration::Discover,
+            ProtocolGeneration::Initialize,
+        ] {
             if era == known {
                 continue;
             }
             match Connection::open(&self.spec, era, &self.means).await {
-                Err(OpenError::Handshake(reason)) if era == Era::Unknown => refusal = reason,
+                Err(OpenError::Handshake(reason)) if era == ProtocolGeneration::Unknown => {
+                    refusal = reason
+                }
                 Err(OpenError::Handshake(_)) => {}
                 opened => return opened,
             }
@@ -316,7 +324,7 @@ impl Upstream {
     /// Tells everybody what the server listed.
     fn publish(&self, connection: &Connection, listed: ListedTools) {
         let info = connection.info();
-        let about = crate::catalog::About {
+        let about = crate::catalog::UpstreamInfo {
             era: connection.era(),
             implementation: implementation(info),
             protocol: Some(info.protocol_version.to_string()),
@@ -376,7 +384,7 @@ impl Upstream {
     async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
         let opened = Instant::now();
         connection.closed().await;
-        let words = connection.obituary().await;
+        let words = connection.exit_reason().await;
         let words = format!("{}: {words}", self.spec.connection.address());
         let pause = {
             let mut state = self.state();
@@ -413,7 +421,7 @@ impl Upstream {
     /// Reads the tools again after the server said that they changed. Changes that come while
     /// one reading is due are read together, and those of a server that does not stop to tell them
     /// with ever longer pauses.
-    pub(super) async fn list_again(&self) {
+    pub(super) async fn refresh_after_change(&self) {
         if self.listing_is_due.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -424,7 +432,7 @@ impl Upstream {
         };
         tokio::time::sleep(pause).await;
         self.listing_is_due.store(false, Ordering::Release);
-        self.list_now().await;
+        self.refresh_tools().await;
     }
 
     /// Reads the tools again for a name that is not among them, if the server runs, may have others by
@@ -438,11 +446,11 @@ impl Upstream {
             return;
         }
         *refreshed = Some(Instant::now());
-        self.list_now().await;
+        self.refresh_tools().await;
     }
 
     /// Reads the tools again, if the server runs.
-    async fn list_now(&self) {
+    async fn refresh_tools(&self) {
         let connection = self.state().connection.clone();
         let Some(connection) = connection else { return };
         let listing = connection.list_tools(self.definition_share());
@@ -491,11 +499,11 @@ impl Upstream {
     }
 }
 
-impl State {
+impl ServerState {
     fn fail(&mut self) {
         let pause = FIRST_PAUSE * 2u32.saturating_pow(self.failures.min(16));
         self.failures += 1;
-        self.not_before = Some(Instant::now() + pause.min(LONGEST_PAUSE));
+        self.not_before = Some(Instant::now() + pause.min(MAX_PAUSE));
     }
 }
 

@@ -116,7 +116,7 @@ impl ServerLogs {
 
     pub(super) fn of(&self, server: &str) -> ServerLog {
         let writer = self.path(server).zip(self.0.as_ref()).map(|(path, (_, scanner))| {
-            let allowance = Allowance { since: Instant::now(), lines: 0, left_out: 0 };
+            let allowance = LineBudget { since: Instant::now(), lines: 0, left_out: 0 };
             let scanner = Arc::clone(scanner);
             Arc::new(Mutex::new(Writer { path, file: None, allowance, scanner }))
         });
@@ -179,19 +179,19 @@ pub(super) struct ServerLog(Option<Arc<Mutex<Writer>>>);
 struct Writer {
     path: PathBuf,
     file: Option<File>,
-    allowance: Allowance,
+    allowance: LineBudget,
     scanner: Arc<Scanner>,
 }
 
 /// How many lines may still be written.
 #[derive(Debug)]
-struct Allowance {
+struct LineBudget {
     since: Instant,
     lines: u32,
     left_out: u64,
 }
 
-impl Allowance {
+impl LineBudget {
     /// Takes one line, if there is one left, and says how many were left out before it.
     fn take(&mut self, now: Instant) -> Option<u64> {
         let mut left_out = 0;
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn lines_that_come_too_fast_are_counted_instead() {
         let start = Instant::now();
-        let mut allowance = Allowance { since: start, lines: 0, left_out: 0 };
+        let mut allowance = LineBudget { since: start, lines: 0, left_out: 0 };
         let taken = (0..MAX_LINES + 7).filter_map(|_| allowance.take(start)).count();
         assert_eq!(taken, MAX_LINES as usize);
         assert_eq!(allowance.take(start + LINES_TIME), Some(7));

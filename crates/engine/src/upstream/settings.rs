@@ -14,13 +14,13 @@ use super::{connection::OpenError, environment::Inherited};
 
 /// The specification with all variables filled in. Holds secrets; is never shown.
 pub(super) struct Settings<'a> {
-    pub(super) target: Target<'a>,
+    pub(super) target: ResolvedTarget<'a>,
     /// What must not be told: values of variables, of the environment and of headers, and where
     /// an address leads to on its host.
     pub(super) secrets: Vec<String>,
 }
 
-pub(super) enum Target<'a> {
+pub(super) enum ResolvedTarget<'a> {
     Stdio {
         program: String,
         args: Vec<String>,
@@ -59,7 +59,7 @@ impl<'a> Settings<'a> {
                 let ours = std::env::vars_os().filter(|(name, _)| !of_its_own(name));
                 let inherited = Inherited::new(&stdio.inherit_env, ours);
                 secrets.extend_from_slice(&inherited.secrets);
-                Target::Stdio { program, args, env, inherited, spec: stdio }
+                ResolvedTarget::Stdio { program, args, env, inherited, spec: stdio }
             }
             ConnectionSpec::Http(http) => {
                 let url = Url::parse(&expand(&http.url, &mut secrets)?).map_err(|error| {
@@ -81,7 +81,7 @@ impl<'a> Settings<'a> {
                     value.set_sensitive(true);
                     headers.insert(header, value);
                 }
-                Target::Http { url, headers, spec: http }
+                ResolvedTarget::Http { url, headers, spec: http }
             }
         };
         Ok(Self { target, secrets })
@@ -90,7 +90,8 @@ impl<'a> Settings<'a> {
     /// Adds to the reason why a command ended that it may miss a variable that we have. The reason
     /// has its last words.
     pub(super) fn hinting(&self, server: &str, error: OpenError) -> OpenError {
-        let (Target::Stdio { inherited, .. }, OpenError::Ended(reason)) = (&self.target, &error)
+        let (ResolvedTarget::Stdio { inherited, .. }, OpenError::Ended(reason)) =
+            (&self.target, &error)
         else {
             return error;
         };

@@ -19,10 +19,10 @@ use tokio_util::sync::DropGuard;
 use super::{
     bearer::Bearer,
     bounded::{Events, SharedRoom, Turns, events},
-    diary::Diary,
     inbox::Inbox,
     limits::Excess,
     outbox::Outbox,
+    server_history::ServerHistory,
 };
 
 #[cfg(any(test, fuzzing))]
@@ -64,7 +64,7 @@ pub(super) struct SseTransport {
     room: SharedRoom,
     /// An event that waits to be parsed: `receive` may be dropped meanwhile.
     event: Option<String>,
-    diary: Diary,
+    history: ServerHistory,
     /// Tells the connection when this is dropped.
     _alive: Arc<DropGuard>,
 }
@@ -76,7 +76,7 @@ impl SseTransport {
         headers: HeaderMap,
         bearer: Arc<Bearer>,
         inbox: Inbox,
-        diary: Diary,
+        history: ServerHistory,
         alive: Arc<DropGuard>,
     ) -> Result<Self, SseTransportError> {
         let request = || {
@@ -92,7 +92,7 @@ impl SseTransport {
             return Err(SseTransportError::NoEvents);
         }
         // Whose answer it was, nobody knows; the connection ends where its end is not known.
-        let problems = diary.clone();
+        let problems = history.clone();
         let left_out = move |excess: Excess| {
             problems.problem(excess.to_string());
             None
@@ -120,7 +120,7 @@ impl SseTransport {
             inbox,
             room,
             event: None,
-            diary,
+            history,
             _alive: alive,
         })
     }
@@ -205,7 +205,7 @@ impl Transport<RoleClient> for SseTransport {
                 Ok(Ok(message)) => return Some(message),
                 Ok(Err(_)) => {}
                 // Whose answer it was, nobody knows.
-                Err(excess) => self.diary.problem(excess.to_string()),
+                Err(excess) => self.history.problem(excess.to_string()),
             }
         }
     }

@@ -24,20 +24,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     bounded::{growth, in_time},
-    budget::{Room, memory},
+    budget::{MessageMemory, memory},
     child::Pipes,
-    diary::Diary,
     inbox::{Inbox, parsing},
     limits::{Excess, MAX_MESSAGE_BYTES, MAX_NOTICE_BYTES, check_message},
-    notices::Notices,
+    notification_barrier::NotificationBarrier,
     outbox::Outbox,
+    server_history::ServerHistory,
 };
 
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzz;
 
 /// The longest line that is read.
-const LONGEST_LINE: usize = MAX_MESSAGE_BYTES;
+const MAX_LINE_LEN: usize = MAX_MESSAGE_BYTES;
 /// So much of both ends of a line that is too long is kept, to find out what it answers.
 const LINE_ENDS: usize = 256;
 /// How much a child may have printed that nobody has read when it is gone, and how long that may
@@ -53,18 +53,18 @@ pub(super) struct StdioTransport {
     /// There until this is dropped.
     stdout: Option<BufReader<ChildStdout>>,
     /// What was read of a line so far: `receive` may be dropped in the middle of one.
-    line: Line,
+    line: StdioLine,
     /// A line that is complete and waits for memory to be parsed in.
-    whole: Option<Line>,
+    whole: Option<StdioLine>,
     /// The memory of either.
-    room: Room,
+    room: MessageMemory,
     probe: Arc<Mutex<Probe>>,
     /// A child of the older protocol may ignore `server/discover` instead of refusing it. After so
     /// long it counts as refused, and `initialize` is tried.
     probe_patience: Duration,
     inbox: Inbox,
-    diary: Diary,
-    notices: Arc<Notices>,
+    history: ServerHistory,
+    notices: Arc<NotificationBarrier>,
     outbox: Outbox,
     /// A message could not be sent: whoever still holds the other end does not read.
     broken: CancellationToken,
@@ -86,7 +86,7 @@ enum Probe {
 }
 
 #[derive(Debug, Default)]
-struct Line {
+struct StdioLine {
     text: Vec<u8>,
     /// What came after the longest line that is read.
     skipped: usize,
@@ -99,21 +99,21 @@ impl StdioTransport {
     pub(super) fn new(
         pipes: Pipes,
         inbox: Inbox,
-        diary: Diary,
-        notices: Arc<Notices>,
+        history: ServerHistory,
+        notices: Arc<NotificationBarrier>,
         probe_patience: Duration,
         alive: Arc<DropGuard>,
     ) -> Self {
         Self {
             stdin: Arc::new(tokio::sync::Mutex::new(Some(pipes.stdin))),
             stdout: Some(BufReader::with_capacity(64 << 10, pipes.stdout)),
-            line: Line::default(),
+            line: StdioLine::default(),
             whole: None,
-            room: Room::new(&inbox.budget),
+            room: MessageMemory::new(&inbox.budget),
             probe: Arc::default(),
             probe_patience,
             inbox,
-            diary,
+            history,
             notices,
             outbox: Outbox::default(),
             broken: CancellationToken::new(),
@@ -123,7 +123,7 @@ impl StdioTransport {
     }
 
     /// The next whole line, or none at the end. Safe to drop and to call again.
-    async fn next_line(&mut self) -> std::io::Result<Option<Line>> {
+    async fn next_line(&mut self) -> std::io::Result<Option<StdioLine>> {
         loop {
             let Some(stdout) = &mut self.stdout else { return Ok(None) };
             let buffer = match in_time(stdout.fill_buf(), self.room.deadline()).await {
@@ -155,17 +155,17 @@ impl StdioTransport {
     }
 
     /// A line as a message, if it is one that anybody waits for.
-    fn message(&self, line: &Line) -> Option<ServerJsonRpcMessage> {
+    fn message(&self, line: &StdioLine) -> Option<ServerJsonRpcMessage> {
         if let Some(excess) = line.excess {
-            self.diary.problem(excess.to_string());
+            self.history.problem(excess.to_string());
             return Some(excess.answer(line.id()?));
         }
         if line.skipped > 0 {
             let size = (line.text.len() + line.skipped) >> 20;
-            self.diary.problem(format!("it sent a line of {size} MB"));
+            self.history.problem(format!("it sent a line of {size} MB"));
             let reason = format!(
                 "the answer has {size} MB, and {} MB is the most that is read; ask for less at once",
-                LONGEST_LINE >> 20
+                MAX_LINE_LEN >> 20
             );
             return Some(error_for(line.id()?, ErrorCode::INTERNAL_ERROR, reason));
         }
@@ -175,7 +175,7 @@ impl StdioTransport {
         }
         match serde_json::from_slice::<ServerJsonRpcMessage>(text) {
             Ok(JsonRpcMessage::Notification(_)) if text.len() > MAX_NOTICE_BYTES => {
-                self.diary.problem(format!(
+                self.history.problem(format!(
                     "it sent a notification of {} MB, which was left out",
                     text.len() >> 20
                 ));
@@ -200,7 +200,7 @@ impl StdioTransport {
                 Some(message)
             }
             Err(error) => {
-                self.diary.noise(&start_of(text));
+                self.history.noise(&start_of(text));
                 // An answer that is malformed is still an answer: nobody shall wait for it.
                 let id = line.id().filter(|_| text.starts_with(b"{"))?;
                 let reason = format!("the server's answer is not valid JSON-RPC: {error}");
@@ -264,10 +264,10 @@ impl StdioTransport {
     }
 }
 
-impl Line {
+impl StdioLine {
     /// The most that is kept of its beginning.
     fn longest(&self) -> usize {
-        if self.excess.is_some() { LINE_ENDS } else { LONGEST_LINE }
+        if self.excess.is_some() { LINE_ENDS } else { MAX_LINE_LEN }
     }
 
     /// Returns how long what is kept will be with another piece.
@@ -338,13 +338,13 @@ impl Drop for StdioTransport {
         let runtime = tokio::runtime::Handle::try_current();
         let (Some(stdout), Ok(runtime)) = (self.stdout.take(), runtime) else { return };
         let mut unread = std::mem::take(&mut self.line.text);
-        let (diary, reading) = (self.diary.clone(), Arc::clone(&self.reading));
+        let (history, reading) = (self.history.clone(), Arc::clone(&self.reading));
         runtime.spawn(async move {
             let mut stdout = stdout.take(MAX_UNREAD);
             let _ = tokio::time::timeout(UNREAD_TIME, stdout.read_to_end(&mut unread)).await;
             let lines = unread.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
             for line in lines.filter(|line| !line.is_empty() && !line.starts_with(b"{")) {
-                diary.noise(&start_of(line));
+                history.noise(&start_of(line));
             }
             drop(reading);
         });
@@ -387,7 +387,8 @@ impl Transport<RoleClient> for StdioTransport {
         let (stdin, broken) = (Arc::clone(&self.stdin), self.broken.clone());
         let sending = self.outbox.enter(&message);
         if sending.is_none() {
-            self.diary.problem("it asks faster than it reads answers, which were left out".into());
+            self.history
+                .problem("it asks faster than it reads answers, which were left out".into());
         }
         async move {
             let Some(_sending) = sending else { return Ok(()) };
@@ -423,7 +424,7 @@ impl Transport<RoleClient> for StdioTransport {
                 Ok(Some(line)) => self.whole = Some(line),
                 Ok(None) => return None,
                 Err(error) => {
-                    self.diary.problem(format!("its output cannot be read: {error}"));
+                    self.history.problem(format!("its output cannot be read: {error}"));
                     return None;
                 }
             }
@@ -442,7 +443,7 @@ mod tests {
     use super::*;
 
     fn id_of(text: &str) -> Option<RequestId> {
-        let mut line = Line::default();
+        let mut line = StdioLine::default();
         line.add(text.as_bytes());
         line.id()
     }
@@ -456,13 +457,13 @@ mod tests {
 
     #[test]
     fn a_long_line_is_not_kept_and_its_ends_are() {
-        let mut line = Line::default();
-        line.add(&vec![b'x'; LONGEST_LINE]);
+        let mut line = StdioLine::default();
+        line.add(&vec![b'x'; MAX_LINE_LEN]);
         for _ in 0..100 {
             line.add(&[b'y'; 1000]);
         }
         line.add(br#""id":9}"#);
-        assert_eq!(line.text.len(), LONGEST_LINE);
+        assert_eq!(line.text.len(), MAX_LINE_LEN);
         assert_eq!(line.skipped, 100_007);
         assert_eq!(line.id(), Some(RequestId::Number(9)));
     }

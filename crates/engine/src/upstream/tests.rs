@@ -14,7 +14,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Fleet, Guard, LoginStore, ServerLogs, fleet, inbox::Inbox, raw::RawTools, server};
+use super::{
+    ChildReaper, Fleet, LoginStore, ServerLogs, fleet, inbox::Inbox, raw::RawTools, server,
+};
 use crate::{
     broker::Broker,
     catalog::{Catalog, tests::spec},
@@ -169,7 +171,7 @@ pub(crate) async fn broker(running: &[&FakeServer], others: &[ServerSpec]) -> Br
         specs,
         Arc::clone(&catalog),
         logins,
-        Guard::none(),
+        ChildReaper::none(),
         ServerLogs::none(),
     ));
     for running in running {

@@ -32,7 +32,7 @@ pub(super) struct ToolList {
 
 /// Whether the next page is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum NextPage {
     More,
     Full,
 }
@@ -43,7 +43,7 @@ impl ToolList {
     }
 
     /// Adds the tools of a page.
-    pub(super) fn add(&mut self, page: Vec<Value>) -> Room {
+    pub(super) fn add(&mut self, page: Vec<Value>) -> NextPage {
         self.pages += 1;
         for tool in page {
             if let Err(reason) = self.add_tool(tool) {
@@ -57,7 +57,7 @@ impl ToolList {
         let is_full = self.tools.len() >= MAX_TOOLS
             || self.bytes >= MAX_LIST_BYTES
             || self.pages >= MAX_PAGES;
-        if is_full { Room::Full } else { Room::More }
+        if is_full { NextPage::Full } else { NextPage::More }
     }
 
     fn add_tool(&mut self, mut tool: Value) -> Result<(), String> {
@@ -141,7 +141,7 @@ mod tests {
             json!({"description": "no name"}),
             json!("no tool"),
         ]);
-        assert_eq!(room, Room::More);
+        assert_eq!(room, NextPage::More);
         let (tools, problem) = list.finish();
         assert_eq!(names(&tools), ["bare", "null", "whole"]);
         assert_eq!(tools[0]["inputSchema"], json!({"type": "object"}));
@@ -176,7 +176,7 @@ mod tests {
         assert!(first.grow(MAX_DEFINITION_BYTES - (1 << 20)));
         let tool = |name: &str| json!({"name": name, "description": "x".repeat(600 << 10)});
         let mut second = ToolList::new(catalog.definition_share("second"));
-        assert_eq!(second.add(vec![tool("fits"), tool("does_not")]), Room::Full);
+        assert_eq!(second.add(vec![tool("fits"), tool("does_not")]), NextPage::Full);
         let _share = second.take_share();
         let (tools, problem) = second.finish();
         assert_eq!(names(&tools), ["fits"]);
@@ -188,7 +188,7 @@ mod tests {
     fn a_list_without_end_is_not_read_to_its_end() {
         let half = json!({"name": "t", "description": "x".repeat(MAX_TOOL_BYTES / 2)});
         let mut list = ToolList::default();
-        let pages = (1..).find(|_| list.add(vec![half.clone()]) == Room::Full).unwrap();
+        let pages = (1..).find(|_| list.add(vec![half.clone()]) == NextPage::Full).unwrap();
         let expected = MAX_LIST_BYTES * 2 / MAX_TOOL_BYTES;
         assert!((expected - 1..expected * 5 / 4).contains(&pages), "{pages}");
         let (_, problem) = list.finish();
@@ -199,16 +199,16 @@ mod tests {
             (0..1_000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
         let wide = json!({"name": "t", "inputSchema": {"type": "object", "properties": fields}});
         let mut list = ToolList::default();
-        let pages = (1..).find(|_| list.add(vec![wide.clone()]) == Room::Full).unwrap();
+        let pages = (1..).find(|_| list.add(vec![wide.clone()]) == NextPage::Full).unwrap();
         assert!((90..130).contains(&pages), "{pages}");
 
         let huge = json!({"name": "t", "description": "x".repeat(MAX_TOOL_BYTES)});
         let mut list = ToolList::default();
-        let pages = (1..).find(|_| list.add(vec![huge.clone()]) == Room::Full);
+        let pages = (1..).find(|_| list.add(vec![huge.clone()]) == NextPage::Full);
         assert_eq!(pages, Some(MAX_LIST_BYTES / MAX_TOOL_BYTES));
 
         let mut list = ToolList::default();
-        let pages = (1..).find(|_| list.add(Vec::new()) == Room::Full);
+        let pages = (1..).find(|_| list.add(Vec::new()) == NextPage::Full);
         assert_eq!(pages, Some(MAX_PAGES));
         // Control: a list that ends is told as it is.
         let mut list = ToolList::default();

@@ -12,7 +12,9 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use narrows_analysis::{Analysis, Answer, FileFormat, Input, Kind, Output, Request, Settings};
+use narrows_analysis::{
+    Analysis, AnalysisType, Answer, FileFormat, Input, Output, Request, Settings,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -21,7 +23,7 @@ use self::libraries::{Compared, Library};
 use super::{
     arguments::AnalysisBenchArgs,
     budget::{Budget, Budgeted},
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 use crate::printer::Printer;
 
@@ -37,22 +39,22 @@ const INLINE_MS: f64 = 20.0;
 const CROSSING_MS: f64 = 150.0;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct AnalysisReport {
     rows: usize,
     /// What is compared with, and in which version; without those that are not installed.
     libraries: Vec<String>,
-    operations: Vec<Measured>,
-    inline: Summary,
+    operations: Vec<MeasuredOperation>,
+    inline: LatencySummary,
     /// Rows of a program in the sandbox, until the query over them has answered.
-    crossing: Summary,
+    crossing: LatencySummary,
     budgets: Vec<Budget>,
 }
 
 /// One operation on one kind of file, from opening it to the result.
 #[derive(Debug, Serialize)]
-struct Measured {
+struct MeasuredOperation {
     source: Source,
-    operation: Operation,
+    operation: TableOperation,
     ours: Seconds,
     pandas: Option<Seconds>,
     polars: Option<Seconds>,
@@ -73,14 +75,17 @@ enum Source {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Operation {
+enum TableOperation {
     Group,
     Filter,
     Join,
     Percentile,
 }
 
-pub(super) async fn measure(args: AnalysisBenchArgs, printer: Printer) -> anyhow::Result<Report> {
+pub(super) async fn measure(
+    args: AnalysisBenchArgs,
+    printer: Printer,
+) -> anyhow::Result<AnalysisReport> {
     let AnalysisBenchArgs { rows, dir, repetitions, python, .. } = args;
     let temporary = tempfile::tempdir()?;
     let dir = dir.unwrap_or_else(|| temporary.path().join("data")).join(format!("{rows}-rows"));
@@ -98,7 +103,7 @@ pub(super) async fn measure(args: AnalysisBenchArgs, printer: Printer) -> anyhow
     }
     let mut operations = Vec::new();
     for source in [Source::Jsonl, Source::Parquet] {
-        for operation in Operation::ALL {
+        for operation in TableOperation::ALL {
             printer.note(format!("measuring {operation} from {source}"));
             let case = Case { analysis: &analysis, dir: &dir, source, operation };
             operations.push(case.measure(&mut compared, repetitions).await?);
@@ -108,7 +113,7 @@ pub(super) async fn measure(args: AnalysisBenchArgs, printer: Printer) -> anyhow
     drop(compared);
     let inline = inline(&analysis).await?;
     let crossing = crossing::measure(settings(&temporary.path().join("crossing"))).await?;
-    Ok(Report {
+    Ok(AnalysisReport {
         rows,
         libraries,
         budgets: budgets(&operations, &inline, &crossing),
@@ -133,7 +138,7 @@ struct Case<'a> {
     analysis: &'a Analysis,
     dir: &'a Path,
     source: Source,
-    operation: Operation,
+    operation: TableOperation,
 }
 
 impl Case<'_> {
@@ -142,7 +147,7 @@ impl Case<'_> {
         &self,
         compared: &mut [Compared],
         repetitions: u32,
-    ) -> anyhow::Result<Measured> {
+    ) -> anyhow::Result<MeasuredOperation> {
         let Self { source, operation, .. } = *self;
         let mut ours = Vec::new();
         let mut theirs = vec![Vec::new(); compared.len()];
@@ -159,7 +164,7 @@ impl Case<'_> {
             let place = compared.iter().position(|other| other.library == library)?;
             Some(Seconds::of(theirs[place].clone()))
         };
-        Ok(Measured {
+        Ok(MeasuredOperation {
             source,
             operation,
             ours: Seconds::of(ours),
@@ -179,25 +184,29 @@ impl Case<'_> {
 }
 
 /// Rows that come with the request, grouped.
-async fn inline(analysis: &Analysis) -> anyhow::Result<Summary> {
+async fn inline(analysis: &Analysis) -> anyhow::Result<LatencySummary> {
     let rows: Vec<Value> = (0..INLINE_ROWS).map(data::row).collect();
     let rows = Value::from(rows);
     let mut times = Vec::new();
     for _ in 0..INLINE_SAMPLES {
         let tables = vec![("rows".to_owned(), Input::Json(rows.clone()))];
-        let request = Operation::Group.request();
+        let request = TableOperation::Group.request();
         let start = Instant::now();
         let answer = analysis.run(request, tables, None, CancellationToken::new()).await?;
         let text = answer.plain().text(None);
         times.push(start.elapsed());
         ensure!(!text.is_empty(), "nothing came back");
     }
-    Ok(Summary::of(times))
+    Ok(LatencySummary::of(times))
 }
 
-fn budgets(operations: &[Measured], inline: &Summary, crossing: &Summary) -> Vec<Budget> {
+fn budgets(
+    operations: &[MeasuredOperation],
+    inline: &LatencySummary,
+    crossing: &LatencySummary,
+) -> Vec<Budget> {
     let mut budgets = Vec::new();
-    for Measured { source, operation, ours, pandas, polars } in operations {
+    for MeasuredOperation { source, operation, ours, pandas, polars } in operations {
         let budget = match (source, pandas, polars) {
             (Source::Jsonl, Some(pandas), _) => {
                 let what = format!("{operation} from {source}, pandas / ours");
@@ -237,7 +246,7 @@ impl Source {
     }
 }
 
-impl Operation {
+impl TableOperation {
     const ALL: [Self; 4] = [Self::Group, Self::Filter, Self::Join, Self::Percentile];
 
     fn tables(self, dir: &Path, source: Source) -> anyhow::Result<Vec<(String, Input)>> {
@@ -251,7 +260,7 @@ impl Operation {
     fn request(self) -> Request {
         let (kind, parameters) = match self {
             Self::Group => (
-                Kind::Aggregate,
+                AnalysisType::Aggregate,
                 json!({
                     "group_by": ["region", "product"],
                     "aggregations": [
@@ -262,7 +271,7 @@ impl Operation {
                 }),
             ),
             Self::Filter => (
-                Kind::Filter,
+                AnalysisType::Filter,
                 json!({
                     "conditions": [
                         {"field": "region", "operator": "==", "value": "north"},
@@ -275,7 +284,7 @@ impl Operation {
                 }),
             ),
             Self::Join => (
-                Kind::Sql,
+                AnalysisType::Sql,
                 json!({
                     "query": "SELECT segment, sum(price) AS total, count(*) AS count FROM rows \
                               JOIN customers ON rows.customer = customers.customer \
@@ -283,7 +292,7 @@ impl Operation {
                 }),
             ),
             Self::Percentile => (
-                Kind::Percentiles,
+                AnalysisType::Percentiles,
                 json!({"field": "price", "group_by": "product", "percentiles": [50, 95, 99]}),
             ),
         };
@@ -330,7 +339,7 @@ impl fmt::Display for Source {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for TableOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Group => "group",
@@ -341,7 +350,7 @@ impl fmt::Display for Operation {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for AnalysisReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let libraries = match self.libraries.is_empty() {
             true => "nothing to compare with".to_owned(),
@@ -352,7 +361,7 @@ impl fmt::Display for Report {
         let shown = |other: &Option<Seconds>| {
             other.map_or("-".to_owned(), |other| format!("{:.3}", other.median))
         };
-        for Measured { source, operation, ours, pandas, polars } in &self.operations {
+        for MeasuredOperation { source, operation, ours, pandas, polars } in &self.operations {
             let what = format!("{operation} from {source}");
             let (pandas, polars) = (shown(pandas), shown(polars));
             writeln!(f, "{what:24} {:8.3} {pandas:>8} {polars:>8}", ours.median)?;
@@ -366,7 +375,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl Budgeted for Report {
+impl Budgeted for AnalysisReport {
     fn budgets(&self) -> Vec<Budget> {
         self.budgets.clone()
     }
@@ -381,11 +390,17 @@ mod tests {
         let of = |source, ours, pandas, polars| {
             let seconds = |median| Seconds { best: median, median };
             let (pandas, polars) = (Some(seconds(pandas)), Some(seconds(polars)));
-            Measured { source, operation: Operation::Group, ours: seconds(ours), pandas, polars }
+            MeasuredOperation {
+                source,
+                operation: TableOperation::Group,
+                ours: seconds(ours),
+                pandas,
+                polars,
+            }
         };
-        let inline = Summary::of(vec![Duration::from_millis(19)]);
-        let crossing = Summary::of(vec![Duration::from_millis(151)]);
-        let holds = |operations: &[Measured]| -> Vec<bool> {
+        let inline = LatencySummary::of(vec![Duration::from_millis(19)]);
+        let crossing = LatencySummary::of(vec![Duration::from_millis(151)]);
+        let holds = |operations: &[MeasuredOperation]| -> Vec<bool> {
             let budgets = budgets(operations, &inline, &crossing);
             budgets.iter().map(|budget| budget.holds).collect()
         };

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     budget::{Budget, Budgeted},
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 
 const AT_ONCE: u32 = 1_000;
@@ -36,16 +36,16 @@ fn program(calls: &str, count: u32) -> String {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct CallsReport {
     /// 1,000 calls through `asyncio.gather`, for each call.
-    at_once: Summary,
+    at_once: LatencySummary,
     at_once_us_per_call: f64,
     /// One call after another, each waiting for its answer.
-    in_a_row: Summary,
+    in_a_row: LatencySummary,
     in_a_row_us_per_call: f64,
 }
 
-pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
+pub(super) async fn measure(samples: u32) -> anyhow::Result<CallsReport> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     let gather = format!(
         "answers = await asyncio.gather(*[call_mcp_tool('echo', {{'n': n}}) for n in range({AT_ONCE})])"
@@ -59,8 +59,8 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
         at_once.push(run_once(&sandbox, &gather).await?);
         in_a_row.push(run_once(&sandbox, &row).await?);
     }
-    let (at_once, in_a_row) = (Summary::of(at_once), Summary::of(in_a_row));
-    Ok(Report {
+    let (at_once, in_a_row) = (LatencySummary::of(at_once), LatencySummary::of(in_a_row));
+    Ok(CallsReport {
         at_once_us_per_call: at_once.p50_ms * 1e3,
         in_a_row_us_per_call: in_a_row.p50_ms * 1e3,
         at_once,
@@ -100,14 +100,14 @@ impl ToolHost for Echo {
     }
 }
 
-impl Budgeted for Report {
+impl Budgeted for CallsReport {
     fn budgets(&self) -> Vec<Budget> {
         let what = format!("one of {AT_ONCE} calls at once, µs at p50");
         vec![Budget::at_most(what, self.at_once_us_per_call, BUDGET)]
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CallsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

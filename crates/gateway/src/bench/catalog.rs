@@ -4,18 +4,18 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use narrows_engine::{
-    Background, Guide, GuideSettings,
-    catalog::{About, Listing},
+    Background, Discovery, DiscoverySettings,
+    catalog::{Listing, UpstreamInfo},
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::{app, config::Places};
+use crate::{app, config::AppDirs};
 
 /// What is known of the tools, and where it lives as long as it is used.
 pub(super) struct Loaded {
-    pub(super) guide: Guide,
+    pub(super) discovery: Discovery,
     pub(super) home: TempDir,
 }
 
@@ -26,13 +26,13 @@ pub(super) fn load(dir: &Path) -> anyhow::Result<Loaded> {
     let home = tempfile::tempdir().context("there is no place for temporary files")?;
     let spec = |name: &str| ServerSpec::new(name, Connection::Stdio(StdioSpec::default()));
     let specs: Vec<ServerSpec> = listings.iter().map(|(name, _)| spec(name)).collect();
-    let broker = app::broker(&Places::below(home.path()), specs.clone())?;
+    let broker = app::broker(&AppDirs::below(home.path()), specs.clone())?;
     for (spec, (_, listing)) in specs.iter().zip(listings) {
         broker.catalog().replace(spec, listing);
     }
-    let settings = GuideSettings { check: true, ..GuideSettings::default() };
-    let guide = Guide::new(broker, settings, Background::default());
-    Ok(Loaded { guide, home })
+    let settings = DiscoverySettings { check: true, ..DiscoverySettings::default() };
+    let discovery = Discovery::new(broker, settings, Background::default());
+    Ok(Loaded { discovery, home })
 }
 
 fn read(dir: &Path) -> anyhow::Result<Vec<(String, Listing)>> {
@@ -50,7 +50,7 @@ fn read(dir: &Path) -> anyhow::Result<Vec<(String, Listing)>> {
             .with_context(|| format!("{} is not JSON", path.display()))?;
         let Some(tools) = value.get("tools").and_then(Value::as_array) else { continue };
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        listings.push((name, Listing { about: About::default(), tools: tools.clone() }));
+        listings.push((name, Listing { about: UpstreamInfo::default(), tools: tools.clone() }));
     }
     listings.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(listings)

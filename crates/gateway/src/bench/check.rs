@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     budget::{Budget, Budgeted},
     catalog::{self, Loaded},
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 
 const LINES: usize = 200;
@@ -18,29 +18,33 @@ const SAMPLES: usize = 200;
 const BUDGET: f64 = 5.0;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct CheckReport {
     lines: usize,
-    time: Summary,
+    time: LatencySummary,
     budget_ms: f64,
 }
 
-pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
-    let Loaded { guide, home: _home } = catalog::load(dir)?;
-    let program = program(&guide);
+pub(super) fn measure(dir: &Path) -> anyhow::Result<CheckReport> {
+    let Loaded { discovery, home: _home } = catalog::load(dir)?;
+    let program = program(&discovery);
     let mut times = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
         let start = Instant::now();
-        let findings = check::check(&program, check::Given::Unknown, &guide).findings;
+        let findings = check::check(&program, check::GivenVariables::Unknown, &discovery).findings;
         times.push(start.elapsed());
         ensure!(findings.is_empty(), "a right program has a finding: {:?}", findings.first());
     }
-    Ok(Report { lines: program.lines().count(), time: Summary::of(times), budget_ms: BUDGET })
+    Ok(CheckReport {
+        lines: program.lines().count(),
+        time: LatencySummary::of(times),
+        budget_ms: BUDGET,
+    })
 }
 
 /// A program that uses tools of many servers, one of each, in the way of agents.
-fn program(guide: &narrows_engine::Guide) -> String {
+fn program(discovery: &narrows_engine::Discovery) -> String {
     let mut program = String::new();
-    let snapshot = guide.broker().catalog().snapshot();
+    let snapshot = discovery.broker().catalog().snapshot();
     let tools = snapshot.servers().filter_map(|server| server.tools.first());
     for (number, tool) in tools.take(LINES / 4).enumerate() {
         let name = &tool.name.python;
@@ -54,14 +58,14 @@ fn program(guide: &narrows_engine::Guide) -> String {
     program
 }
 
-impl Budgeted for Report {
+impl Budgeted for CheckReport {
     fn budgets(&self) -> Vec<Budget> {
         let what = format!("looking at {} lines, ms at p95", self.lines);
         vec![Budget::at_most(what, self.time.p95_ms, BUDGET)]
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for CheckReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "a program of {} lines: {} (budget {} ms)", self.lines, self.time, self.budget_ms)
     }

@@ -24,7 +24,7 @@ use tokio::{
 use super::{
     budget::{Budget, Budgeted},
     idle, python, round_trip,
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 
 /// Servers for the start, and how many of them never answer.
@@ -37,18 +37,18 @@ const MAX_ADDED_MS: f64 = 1.0;
 const MAX_INITIALIZE_MS: f64 = 50.0;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
-    round_trip: round_trip::Report,
+pub(super) struct GatewayReport {
+    round_trip: round_trip::RoundTripReport,
     /// A client calls the server itself.
-    direct: Summary,
+    direct: LatencySummary,
     /// The same client calls the same tool through the gateway.
-    through: Summary,
+    through: LatencySummary,
     added_ms: f64,
     /// One call from Python in the gateway's sandbox, in a row of many.
     from_code_ms: f64,
     /// From the start of the process to the answer to `initialize`.
-    initialize: Summary,
-    python_start: Option<Summary>,
+    initialize: LatencySummary,
+    python_start: Option<LatencySummary>,
     ratio_to_python: Option<f64>,
     idle: Option<idle::Report>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Report {
 pub(super) async fn measure(
     samples: u32,
     python_with_fastmcp: Option<&Path>,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<GatewayReport> {
     let bench = Bench::new()?;
     let round_trip = round_trip::measure(&bench, samples, python_with_fastmcp).await?;
     let (direct, through, from_code_ms) = bench.calls(samples).await?;
@@ -69,10 +69,10 @@ pub(super) async fn measure(
             pythons.push(python::start_once(python)?);
         }
     }
-    let initialize = Summary::of(initialize);
+    let initialize = LatencySummary::of(initialize);
     let idle = idle::measure(&bench).await?;
-    let python_start = (!pythons.is_empty()).then(|| Summary::of(pythons));
-    Ok(Report {
+    let python_start = (!pythons.is_empty()).then(|| LatencySummary::of(pythons));
+    Ok(GatewayReport {
         round_trip,
         added_ms: through.p50_ms - direct.p50_ms,
         direct,
@@ -133,7 +133,7 @@ impl Bench {
         command
     }
 
-    async fn calls(&self, samples: u32) -> anyhow::Result<(Summary, Summary, f64)> {
+    async fn calls(&self, samples: u32) -> anyhow::Result<(LatencySummary, LatencySummary, f64)> {
         let mut alone = self.command();
         alone.arg("demo-server");
         let config = format!(
@@ -164,7 +164,7 @@ impl Bench {
         let from_code = from_code.with_context(|| format!("the program failed: {structured}"))?;
         direct.cancel().await?;
         through.cancel().await?;
-        Ok((Summary::of(directly), Summary::of(passing), from_code))
+        Ok((LatencySummary::of(directly), LatencySummary::of(passing), from_code))
     }
 
     /// From the start of the process to its answer.
@@ -201,7 +201,7 @@ impl Bench {
     }
 }
 
-pub(super) type Client = RunningService<RoleClient, ()>;
+pub(super) type BenchClient = RunningService<RoleClient, ()>;
 
 /// Returns a path as a text of a configuration, in which nothing is filled in.
 fn quoted(path: &Path) -> anyhow::Result<String> {
@@ -216,7 +216,7 @@ fn pipes(
     Ok((stdin, process.stdout.take().context("the process has no standard output")?))
 }
 
-pub(super) async fn connect(mut command: Command) -> anyhow::Result<(Child, Client)> {
+pub(super) async fn connect(mut command: Command) -> anyhow::Result<(Child, BenchClient)> {
     let mut process = command.spawn()?;
     let (stdin, stdout) = pipes(&mut process)?;
     Ok((process, ().serve((stdout, stdin)).await?))
@@ -244,7 +244,7 @@ pub(super) async fn timed(
     Ok(time)
 }
 
-impl Budgeted for Report {
+impl Budgeted for GatewayReport {
     fn budgets(&self) -> Vec<Budget> {
         let mut budgets = self.round_trip.budgets();
         budgets.push(Budget::at_most("added to a call, ms at p50", self.added_ms, MAX_ADDED_MS));
@@ -256,7 +256,7 @@ impl Budgeted for Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for GatewayReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.round_trip)?;
         writeln!(f, "a call, directly          {}", self.direct)?;

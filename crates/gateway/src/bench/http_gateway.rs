@@ -15,7 +15,7 @@ use tokio::{
     process::Child,
 };
 
-use super::gateway::{Bench, Client};
+use super::gateway::{Bench, BenchClient};
 
 /// Serves until it is ended or dropped.
 pub(super) struct HttpGateway {
@@ -70,7 +70,7 @@ impl HttpGateway {
     }
 
     /// Connects with the key that was made for it.
-    pub(super) async fn connect(&self) -> anyhow::Result<Client> {
+    pub(super) async fn connect(&self) -> anyhow::Result<BenchClient> {
         let key = self.key.as_deref().context("the gateway has shown no key")?;
         self.connect_as(key, ClientLifecycleMode::Initialize).await
     }
@@ -79,7 +79,7 @@ impl HttpGateway {
         &self,
         key: &str,
         lifecycle: ClientLifecycleMode,
-    ) -> anyhow::Result<Client> {
+    ) -> anyhow::Result<BenchClient> {
         let config =
             StreamableHttpClientTransportConfig::with_uri(self.url.as_str()).auth_header(key);
         let transport =

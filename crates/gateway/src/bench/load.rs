@@ -29,7 +29,7 @@ use crate::{
     app::{self, Exit},
     printer::Printer,
 };
-use report::{Line, Report, Sample};
+use report::{LoadInterval, LoadReport, Sample};
 use requests::Mix;
 use tally::Tally;
 
@@ -109,7 +109,7 @@ async fn measure(
     tally: &Arc<Tally>,
     load: &mut JoinSet<()>,
     printer: Printer,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<LoadReport> {
     let duration = Duration::from_secs_f64(args.minutes * 60.0);
     let line_time = LINE_TIME.min(duration / MIN_LINES);
     let sample_time = SAMPLE_TIME.min(line_time / SAMPLES_PER_LINE);
@@ -126,7 +126,7 @@ async fn measure(
     let (mut lines, mut samples) = (Vec::new(), Vec::new());
     let mut line_start = start;
     if !args.json {
-        printer.line(Line::HEADER);
+        printer.line(LoadInterval::HEADER);
     }
     while start.elapsed() < duration {
         tokio::time::sleep(sample_time).await;
@@ -136,7 +136,7 @@ async fn measure(
         if line_start.elapsed() < line_time && start.elapsed() < duration {
             continue;
         }
-        let line = Line::new(seconds, tally.take(), line_start.elapsed(), usage);
+        let line = LoadInterval::new(seconds, tally.take(), line_start.elapsed(), usage);
         line_start = Instant::now();
         if !args.json {
             printer.line(line.to_string());
@@ -147,5 +147,5 @@ async fn measure(
         let failures = tally.failures();
         failures.values().next().map_or("no errors".to_owned(), |failure| failure.first.clone())
     });
-    Ok(Report::new(args, lines, &samples, tally.failures()))
+    Ok(LoadReport::new(args, lines, &samples, tally.failures()))
 }

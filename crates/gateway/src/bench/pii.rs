@@ -28,7 +28,7 @@ const CLEAN_RECORDS: u64 = 5_000;
 const BUDGET: f64 = 20.0;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct PiiReport {
     score: Score,
     leak_rate: f64,
     /// The labelled texts, each in the JSON of a tool's answer.
@@ -49,7 +49,7 @@ struct Clean {
     per_100_kb: f64,
 }
 
-pub(super) fn measure(data: &Path, clean: Option<&Path>) -> anyhow::Result<Report> {
+pub(super) fn measure(data: &Path, clean: Option<&Path>) -> anyhow::Result<PiiReport> {
     let samples: Vec<Sample> = read_json(data)?;
     ensure!(!samples.is_empty(), "{} has no texts", data.display());
     // Labelled sets take every address for personal; the product only those with credentials.
@@ -65,7 +65,7 @@ pub(super) fn measure(data: &Path, clean: Option<&Path>) -> anyhow::Result<Repor
             _ => 'x',
         })
         .collect();
-    Ok(Report {
+    Ok(PiiReport {
         leak_rate: score.leak_rate(),
         score,
         mb_per_s: speed(&text, |text| scanner.find(text, None).len()),
@@ -162,13 +162,13 @@ fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-impl Budgeted for Report {
+impl Budgeted for PiiReport {
     fn budgets(&self) -> Vec<Budget> {
         vec![Budget::at_least("speed, MB/s", self.mb_per_s, self.budget_mb_per_s)]
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for PiiReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Score { texts, micro, leaks, kinds, .. } = &self.score;
         writeln!(f, "{texts} texts   precision  recall  F1")?;

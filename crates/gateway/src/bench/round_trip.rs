@@ -17,10 +17,10 @@ use serde_json::json;
 
 use super::{
     budget::{Budget, Budgeted},
-    gateway::{Bench, Client, connect, timed},
+    gateway::{Bench, BenchClient, connect, timed},
     http_gateway::HttpGateway,
     python,
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 
 const PROGRAM: &str = "result = 1 + 1";
@@ -35,13 +35,13 @@ const MIN_TO_PYTHON: f64 = 40.0;
 const MIN_TO_FASTMCP: f64 = 5.0;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct RoundTripReport {
     /// One client over stdio, in turns with what it is compared with.
-    execute: Summary,
-    python: Option<Summary>,
+    execute: LatencySummary,
+    python: Option<LatencySummary>,
     /// How many times longer python3 takes.
     python_to_execute: Option<f64>,
-    fastmcp: Option<Summary>,
+    fastmcp: Option<LatencySummary>,
     fastmcp_version: Option<String>,
     fastmcp_to_execute: Option<f64>,
     loads: Vec<Load>,
@@ -52,7 +52,7 @@ pub(super) struct Report {
 struct Load {
     transport: &'static str,
     clients: usize,
-    times: Summary,
+    times: LatencySummary,
     per_second: f64,
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn measure(
     bench: &Bench,
     samples: u32,
     python_with_fastmcp: Option<&Path>,
-) -> anyhow::Result<Report> {
+) -> anyhow::Result<RoundTripReport> {
     let (_gateway, stdio) = connect(bench.serve("round-trip", "")?).await?;
     warm_up(&stdio).await?;
     let interpreter = python::executable();
@@ -95,10 +95,11 @@ pub(super) async fn measure(
             client.cancel().await?;
         }
     }
-    let summary = |times: Vec<Duration>| (!times.is_empty()).then(|| Summary::of(times));
-    let (execute, python, others) = (Summary::of(execute), summary(pythons), summary(others));
-    let ratio = |other: Option<Summary>| other.map(|other| other.p50_ms / execute.p50_ms);
-    Ok(Report {
+    let summary = |times: Vec<Duration>| (!times.is_empty()).then(|| LatencySummary::of(times));
+    let (execute, python, others) =
+        (LatencySummary::of(execute), summary(pythons), summary(others));
+    let ratio = |other: Option<LatencySummary>| other.map(|other| other.p50_ms / execute.p50_ms);
+    Ok(RoundTripReport {
         execute,
         python,
         python_to_execute: ratio(python),
@@ -109,13 +110,13 @@ pub(super) async fn measure(
     })
 }
 
-async fn warm_client(gateway: &HttpGateway) -> anyhow::Result<Client> {
+async fn warm_client(gateway: &HttpGateway) -> anyhow::Result<BenchClient> {
     let client = gateway.connect().await?;
     warm_up(&client).await?;
     Ok(client)
 }
 
-async fn warm_up(client: &Client) -> anyhow::Result<()> {
+async fn warm_up(client: &BenchClient) -> anyhow::Result<()> {
     for _ in 0..WARM_UP {
         run_once(client).await?;
     }
@@ -142,7 +143,7 @@ async fn load(
     });
     let times = try_join_all(callers).await?.concat();
     let per_second = times.len() as f64 / started.elapsed().as_secs_f64();
-    Ok(Load { transport, clients: peers.len(), times: Summary::of(times), per_second })
+    Ok(Load { transport, clients: peers.len(), times: LatencySummary::of(times), per_second })
 }
 
 /// FastMCP in a Python of its own; its process ends when its standard input closes.
@@ -191,7 +192,7 @@ impl Drop for FastMcp {
     }
 }
 
-impl Budgeted for Report {
+impl Budgeted for RoundTripReport {
     fn budgets(&self) -> Vec<Budget> {
         let ratios = [
             ("python3 / execute_code", self.python_to_execute, MIN_TO_PYTHON),
@@ -199,12 +200,12 @@ impl Budgeted for Report {
         ];
         let measured = ratios
             .into_iter()
-            .filter_map(|(what, ratio, least)| Some(Budget::at_least(what, ratio?, least)));
+            .filter_map(|(what, ratio, min)| Some(Budget::at_least(what, ratio?, min)));
         measured.collect()
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for RoundTripReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "execute_code, stdio       {}", self.execute)?;
         if let (Some(python), Some(ratio)) = (&self.python, self.python_to_execute) {

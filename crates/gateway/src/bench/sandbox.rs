@@ -17,14 +17,14 @@ use tokio_util::sync::CancellationToken;
 use super::{
     budget::{Budget, Budgeted},
     python,
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 
 const PROGRAM: &str = "result = 1 + 1";
 /// How many of one kind are measured before the next kind.
 const ROUND: u32 = 10;
 /// A cancellation takes as long as a tick, so that few samples suffice.
-const MOST_CANCELS: u32 = 50;
+const MAX_CANCELS: u32 = 50;
 /// How many isolates are made to see what one adds.
 const IDLE_ISOLATES: usize = 32;
 
@@ -36,24 +36,24 @@ const MIN_RUNS_PER_SECOND: f64 = 1_000.0;
 const MAX_ISOLATE_MB: f64 = 10.0;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct SandboxReport {
     /// From request to outcome, out of the warm pool.
-    warm: Summary,
+    warm: LatencySummary,
     /// The same when the isolate has to be made first.
-    cold: Summary,
+    cold: LatencySummary,
     /// `python3 -I -c 'print(2)'`, started in between.
-    python: Option<Summary>,
+    python: Option<LatencySummary>,
     warm_to_python: Option<f64>,
     cold_to_python: Option<f64>,
     /// From cancelling `while True: pass` to its outcome.
-    cancel: Summary,
+    cancel: LatencySummary,
     runs_per_second: f64,
     concurrent_runs: usize,
     idle_isolate_bytes: u64,
     load_ms: f64,
 }
 
-pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
+pub(super) async fn measure(samples: u32) -> anyhow::Result<SandboxReport> {
     let started = Instant::now();
     let warm_sandbox = Sandbox::new(SandboxConfig::default())?;
     let load = started.elapsed();
@@ -80,21 +80,21 @@ pub(super) async fn measure(samples: u32) -> anyhow::Result<Report> {
         }
     }
     let mut cancel = Vec::new();
-    for _ in 0..samples.min(MOST_CANCELS) {
+    for _ in 0..samples.min(MAX_CANCELS) {
         cancel.push(cancel_once(&cold_sandbox).await?);
     }
     let (runs_per_second, concurrent_runs) = throughput(&cold_sandbox, samples).await?;
     drop((warm_sandbox, cold_sandbox));
 
-    let (warm, cold) = (Summary::of(warm), Summary::of(cold));
-    let python = (!python.is_empty()).then(|| Summary::of(python));
-    Ok(Report {
+    let (warm, cold) = (LatencySummary::of(warm), LatencySummary::of(cold));
+    let python = (!python.is_empty()).then(|| LatencySummary::of(python));
+    Ok(SandboxReport {
         warm_to_python: python.map(|python| warm.p50_ms / python.p50_ms),
         cold_to_python: python.map(|python| cold.p50_ms / python.p50_ms),
         warm,
         cold,
         python,
-        cancel: Summary::of(cancel),
+        cancel: LatencySummary::of(cancel),
         runs_per_second,
         concurrent_runs,
         idle_isolate_bytes: idle_isolate_bytes().await?,
@@ -193,13 +193,13 @@ fn resident_bytes() -> anyhow::Result<u64> {
     Ok(kilobytes * 1024)
 }
 
-impl Report {
+impl SandboxReport {
     fn isolate_mb(&self) -> f64 {
         self.idle_isolate_bytes as f64 / 1_048_576.0
     }
 }
 
-impl Budgeted for Report {
+impl Budgeted for SandboxReport {
     fn budgets(&self) -> Vec<Budget> {
         let ratios = [("warm", self.warm_to_python), ("cold", self.cold_to_python)];
         let to_python = ratios.into_iter().filter_map(|(isolate, ratio)| {
@@ -216,7 +216,7 @@ impl Budgeted for Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SandboxReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "warm isolate     {} (budget {MAX_WARM_MS} ms at p50)", self.warm)?;
         writeln!(f, "cold isolate     {}", self.cold)?;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     budget::{Budget, Budgeted},
     read_json,
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 
 /// How far down the results are looked at.
@@ -55,24 +55,24 @@ struct LabelledQuery {
 const BUDGET: f64 = 2.0;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct SearchReport {
     tools: usize,
     queries: usize,
     index_ms: f64,
     /// The engine as it is used.
-    full: Measured,
+    full: MeasuredSearch,
     /// Fielded BM25 of the whole query, and nothing else.
-    bm25: Measured,
+    bm25: MeasuredSearch,
     /// The engine minus BM25, over the mean of sets.
     gain: Quality,
 }
 
 #[derive(Debug, Serialize)]
-struct Measured {
+struct MeasuredSearch {
     sets: BTreeMap<String, Quality>,
     /// The mean over sets, not over queries.
     mean: Quality,
-    latency: Summary,
+    latency: LatencySummary,
 }
 
 /// How good the answers are, from 0 to 1.
@@ -85,7 +85,7 @@ struct Quality {
     mrr: f64,
 }
 
-pub(super) fn measure(tools: &Path, queries: Option<&Path>) -> anyhow::Result<Report> {
+pub(super) fn measure(tools: &Path, queries: Option<&Path>) -> anyhow::Result<SearchReport> {
     let ToolsFile { tools: labelled } = read_json(tools)?;
     let QueriesFile { queries } = read_json(queries.unwrap_or(tools))?;
     ensure!(!labelled.is_empty() && !queries.is_empty(), "there are no tools, or no queries");
@@ -97,7 +97,7 @@ pub(super) fn measure(tools: &Path, queries: Option<&Path>) -> anyhow::Result<Re
     let full = measured(&index, &ids, &queries, Method::Full);
     let bm25 = measured(&index, &ids, &queries, Method::Bm25);
     let gain = full.mean.minus(&bm25.mean);
-    Ok(Report { tools: ids.len(), queries: queries.len(), index_ms, full, bm25, gain })
+    Ok(SearchReport { tools: ids.len(), queries: queries.len(), index_ms, full, bm25, gain })
 }
 
 impl LabelledTool {
@@ -113,7 +113,12 @@ impl LabelledTool {
     }
 }
 
-fn measured(index: &Index, ids: &[u64], queries: &[LabelledQuery], method: Method) -> Measured {
+fn measured(
+    index: &Index,
+    ids: &[u64],
+    queries: &[LabelledQuery],
+    method: Method,
+) -> MeasuredSearch {
     let mut sets: HashMap<&str, Vec<Quality>> = HashMap::new();
     let mut times: Vec<Duration> = Vec::with_capacity(queries.len());
     let selection = Selection { limit: DEPTH, method, ..Selection::default() };
@@ -130,7 +135,7 @@ fn measured(index: &Index, ids: &[u64], queries: &[LabelledQuery], method: Metho
     let of_sets: Vec<Quality> = sets.values().copied().collect();
     let queries = queries.len();
     let mean = Quality { queries, ..Quality::mean(&of_sets) };
-    Measured { sets, mean, latency: Summary::of(times) }
+    MeasuredSearch { sets, mean, latency: LatencySummary::of(times) }
 }
 
 impl Quality {
@@ -184,13 +189,13 @@ impl fmt::Display for Quality {
     }
 }
 
-impl Budgeted for Report {
+impl Budgeted for SearchReport {
     fn budgets(&self) -> Vec<Budget> {
         vec![Budget::at_most("a search, ms at p95", self.full.latency.p95_ms, BUDGET)]
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SearchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,

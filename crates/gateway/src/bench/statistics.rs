@@ -6,14 +6,14 @@ use serde::Serialize;
 
 /// The shape of many measurements, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Summary {
+pub(super) struct LatencySummary {
     pub(super) samples: usize,
     pub(super) p50_ms: f64,
     pub(super) p95_ms: f64,
     pub(super) p99_ms: f64,
 }
 
-impl Summary {
+impl LatencySummary {
     pub(super) fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let at = |part: f64| {
@@ -24,7 +24,7 @@ impl Summary {
     }
 }
 
-impl fmt::Display for Summary {
+impl fmt::Display for LatencySummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn percentiles_are_of_the_sorted_times() {
         let times = (1..=100).rev().map(Duration::from_millis).collect();
-        let summary = Summary::of(times);
+        let summary = LatencySummary::of(times);
         assert_eq!((summary.p50_ms, summary.p95_ms, summary.p99_ms), (51.0, 95.0, 99.0));
     }
 }

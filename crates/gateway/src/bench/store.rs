@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use super::{
     arguments::StoreBenchArgs,
     budget::{Budget, Budgeted},
-    statistics::Summary,
+    statistics::LatencySummary,
 };
 use crate::{
     app,
-    config::{Config, Places},
+    config::{AppDirs, Config},
     printer::Printer,
 };
 
@@ -65,24 +65,24 @@ const THINGS: [&str; 10] = [
 ];
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct StoreReport {
     store: String,
     skills: usize,
     audit: usize,
-    operations: Vec<Operation>,
+    operations: Vec<StoreOperation>,
     budget_ms: f64,
 }
 
 #[derive(Debug, Serialize)]
-struct Operation {
+struct StoreOperation {
     what: &'static str,
-    time: Summary,
+    time: LatencySummary,
     /// The same in a store that holds nothing.
-    empty: Summary,
+    empty: LatencySummary,
     ratio_p50: f64,
 }
 
-pub(super) async fn measure(args: StoreBenchArgs, printer: Printer) -> anyhow::Result<Report> {
+pub(super) async fn measure(args: StoreBenchArgs, printer: Printer) -> anyhow::Result<StoreReport> {
     let StoreBenchArgs { skills, audit, samples, url, .. } = args;
     let home = tempfile::tempdir()?;
     let (full, broker) = open(&home.path().join("full"), url.as_deref())?;
@@ -108,13 +108,13 @@ pub(super) async fn measure(args: StoreBenchArgs, printer: Printer) -> anyhow::R
             times.0.push(one(&full, &broker, deed, number).await?);
             times.1.push(one(&empty, &broker, deed, number).await?);
         }
-        let (time, empty) = (Summary::of(times.0), Summary::of(times.1));
+        let (time, empty) = (LatencySummary::of(times.0), LatencySummary::of(times.1));
         let ratio_p50 = time.p50_ms / empty.p50_ms;
-        operations.push(Operation { what, time, empty, ratio_p50 });
+        operations.push(StoreOperation { what, time, empty, ratio_p50 });
     }
     full.close().await;
     empty.close().await;
-    Ok(Report { store: name, skills, audit, operations, budget_ms: BUDGET })
+    Ok(StoreReport { store: name, skills, audit, operations, budget_ms: BUDGET })
 }
 
 /// What is measured.
@@ -190,7 +190,7 @@ async fn one(
 }
 
 fn open(dir: &Path, url: Option<&str>) -> anyhow::Result<(Arc<State>, Broker)> {
-    let places = Places::below(dir);
+    let places = AppDirs::below(dir);
     let mut config = Config::default();
     config.keeping.store = url.map(Template::new);
     Ok((app::state(&places, &config)?, app::broker(&places, Vec::new())?))
@@ -242,21 +242,21 @@ fn entry(number: usize) -> NewEntry {
     }
 }
 
-impl Budgeted for Report {
+impl Budgeted for StoreReport {
     fn budgets(&self) -> Vec<Budget> {
         let operations = self.operations.iter();
-        let budget = |Operation { what, time, .. }: &Operation| {
+        let budget = |StoreOperation { what, time, .. }: &StoreOperation| {
             Budget::at_most(format!("{what}, ms at p95"), time.p95_ms, self.budget_ms)
         };
         operations.map(budget).collect()
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for StoreReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} skills, {} audit entries", self.store, self.skills, self.audit)?;
         for operation in &self.operations {
-            let Operation { what, time, ratio_p50, .. } = operation;
+            let StoreOperation { what, time, ratio_p50, .. } = operation;
             write!(f, "\n{what:<22} {time}, {ratio_p50:.1} times that of an empty store")?;
         }
         write!(f, "\nbudget: {} ms at p95", self.budget_ms)

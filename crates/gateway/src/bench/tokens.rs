@@ -4,8 +4,8 @@
 use std::{fmt, path::Path};
 
 use narrows_engine::{
-    ledger::{definition_text, tokens},
     search::{Detail, SearchRequest},
+    token_stats::{definition_text, tokens},
 };
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use crate::mcp::{Surface, instructions, surface_text};
 const SHOWN: usize = 100;
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct TokensReport {
     servers: usize,
     tools: usize,
     /// Of all definitions, as a client that loads them shows them to its model.
@@ -28,9 +28,9 @@ pub(super) struct Report {
     budgets: Vec<Budget>,
 }
 
-pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
-    let Loaded { guide, home: _home } = catalog::load(dir)?;
-    let snapshot = guide.broker().catalog().snapshot();
+pub(super) fn measure(dir: &Path) -> anyhow::Result<TokensReport> {
+    let Loaded { discovery, home: _home } = catalog::load(dir)?;
+    let snapshot = discovery.broker().catalog().snapshot();
     let tools: Vec<_> = snapshot.tools().collect();
     let definitions =
         tools.iter().map(|tool| tokens(&definition_text(&tool.id.to_string(), &tool.raw)));
@@ -49,7 +49,7 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
                 limit: Some(SHOWN),
                 ..SearchRequest::default()
             };
-            let answer = guide.search_known(&request);
+            let answer = discovery.search_known(&request);
             let shown = answer.tools().len().max(1);
             // A search that found fewer is brought to a hundred.
             worst = worst.max(tokens(&answer.text()) * SHOWN as u64 / shown as u64);
@@ -60,7 +60,7 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
     for tool in &tools {
         let raw = tokens(&tool.raw.to_string()).max(1);
         // As a search shows it.
-        let shown = tokens(&format!("# servers.{}\n{}", tool.module, guide.signature(tool)));
+        let shown = tokens(&format!("# servers.{}\n{}", tool.module, discovery.signature(tool)));
         share += shown as f64 / raw as f64;
         (full, json) = (full + shown, json + raw);
     }
@@ -72,10 +72,10 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<Report> {
     let full = tokens(&surface_text(Surface::Full)) as f64;
     budgets.push(Budget::at_most("the core surface (tools/list)", core, 500.0));
     budgets.push(Budget::at_most("the full surface (tools/list)", full, 1_500.0));
-    let modules = guide.broker().catalog().modules();
+    let modules = discovery.broker().catalog().modules();
     let said = tokens(&instructions(modules.values().map(String::as_str))) as f64;
     budgets.push(Budget::at_most("the instructions (initialize)", said, 250.0));
-    Ok(Report { servers: snapshot.servers().count(), tools: tools.len(), direct, budgets })
+    Ok(TokensReport { servers: snapshot.servers().count(), tools: tools.len(), direct, budgets })
 }
 
 /// What is searched for: words that many tools have, so that there are a hundred.
@@ -90,7 +90,7 @@ const QUERIES: [&str; 8] = [
     "manage cluster deployment",
 ];
 
-impl fmt::Display for Report {
+impl fmt::Display for TokensReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -104,7 +104,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl Budgeted for Report {
+impl Budgeted for TokensReport {
     fn budgets(&self) -> Vec<Budget> {
         self.budgets.clone()
     }

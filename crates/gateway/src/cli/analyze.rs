@@ -9,22 +9,22 @@ use std::{
 
 use anyhow::{Context, bail};
 use clap::Args;
-use narrows_analysis::{FileFormat, Format, Input, Keep, Kind, Sink};
+use narrows_analysis::{AnalysisType, FileFormat, FileSink, Format, Input, SpillTarget};
 use narrows_engine::{
     AnalyzeOptions, Audience, Background, RunWorkspace,
-    analysis::{AnalysisRequest, Origin},
+    analysis::{AnalysisRequest, TableSource},
 };
 use serde_json::{Map, Value, json};
 
-use super::{ending, run::Person, waiting::Waiting};
+use super::{ending, run::TerminalCaller, waiting::WaitingLine};
 use crate::{
-    app::{self, Exit, Setting},
+    app::{self, AppContext, Exit},
     output_file::OutputFile,
     printer::Printer,
 };
 
 /// What is read of standard input at most.
-const MOST_INPUT_BYTES: u64 = 256 << 20;
+const MAX_INPUT_BYTES: u64 = 256 << 20;
 
 pub(crate) const AFTER_HELP: &str = "\
 Types: filter, aggregate, transform, validate, describe, histogram, percentiles, time_series,
@@ -83,7 +83,7 @@ pub(crate) struct AnalyzeArgs {
 
 pub(crate) async fn run(
     args: AnalyzeArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let (json, protect) = (args.json, args.protect);
@@ -104,9 +104,9 @@ pub(crate) async fn run(
         cancel: interrupted.clone(),
         ..AnalyzeOptions::default()
     };
-    let person = Arc::new(Person::new(printer, false, interrupted.clone()));
+    let person = Arc::new(TerminalCaller::new(printer, false, interrupted.clone()));
     let analyzing = engine.analyze(&agent, request, options, person);
-    let answered = Waiting::for_servers(&broker, printer).during(analyzing).await;
+    let answered = WaitingLine::for_servers(&broker, printer).during(analyzing).await;
     let lost_audit = ending::finish(&engine, &agent, printer).await;
     lost_audit.iter().for_each(|why| printer.note(why));
     if interrupted.is_cancelled() {
@@ -144,7 +144,7 @@ fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {
         AnalysisRequest::understood(&args.kind, parameters).map_err(anyhow::Error::msg)?;
     if let Some(tool) = args.tool {
         let arguments = args.arguments.unwrap_or_default();
-        request.add("data", Origin::Tool { tool, arguments, path: args.path });
+        request.add("data", TableSource::Tool { tool, arguments, path: args.path });
     }
     for named in &args.files {
         let (name, path) = match named.split_once('=') {
@@ -154,9 +154,9 @@ fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {
         let input = input(path)?;
         let stem = Path::new(path).file_stem().map(|stem| stem.to_string_lossy());
         let name = name.map(str::to_owned).or(stem.map(String::from)).filter(|name| name != "-");
-        request.add(name.as_deref().unwrap_or("data"), Origin::Given(input));
+        request.add(name.as_deref().unwrap_or("data"), TableSource::Given(input));
     }
-    if request.tables.is_empty() && request.kind != Kind::Sql {
+    if request.tables.is_empty() && request.kind != AnalysisType::Sql {
         bail!("there is nothing to analyse: name a file, or --tool, or pipe JSON into `-`");
     }
     request.output.rows = args.rows;
@@ -169,9 +169,9 @@ fn request(args: AnalyzeArgs) -> anyhow::Result<AnalysisRequest> {
 fn input(path: &str) -> anyhow::Result<Input> {
     if path == "-" {
         let mut text = String::new();
-        let read = io::stdin().take(MOST_INPUT_BYTES + 1).read_to_string(&mut text);
-        if read.context("cannot read standard input")? as u64 > MOST_INPUT_BYTES {
-            bail!("standard input has more than {} MB; name a file", MOST_INPUT_BYTES >> 20);
+        let read = io::stdin().take(MAX_INPUT_BYTES + 1).read_to_string(&mut text);
+        if read.context("cannot read standard input")? as u64 > MAX_INPUT_BYTES {
+            bail!("standard input has more than {} MB; name a file", MAX_INPUT_BYTES >> 20);
         }
         return Ok(Input::Text(text));
     }
@@ -186,14 +186,14 @@ fn input(path: &str) -> anyhow::Result<Input> {
 }
 
 /// All rows, in a file that is there when it is whole.
-fn keep(path: &Path) -> anyhow::Result<Keep> {
+fn keep(path: &Path) -> anyhow::Result<SpillTarget> {
     let shown = path.display().to_string();
     let format = match FileFormat::of(&shown) {
         Some(format @ (FileFormat::Parquet | FileFormat::Csv)) => format,
         _ => bail!("{shown}: its name must end with .parquet or .csv"),
     };
     let path = path.to_owned();
-    Ok(Keep {
+    Ok(SpillTarget {
         format,
         always: true,
         make: Box::new(move || {
@@ -203,7 +203,7 @@ fn keep(path: &Path) -> anyhow::Result<Keep> {
     })
 }
 
-impl Sink for OutputFile {
+impl FileSink for OutputFile {
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.persist()
     }

@@ -10,9 +10,9 @@ use narrows_engine::{
 use serde_json::{Value, json};
 
 use self::decision::Decider;
-use super::Asking;
+use super::CommandScope;
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::{Column, Printer, Style, Table},
 };
 
@@ -21,7 +21,7 @@ pub(crate) struct ApprovalsArgs {
     #[command(subcommand)]
     command: ApprovalsCommand,
     #[command(flatten)]
-    asking: Asking,
+    asking: CommandScope,
 }
 
 #[derive(Debug, Subcommand)]
@@ -89,10 +89,10 @@ impl From<ScopeArgs> for Scope {
 
 pub(crate) async fn run(
     args: ApprovalsArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    let Asking { agent, json } = args.asking;
+    let CommandScope { agent, json } = args.asking;
     let agent = setting.agent(agent.as_deref())?;
     let approvals = agent.store().await?.approvals();
     let now = now();

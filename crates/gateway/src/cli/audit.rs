@@ -5,7 +5,7 @@ use narrows_engine::state::{AuditEntry, AuditFilter, Verification, now};
 use serde_json::json;
 
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::{Cell, Column, Printer, Style, Table},
     times,
 };
@@ -31,7 +31,7 @@ pub(crate) struct AuditArgs {
 
 /// Which entries.
 #[derive(Debug, Args)]
-struct Of {
+struct EntryFilter {
     /// By this agent
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
@@ -56,9 +56,9 @@ fn parse_time(text: &str) -> Result<i64, String> {
     times::parse(text, now())
 }
 
-impl From<Of> for AuditFilter {
-    fn from(of: Of) -> Self {
-        let Of { agent, namespace, action, target, since, until } = of;
+impl From<EntryFilter> for AuditFilter {
+    fn from(of: EntryFilter) -> Self {
+        let EntryFilter { agent, namespace, action, target, since, until } = of;
         Self { principal: agent, namespace, action, target, since, until }
     }
 }
@@ -69,7 +69,7 @@ enum AuditCommand {
     #[command(visible_aliases = ["list", "ls"])]
     Search {
         #[command(flatten)]
-        of: Of,
+        of: EntryFilter,
         /// How many at most
         #[arg(long, value_name = "NUMBER", default_value_t = 50)]
         limit: usize,
@@ -81,7 +81,7 @@ enum AuditCommand {
     /// All entries, oldest first, one JSON document on each line
     Export {
         #[command(flatten)]
-        of: Of,
+        of: EntryFilter,
         /// Only those after this one
         #[arg(long, value_name = "SEQ", default_value_t = 0)]
         after: i64,
@@ -99,7 +99,7 @@ enum AuditCommand {
 
 pub(crate) async fn run(
     args: AuditArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let state = setting.state()?;

@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::{Board, Message};
 use serde_json::{Value, json};
 
-use super::Asking;
+use super::CommandScope;
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::{Column, Printer, Style, Table},
     times,
 };
@@ -18,7 +18,7 @@ pub(crate) struct BoardsArgs {
     #[command(subcommand)]
     command: BoardsCommand,
     #[command(flatten)]
-    asking: Asking,
+    asking: CommandScope,
     /// The namespace, if it is not the agent's own
     #[arg(long, global = true, value_name = "NAME")]
     namespace: Option<String>,
@@ -46,7 +46,7 @@ enum BoardsCommand {
 
 pub(crate) async fn run(
     args: BoardsArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let agent = setting.agent(args.asking.agent.as_deref())?;

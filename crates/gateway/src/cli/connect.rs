@@ -6,9 +6,9 @@ use serde_json::json;
 
 use super::import::{Clients, launch, parse_clients};
 use crate::{
-    app::{At, Exit, Setting},
+    app::{AppContext, Exit, GlobalArgs},
     config::{Config, ConfigSource, Environment, Os},
-    import::{self, Client, ConnectOutcome, ConnectReport, Home, Mode},
+    import::{self, ClientApp, ConnectOutcome, ConnectReport, Home, Mode},
     printer::Printer,
 };
 
@@ -40,14 +40,14 @@ pub(crate) struct ConnectArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: ConnectArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: ConnectArgs, at: &GlobalArgs, printer: Printer) -> anyhow::Result<Exit> {
     let home = Home::find(Os::current(), &Environment::Process)?;
     let mut clients = args.clients.0.clone();
-    if clients.len() == Client::ALL.len() {
+    if clients.len() == ClientApp::ALL.len() {
         clients.retain(|client| client.is_installed(&home));
     }
     if clients.is_empty() {
-        let ids: Vec<_> = Client::ALL.iter().map(|client| client.id()).collect();
+        let ids: Vec<_> = ClientApp::ALL.iter().map(|client| client.id()).collect();
         bail!("none of the clients is on this machine; name one of {}", ids.join(", "));
     }
     let launch = launch(at)?;
@@ -94,7 +94,7 @@ fn show(report: &ConnectReport, args: &ConnectArgs, printer: Printer) {
 fn advise(
     args: &ConnectArgs,
     reports: &[ConnectReport],
-    at: &At,
+    at: &GlobalArgs,
     printer: Printer,
 ) -> anyhow::Result<()> {
     if args.dry_run {
@@ -120,7 +120,7 @@ fn advise(
              takes them over"
         ));
     }
-    let (places, _) = Setting::find(at)?;
+    let (places, _) = AppContext::find(at)?;
     let path = at.config.clone().unwrap_or_else(|| places.config_file());
     if Config::load(&ConfigSource::User(path)).is_ok_and(|config| config.servers.is_empty()) {
         printer.note("Narrows has no servers yet: narrows import, or narrows servers add --help");

@@ -11,15 +11,15 @@ use narrows_engine::{
 };
 use narrows_model::{Connection, Program};
 use narrows_sandbox::NoTools;
-use narrows_store::{Place, Store};
+use narrows_store::{Store, StoreUrl};
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{serve, servers::probe_each};
 use crate::{
-    app::{self, At, Exit, Setting},
-    config::{Config, Places},
+    app::{self, AppContext, Exit, GlobalArgs},
+    config::{AppDirs, Config},
     error_chain::error_chain,
     printer::{Printer, Style},
     vault_key,
@@ -61,8 +61,12 @@ impl Check {
     }
 }
 
-pub(crate) async fn run(args: DoctorArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
-    let (places, source) = Setting::find(at)?;
+pub(crate) async fn run(
+    args: DoctorArgs,
+    at: &GlobalArgs,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let (places, source) = AppContext::find(at)?;
     let mut checks = vec![sandbox().await];
     checks.extend(directories(&places));
     match Config::load(&source) {
@@ -135,7 +139,7 @@ async fn sandbox() -> Check {
     }
 }
 
-fn directories(places: &Places) -> Vec<Check> {
+fn directories(places: &AppDirs) -> Vec<Check> {
     let named = [("data", &places.data), ("cache", &places.cache), ("config", &places.config)];
     named
         .into_iter()
@@ -176,7 +180,7 @@ fn configuration(config: &Config, path: &Path) -> Check {
 
 /// What other commands need of the configuration, beside servers. It is only looked at: what they
 /// make the first time is not made here.
-async fn settings(places: &Places, config: &Config, path: &Path) -> [Check; 4] {
+async fn settings(places: &AppDirs, config: &Config, path: &Path) -> [Check; 4] {
     let safety = app::safety(places, config)
         .map(|_| format!("isolation level {}", config.safety.settings.level));
     let key = match vault_key::is_there(&config.safety.key, &places.data) {
@@ -220,9 +224,9 @@ fn personal_data(mode: Mode) -> Check {
     Check::good("personal data", found)
 }
 
-async fn store(places: &Places, config: &Config) -> anyhow::Result<String> {
+async fn store(places: &AppDirs, config: &Config) -> anyhow::Result<String> {
     let place = app::store_place(places, config)?;
-    if let Place::Sqlite(file) = &place
+    if let StoreUrl::Sqlite(file) = &place
         && !file.exists()
     {
         // As far up as there is a directory.

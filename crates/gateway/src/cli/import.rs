@@ -7,9 +7,9 @@ use clap::Args;
 use narrows_model::nearest;
 
 use crate::{
-    app::{At, Exit, Setting},
-    config::{Config, ConfigEdit, ConfigSource, Environment, Existing, Os, Places},
-    import::{self, Applied, Client, Force, Home, Launch, Plan, Report},
+    app::{AppContext, Exit, GlobalArgs},
+    config::{AppDirs, Config, ConfigEdit, ConfigSource, Environment, Existing, Os},
+    import::{self, Applied, ClientApp, Force, Home, ImportReport, Launch, Plan},
     printer::Printer,
 };
 
@@ -50,15 +50,15 @@ pub(crate) struct ImportArgs {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Clients(pub(super) Vec<Client>);
+pub(super) struct Clients(pub(super) Vec<ClientApp>);
 
 pub(super) fn parse_clients(text: &str) -> Result<Clients, String> {
     if text == "all" {
-        return Ok(Clients(Client::ALL.to_vec()));
+        return Ok(Clients(ClientApp::ALL.to_vec()));
     }
-    let ids = || Client::ALL.iter().map(|client| client.id());
+    let ids = || ClientApp::ALL.iter().map(|client| client.id());
     let clients = text.split(',').map(str::trim).map(|id| {
-        Client::from_id(id).ok_or_else(|| {
+        ClientApp::from_id(id).ok_or_else(|| {
             let near = nearest(id, ids());
             let ids = ids().collect::<Vec<_>>().join(", ");
             format!("there is no client {id:?}{near} (use all, or some of {ids})")
@@ -67,8 +67,8 @@ pub(super) fn parse_clients(text: &str) -> Result<Clients, String> {
     clients.collect::<Result<_, _>>().map(Clients)
 }
 
-pub(crate) fn run(args: ImportArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
-    let (places, _) = Setting::find(at)?;
+pub(crate) fn run(args: ImportArgs, at: &GlobalArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let (places, _) = AppContext::find(at)?;
     let report = if args.undo {
         undo(&args, &places)?
     } else {
@@ -86,7 +86,12 @@ pub(crate) fn run(args: ImportArgs, at: &At, printer: Printer) -> anyhow::Result
     Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
-fn import(args: &ImportArgs, at: &At, places: &Places, home: &Home) -> anyhow::Result<Report> {
+fn import(
+    args: &ImportArgs,
+    at: &GlobalArgs,
+    places: &AppDirs,
+    home: &Home,
+) -> anyhow::Result<ImportReport> {
     let named = at.config.as_ref().map(std::path::absolute).transpose()?;
     let target = named.unwrap_or_else(|| places.config_file());
     let project = args.project.as_deref().map(directory).transpose()?;
@@ -104,7 +109,7 @@ fn import(args: &ImportArgs, at: &At, places: &Places, home: &Home) -> anyhow::R
             plan.missing.iter().map(|path| format!("\n  {}", path.display())).collect();
         bail!("no configuration of a client was found; looked for{}", looked.concat());
     }
-    let mut report = Report::of(&plan, target);
+    let mut report = ImportReport::of(&plan, target);
     let Some(mut edit) = edit.filter(|_| plan.has_read_any()) else { return Ok(report) };
     for server in &plan.additions {
         edit.add(server, Existing::Refuse)?;
@@ -126,7 +131,7 @@ fn import(args: &ImportArgs, at: &At, places: &Places, home: &Home) -> anyhow::R
 
 /// How clients start this program, where they are: with the configuration and the directory of data
 /// that were named for this command.
-pub(super) fn launch(at: &At) -> anyhow::Result<Launch> {
+pub(super) fn launch(at: &GlobalArgs) -> anyhow::Result<Launch> {
     let command = std::env::current_exe().context("cannot find the path of narrows itself")?;
     let command = command.to_str().context("the path of narrows is not valid Unicode")?;
     let absolute = |path: &Option<PathBuf>| path.as_ref().map(std::path::absolute).transpose();
@@ -134,7 +139,7 @@ pub(super) fn launch(at: &At) -> anyhow::Result<Launch> {
     Ok(Launch::new(command.to_owned(), config.as_deref(), data.as_deref()))
 }
 
-fn undo(args: &ImportArgs, places: &Places) -> anyhow::Result<Report> {
+fn undo(args: &ImportArgs, places: &AppDirs) -> anyhow::Result<ImportReport> {
     let force = if args.force { Force::Yes } else { Force::No };
     let undone = open_record(places)?.undo(&args.from.0, force)?;
     if undone.is_empty() {
@@ -142,11 +147,11 @@ fn undo(args: &ImportArgs, places: &Places) -> anyhow::Result<Report> {
             "there is nothing to undo: no file of a client was changed by narrows import --apply"
         );
     }
-    let report = Report { config: places.config_file(), ..Report::default() };
+    let report = ImportReport { config: places.config_file(), ..ImportReport::default() };
     Ok(report.with_undone(undone))
 }
 
-fn open_record(places: &Places) -> anyhow::Result<Applied> {
+fn open_record(places: &AppDirs) -> anyhow::Result<Applied> {
     Applied::open(&places.data)
         .with_context(|| format!("cannot use the record of imports in {}", places.data.display()))
 }
@@ -161,7 +166,7 @@ fn directory(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// What to do next.
-fn advise(args: &ImportArgs, report: &Report, printer: Printer) {
+fn advise(args: &ImportArgs, report: &ImportReport, printer: Printer) {
     let config = report.config.display();
     if args.undo {
         printer.note(format!("the servers that were imported stay in {config}"));

@@ -14,13 +14,13 @@ use tokio::{
 
 use super::servers::PATIENCE;
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::Printer,
 };
 
 /// What a browser may take for a request, and how much it may be.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-const MOST_REQUEST: u64 = 64 << 10;
+const MAX_REQUEST: u64 = 64 << 10;
 
 const PAGE: &str = "<!doctype html><meta charset=utf-8><title>Narrows</title>\
     <body style='font:16px system-ui;margin:4em'><h1>Narrows</h1><p>";
@@ -42,7 +42,7 @@ pub(crate) struct LoginArgs {
 pub(crate) async fn run(
     args: LoginArgs,
     spec: ServerSpec,
-    setting: &Setting,
+    setting: &AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let logins = setting.logins();
@@ -114,7 +114,7 @@ async fn wait_for_callback(listener: &TcpListener) -> anyhow::Result<String> {
 
 /// Answers one request of the browser, and gives its query if it is the one we wait for.
 async fn answer(mut stream: TcpStream) -> std::io::Result<Option<String>> {
-    let mut lines = BufReader::new(&mut stream).take(MOST_REQUEST).lines();
+    let mut lines = BufReader::new(&mut stream).take(MAX_REQUEST).lines();
     let request = lines.next_line().await?.unwrap_or_default();
     while lines.next_line().await?.is_some_and(|line| !line.is_empty()) {}
     let path = request.split(' ').nth(1).unwrap_or_default();

@@ -117,7 +117,7 @@ pub(crate) enum Command {
 
 /// Whose things a command is about, and how it answers.
 #[derive(Debug, Args)]
-pub(crate) struct Asking {
+pub(crate) struct CommandScope {
     /// The agent whose rights count: one of [agents] in narrows.toml
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) agent: Option<String>,

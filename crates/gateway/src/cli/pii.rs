@@ -4,12 +4,12 @@ use std::io::{self, Read};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use narrows_engine::state::{Agent, Forget, now};
+use narrows_engine::state::{Agent, TokenSelection, now};
 use serde_json::{Value, json};
 
-use super::Asking;
+use super::CommandScope;
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::{Column, Printer, Table},
 };
 
@@ -29,14 +29,14 @@ What agents read has tokens in the place of personal data, unless narrows.toml s
   kinds = [\"PERSON\"]    # these are looked for too; docs/CONFIGURATION.md has all kinds";
 
 /// A text that is longer than this is some other file.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct PiiArgs {
     #[command(subcommand)]
     command: PiiCommand,
     #[command(flatten)]
-    asking: Asking,
+    asking: CommandScope,
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,14 +79,18 @@ enum PiiCommand {
     },
 }
 
-pub(crate) async fn run(args: PiiArgs, setting: Setting, printer: Printer) -> anyhow::Result<Exit> {
-    let Asking { agent, json } = args.asking;
+pub(crate) async fn run(
+    args: PiiArgs,
+    setting: AppContext,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let CommandScope { agent, json } = args.asking;
     let agent = setting.agent(agent.as_deref())?;
     let exit = match args.command {
         PiiCommand::Sanitize { text, data } => {
             let mut value = given(text, data)?;
-            let shield = agent.shield();
-            shield.sanitize_json(&mut value);
+            let pii_filter = agent.pii_filter();
+            pii_filter.sanitize_json(&mut value);
             agent.keep_tokens().await.map_err(anyhow::Error::msg)?;
             show(value, json, printer);
             Exit::Success
@@ -107,7 +111,7 @@ pub(crate) async fn run(args: PiiArgs, setting: Setting, printer: Printer) -> an
             }
             let namespace = (!all).then_some(agent.principal().home.as_str());
             let before = older_than.map(|days| now() - i64::from(days) * 24 * 60 * 60 * 1000);
-            let what = Forget { kind, token, before };
+            let what = TokenSelection { kind, token, before };
             let vault = agent.store().await?.vault();
             let gone = vault.forget(namespace, &what, &agent.principal().name).await?;
             match json {
@@ -122,7 +126,7 @@ pub(crate) async fn run(args: PiiArgs, setting: Setting, printer: Printer) -> an
 }
 
 async fn status(
-    setting: &Setting,
+    setting: &AppContext,
     agent: &Agent,
     json: bool,
     printer: Printer,
@@ -155,9 +159,9 @@ fn given(text: Option<String>, is_json: bool) -> anyhow::Result<Value> {
         Some(text) => text,
         None => {
             let mut text = String::new();
-            let read = io::stdin().take(MOST_BYTES + 1).read_to_string(&mut text);
-            if read.context("standard input is no text")? as u64 > MOST_BYTES {
-                bail!("a text may have {} MB at most", MOST_BYTES >> 20);
+            let read = io::stdin().take(MAX_BYTES + 1).read_to_string(&mut text);
+            if read.context("standard input is no text")? as u64 > MAX_BYTES {
+                bail!("a text may have {} MB at most", MAX_BYTES >> 20);
             }
             text
         }

@@ -27,14 +27,14 @@ use rmcp::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{ending, waiting::Waiting};
+use super::{ending, waiting::WaitingLine};
 use crate::{
-    app::{self, Exit, Setting},
+    app::{self, AppContext, Exit},
     printer::Printer,
 };
 
 /// A program longer than this is data, and belongs into the workspace.
-const MOST_SOURCE_BYTES: u64 = 8 << 20;
+const MAX_SOURCE_BYTES: u64 = 8 << 20;
 
 /// What `--yes` says to each call.
 const ONCE: &str = "once";
@@ -96,7 +96,11 @@ pub(crate) struct RunArgs {
     json: bool,
 }
 
-pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> anyhow::Result<Exit> {
+pub(crate) async fn run(
+    args: RunArgs,
+    setting: AppContext,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
     let json = args.json;
     let principal = match setting.principal(args.agent.as_deref()) {
         Ok(principal) => principal,
@@ -106,7 +110,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
         }
     };
     let interrupted = app::interruption();
-    let mut person = Person::new(printer, args.yes, interrupted.clone());
+    let mut person = TerminalCaller::new(printer, args.yes, interrupted.clone());
     person.prints = !json;
     // A yes can be for all programs of a session.
     let home = &principal.home;
@@ -123,7 +127,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
     let engine = setting.engine(broker.clone(), &Background::default())?;
     let agent = engine.agent(Arc::new(principal));
     let running = engine.execute(&agent, request, Arc::clone(&person) as _);
-    let finished = Waiting::for_servers(&broker, printer).during(running).await;
+    let finished = WaitingLine::for_servers(&broker, printer).during(running).await;
     let lost_audit = ending::finish(&engine, &agent, printer).await;
     match finished {
         Ok(finished) => {
@@ -150,7 +154,7 @@ pub(crate) async fn run(args: RunArgs, setting: Setting, printer: Printer) -> an
 
 fn request(
     args: RunArgs,
-    setting: &Setting,
+    setting: &AppContext,
     cancel: CancellationToken,
 ) -> anyhow::Result<RunRequest> {
     let (name, source) = match (args.code, args.file) {
@@ -191,9 +195,9 @@ fn request(
 
 fn read_text(source: impl Read) -> io::Result<String> {
     let mut text = String::new();
-    let length = source.take(MOST_SOURCE_BYTES + 1).read_to_string(&mut text)?;
-    if length as u64 > MOST_SOURCE_BYTES {
-        let message = format!("a program may have {} MB at most", MOST_SOURCE_BYTES >> 20);
+    let length = source.take(MAX_SOURCE_BYTES + 1).read_to_string(&mut text)?;
+    if length as u64 > MAX_SOURCE_BYTES {
+        let message = format!("a program may have {} MB at most", MAX_SOURCE_BYTES >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(text)
@@ -266,7 +270,7 @@ fn exit(outcome: &Outcome) -> Exit {
 
 /// Whoever sits before the terminal: reads what is printed, and decides on calls that have to be
 /// approved.
-pub(crate) struct Person {
+pub(crate) struct TerminalCaller {
     printer: Printer,
     yes: bool,
     session: Option<String>,
@@ -278,14 +282,14 @@ pub(crate) struct Person {
     open_line: AtomicBool,
 }
 
-impl Person {
+impl TerminalCaller {
     pub(crate) fn new(printer: Printer, yes: bool, interrupted: CancellationToken) -> Self {
         let open_line = AtomicBool::new(false);
         Self { printer, yes, session: None, interrupted, prints: false, open_line }
     }
 }
 
-impl RunClient for Person {
+impl RunClient for TerminalCaller {
     fn output(&self, stream: OutputStream, text: String) {
         if !self.prints || text.is_empty() {
             return;
@@ -300,7 +304,7 @@ impl RunClient for Person {
     }
 }
 
-impl Caller for Person {
+impl Caller for TerminalCaller {
     fn capabilities(&self) -> ClientCapabilities {
         let mut capabilities = ClientCapabilities::default();
         if self.yes || io::stdin().is_terminal() {

@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 use crate::{
     allocator,
-    app::{self, Exit, FLUSH_TIME, Setting},
+    app::{self, AppContext, Exit, FLUSH_TIME},
     config::{Config, kept_text},
     control::RequestDirectory,
     mcp::{self, Gateway, Surface},
@@ -56,7 +56,7 @@ pub(crate) struct ServeArgs {
 
 pub(crate) async fn run(
     args: ServeArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     start_logging(printer);
@@ -67,13 +67,13 @@ pub(crate) async fn run(
     let state = setting.state()?;
     let principal = setting.principal(args.agent.as_deref())?;
     let background = Background::default();
-    let guide = setting.guide(broker.clone(), &background);
-    let ledger = setting.ledger(&background);
+    let discovery = setting.discovery(broker.clone(), &background);
+    let token_stats = setting.token_stats(&background);
     state.keep_house();
     let live_sessions = state.live_sessions();
     let sandbox = SandboxConfig { live_sessions, ..SandboxConfig::default() };
-    let engine = Engine::new(guide, state, sandbox);
-    let gateway = Gateway::new(engine, ledger, principal, args.surface);
+    let engine = Engine::new(discovery, state, sandbox);
+    let gateway = Gateway::new(engine, token_stats, principal, args.surface);
     let stop = app::interruption();
     let status = StatusFile::new(&setting.places);
     let reporting = tokio::spawn(status.clone().keep(broker.clone()));
@@ -120,16 +120,16 @@ pub(crate) async fn run(
     let _ = tokio::time::timeout(SHUT_DOWN_TIME, gateway.give_up_work()).await;
     app::unless_interrupted(gateway.finish_writes()).await;
     let _ = tokio::time::timeout(SHUT_DOWN_TIME, gateway.shut_down()).await;
-    gateway.guide().flush(FLUSH_TIME);
+    gateway.discovery().flush(FLUSH_TIME);
     status.remove();
     served.map(|()| Exit::Success)
 }
 
 /// Who may come in, and the key that was made for them, if one was.
 fn door(
-    setting: &Setting,
+    setting: &AppContext,
     address: SocketAddr,
-) -> anyhow::Result<(mcp::http::Door, Option<(String, PathBuf)>)> {
+) -> anyhow::Result<(mcp::http::HttpAuth, Option<(String, PathBuf)>)> {
     let settings = &setting.config.http;
     let mut keys = keys(&setting.config, address)?;
     let mut shown = None;
@@ -139,7 +139,7 @@ fn door(
         keys.push((key.clone(), None));
         shown = Some((key, path));
     }
-    let door = mcp::http::Door {
+    let door = mcp::http::HttpAuth {
         is_open: settings.no_key,
         keys,
         allowed_hosts: settings.allowed_hosts.clone(),

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::login::{self, LoginArgs};
 use crate::{
-    app::{At, Exit, Setting},
+    app::{AppContext, Exit, GlobalArgs},
     config::{ConfigEdit, Enabled},
     printer::{Cell, Column, Printer, Style, Table},
     status as gateway_status,
@@ -68,25 +68,29 @@ struct NameArgs {
     name: String,
 }
 
-pub(crate) async fn run(args: ServersArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
+pub(crate) async fn run(
+    args: ServersArgs,
+    at: &GlobalArgs,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
     match args.what {
-        ServersCommand::List(output) => Ok(list(&Setting::load(at)?, &output, printer)),
-        ServersCommand::Status(args) => status::run(Setting::load(at)?, args, printer).await,
+        ServersCommand::List(output) => Ok(list(&AppContext::load(at)?, &output, printer)),
+        ServersCommand::Status(args) => status::run(AppContext::load(at)?, args, printer).await,
         ServersCommand::Add(args) => add::run(args, at, printer),
         ServersCommand::Remove(args) => remove(&args.name, at, printer),
         ServersCommand::Enable(args) => switch(&args.name, Enabled::Yes, at, printer),
         ServersCommand::Disable(args) => switch(&args.name, Enabled::No, at, printer),
-        ServersCommand::Restart(args) => restart::run(Setting::load(at)?, args, printer).await,
-        ServersCommand::Logs(args) => logs::run(&Setting::load(at)?, args, printer).await,
+        ServersCommand::Restart(args) => restart::run(AppContext::load(at)?, args, printer).await,
+        ServersCommand::Logs(args) => logs::run(&AppContext::load(at)?, args, printer).await,
         ServersCommand::Login(args) => {
-            let setting = Setting::load(at)?;
+            let setting = AppContext::load(at)?;
             let spec = find(&setting, &args.name)?.clone();
             login::run(args, spec, &setting, printer).await
         }
     }
 }
 
-pub(crate) fn find<'a>(setting: &'a Setting, name: &str) -> anyhow::Result<&'a ServerSpec> {
+pub(crate) fn find<'a>(setting: &'a AppContext, name: &str) -> anyhow::Result<&'a ServerSpec> {
     let all = || setting.config.servers.iter().chain(&setting.config.disabled);
     all().find(|spec| spec.name == name).with_context(|| {
         let hint = nearest(name, all().map(|spec| spec.name.as_str()));
@@ -95,14 +99,14 @@ pub(crate) fn find<'a>(setting: &'a Setting, name: &str) -> anyhow::Result<&'a S
 }
 
 /// Returns a server that can be started.
-fn find_enabled<'a>(setting: &'a Setting, name: &str) -> anyhow::Result<&'a ServerSpec> {
+fn find_enabled<'a>(setting: &'a AppContext, name: &str) -> anyhow::Result<&'a ServerSpec> {
     let spec = find(setting, name)?;
     let is_disabled = setting.config.disabled.iter().any(|other| other.name == name);
     anyhow::ensure!(!is_disabled, "the server {name:?} is disabled; narrows servers enable {name}");
     Ok(spec)
 }
 
-fn list(setting: &Setting, output: &OutputArgs, printer: Printer) -> Exit {
+fn list(setting: &AppContext, output: &OutputArgs, printer: Printer) -> Exit {
     let enabled = setting.config.servers.iter().map(|spec| (spec, true));
     let all: Vec<_> =
         enabled.chain(setting.config.disabled.iter().map(|spec| (spec, false))).collect();
@@ -154,8 +158,8 @@ fn kind(spec: &ServerSpec) -> &'static str {
     }
 }
 
-fn remove(name: &str, at: &At, printer: Printer) -> anyhow::Result<Exit> {
-    let (_, source) = Setting::find(at)?;
+fn remove(name: &str, at: &GlobalArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let (_, source) = AppContext::find(at)?;
     let mut edit = ConfigEdit::open(source.path())?;
     edit.remove(name)?;
     edit.save()?;
@@ -163,8 +167,8 @@ fn remove(name: &str, at: &At, printer: Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Success)
 }
 
-fn switch(name: &str, enabled: Enabled, at: &At, printer: Printer) -> anyhow::Result<Exit> {
-    let (places, source) = Setting::find(at)?;
+fn switch(name: &str, enabled: Enabled, at: &GlobalArgs, printer: Printer) -> anyhow::Result<Exit> {
+    let (places, source) = AppContext::find(at)?;
     let mut edit = ConfigEdit::open(source.path())?;
     let has_changed = edit.set_enabled(name, enabled)?;
     let state = match enabled {

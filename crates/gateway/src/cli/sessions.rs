@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::SessionRow;
 use serde_json::{Map, Value, json};
 
-use super::Asking;
+use super::CommandScope;
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::{Column, Printer, Style, Table},
     times,
 };
@@ -16,7 +16,7 @@ pub(crate) struct SessionsArgs {
     #[command(subcommand)]
     command: SessionsCommand,
     #[command(flatten)]
-    asking: Asking,
+    asking: CommandScope,
 }
 
 #[derive(Debug, Subcommand)]
@@ -33,7 +33,7 @@ enum SessionsCommand {
 
 pub(crate) async fn run(
     args: SessionsArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let agent = setting.agent(args.asking.agent.as_deref())?;

@@ -6,14 +6,14 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 use narrows_engine::{
     skills::{
-        Entry, Fetched, FetchedSkill, Fetcher, KeyFile, Origin, Package, Registry, Source,
-        write_folder,
+        Fetched, FetchedSkill, Fetcher, IndexEntry, KeyFile, Package, Registry, SkillOrigin,
+        SkillSource, write_folder,
     },
     upstream::client_builder,
 };
 use serde_json::{Value, json};
 
-use super::skills::Desk;
+use super::skills::SkillCommands;
 use crate::{
     app::Exit,
     printer::{Column, Table},
@@ -79,7 +79,7 @@ pub(super) enum ExchangeCommand {
     Key,
 }
 
-pub(super) async fn run(desk: &Desk, command: ExchangeCommand) -> anyhow::Result<Exit> {
+pub(super) async fn run(desk: &SkillCommands, command: ExchangeCommand) -> anyhow::Result<Exit> {
     match command {
         ExchangeCommand::Export { name, version, folder: Some(folder), .. } => {
             let package = desk.agent.pack_skill(&name, version, false, None).await?;
@@ -119,7 +119,7 @@ pub(super) async fn run(desk: &Desk, command: ExchangeCommand) -> anyhow::Result
     Ok(Exit::Success)
 }
 
-fn written(desk: &Desk, what: &str, path: &std::path::Path, package: &Package) {
+fn written(desk: &SkillCommands, what: &str, path: &std::path::Path, package: &Package) {
     let file = path.display().to_string();
     match desk.json {
         true => desk.printer.json(&json!({ "file": file, "manifest": package.manifest() })),
@@ -128,24 +128,28 @@ fn written(desk: &Desk, what: &str, path: &std::path::Path, package: &Package) {
 }
 
 /// The key that skills are signed with, made the first time.
-fn key(desk: &Desk) -> anyhow::Result<KeyFile> {
+fn key(desk: &SkillCommands) -> anyhow::Result<KeyFile> {
     let path = desk.setting.places.data.join("skills-key");
     Ok(KeyFile::open_or_create(&path)?)
 }
 
-fn registry_of(desk: &Desk, named: Option<String>) -> anyhow::Result<String> {
+fn registry_of(desk: &SkillCommands, named: Option<String>) -> anyhow::Result<String> {
     named
         .or_else(|| desk.setting.config.keeping.registry.clone())
         .context("say --registry SOURCE, or set [skills] registry in narrows.toml")
 }
 
-async fn search(desk: &Desk, query: &str, registry: Option<String>) -> anyhow::Result<Exit> {
-    let index = match Source::parse(&registry_of(desk, registry)?)? {
-        Source::Directory(path) => Registry::new(path).index()?,
-        Source::Registry(url) => Fetcher::new(client_builder())?.index(&url).await?,
+async fn search(
+    desk: &SkillCommands,
+    query: &str,
+    registry: Option<String>,
+) -> anyhow::Result<Exit> {
+    let index = match SkillSource::parse(&registry_of(desk, registry)?)? {
+        SkillSource::Directory(path) => Registry::new(path).index()?,
+        SkillSource::Registry(url) => Fetcher::new(client_builder())?.index(&url).await?,
         _ => bail!("that is no registry; name its directory, or a URL that ends in /"),
     };
-    let found: Vec<&Entry> = match query.trim() {
+    let found: Vec<&IndexEntry> = match query.trim() {
         "" => index.entries().iter().collect(),
         query => index.search(query),
     };
@@ -170,7 +174,7 @@ async fn search(desk: &Desk, query: &str, registry: Option<String>) -> anyhow::R
 }
 
 async fn install(
-    desk: &Desk,
+    desk: &SkillCommands,
     mut source: String,
     mut names: Vec<String>,
     yes: bool,
@@ -183,7 +187,7 @@ async fn install(
         names = vec![std::mem::replace(&mut source, registry.clone())];
     }
     let fetcher = Fetcher::new(client_builder())?;
-    let place = Source::parse(&source)?;
+    let place = SkillSource::parse(&source)?;
     let mut fetched = Vec::new();
     match names.is_empty() {
         true => fetched = fetcher.fetch(&place, None).await?,
@@ -194,7 +198,7 @@ async fn install(
         }
     }
     let source = match &place {
-        Source::File(path) | Source::Directory(path) => {
+        SkillSource::File(path) | SkillSource::Directory(path) => {
             std::path::absolute(path)?.display().to_string()
         }
         _ => source,
@@ -202,7 +206,7 @@ async fn install(
     put(desk, &source, fetched, yes).await
 }
 
-async fn update(desk: &Desk, names: Vec<String>, yes: bool) -> anyhow::Result<Exit> {
+async fn update(desk: &SkillCommands, names: Vec<String>, yes: bool) -> anyhow::Result<Exit> {
     let installed = desk.agent.installed_skills().await?;
     if let Some(unknown) = names.iter().find(|name| !installed.iter().any(|(one, _)| one == *name))
     {
@@ -214,7 +218,7 @@ async fn update(desk: &Desk, names: Vec<String>, yes: bool) -> anyhow::Result<Ex
         if !names.is_empty() && !names.contains(&name) {
             continue;
         }
-        let fetched = match Source::parse(&origin.source) {
+        let fetched = match SkillSource::parse(&origin.source) {
             Ok(place) => fetcher.fetch(&place, Some(&origin.wanted)).await,
             Err(error) => Err(error),
         };
@@ -259,7 +263,12 @@ async fn update(desk: &Desk, names: Vec<String>, yes: bool) -> anyhow::Result<Ex
 }
 
 /// Shows what was fetched, asks, and saves it.
-async fn put(desk: &Desk, source: &str, fetched: Vec<Fetched>, yes: bool) -> anyhow::Result<Exit> {
+async fn put(
+    desk: &SkillCommands,
+    source: &str,
+    fetched: Vec<Fetched>,
+    yes: bool,
+) -> anyhow::Result<Exit> {
     let mut saved: Vec<Value> = Vec::new();
     for one in fetched {
         let package = match &one.skill {
@@ -278,11 +287,11 @@ async fn put(desk: &Desk, source: &str, fetched: Vec<Fetched>, yes: bool) -> any
             desk.printer.note(format!("{} was not installed", one.name()));
             continue;
         }
-        let origin = Origin {
+        let origin = SkillOrigin {
             source: source.to_owned(),
             wanted: one.name().to_owned(),
             from: one.from.clone(),
-            ..Origin::default()
+            ..SkillOrigin::default()
         };
         for skill in desk.agent.install_skill(&desk.broker, &package, origin).await? {
             if !desk.json {
@@ -299,7 +308,7 @@ async fn put(desk: &Desk, source: &str, fetched: Vec<Fetched>, yes: bool) -> any
 }
 
 /// What a person has to know before a skill is installed.
-fn show(desk: &Desk, from: &str, package: &Package) {
+fn show(desk: &SkillCommands, from: &str, package: &Package) {
     for skill in package.in_order() {
         let manifest = skill.manifest();
         let say = |text: String| desk.printer.note(text);

@@ -12,11 +12,11 @@ use narrows_engine::{
 };
 use serde_json::json;
 
-use super::Asking;
+use super::CommandScope;
 use super::skill_exchange::{self, ExchangeCommand};
-use super::waiting::Waiting;
+use super::waiting::WaitingLine;
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     config::read_text,
     printer::{Column, Printer, Style, Table},
     times,
@@ -34,7 +34,7 @@ pub(crate) struct SkillsArgs {
     #[command(subcommand)]
     command: SkillsCommand,
     #[command(flatten)]
-    asking: Asking,
+    asking: CommandScope,
 }
 
 #[derive(Debug, Subcommand)]
@@ -81,9 +81,9 @@ enum SkillsCommand {
 }
 
 /// What commands about skills work with.
-pub(super) struct Desk {
+pub(super) struct SkillCommands {
     pub(super) agent: Agent,
-    pub(super) setting: Setting,
+    pub(super) setting: AppContext,
     pub(super) broker: Broker,
     pub(super) printer: Printer,
     pub(super) json: bool,
@@ -91,19 +91,19 @@ pub(super) struct Desk {
 
 pub(crate) async fn run(
     args: SkillsArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let agent = setting.agent(args.asking.agent.as_deref())?;
     let broker = setting.broker()?;
-    let desk = Desk { agent, setting, broker, printer, json: args.asking.json };
+    let desk = SkillCommands { agent, setting, broker, printer, json: args.asking.json };
     let done = desk.run(args.command).await;
     desk.broker.fleet().shut_down().await;
     desk.agent.close().await;
     done
 }
 
-impl Desk {
+impl SkillCommands {
     async fn run(&self, command: SkillsCommand) -> anyhow::Result<Exit> {
         match command {
             SkillsCommand::List { query, limit } => self.list(query, limit).await,
@@ -186,7 +186,7 @@ impl Desk {
         for name in names {
             let skill = self.agent.load_skill(&name, None, None).await?;
             let trying = engine.test_skill(&self.agent, &skill, mode);
-            let mut waiting = Waiting::for_servers(&self.broker, self.printer);
+            let mut waiting = WaitingLine::for_servers(&self.broker, self.printer);
             let report = waiting.during(trying).await?;
             if record && report.passed() && !report.tests.is_empty() {
                 let saved = self.agent.record_skill(skill, &report.recording).await?;

@@ -3,13 +3,13 @@
 use clap::Args;
 use narrows_engine::{
     Background,
-    ledger::{Kind, Run},
+    token_stats::{RequestKind, RunStats},
 };
 use narrows_model::grouped;
 use serde_json::json;
 
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::{Cell, Column, Printer, Style, Table},
     stats, times,
 };
@@ -24,9 +24,9 @@ pub(crate) struct StatsArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: StatsArgs, setting: Setting, printer: Printer) -> anyhow::Result<Exit> {
-    let ledger = setting.ledger(&Background::default());
-    let (totals, runs) = (ledger.all(), ledger.last_runs(args.runs));
+pub(crate) fn run(args: StatsArgs, setting: AppContext, printer: Printer) -> anyhow::Result<Exit> {
+    let token_stats = setting.token_stats(&Background::default());
+    let (totals, runs) = (token_stats.all(), token_stats.last_runs(args.runs));
     if args.json {
         let rules = stats::RULES;
         printer.json(&json!({
@@ -54,7 +54,7 @@ pub(crate) fn run(args: StatsArgs, setting: Setting, printer: Printer) -> anyhow
     Ok(Exit::Success)
 }
 
-fn table(runs: &[Run]) -> Table {
+fn table(runs: &[RunStats]) -> Table {
     let mut table = Table::new([
         Column::text("time").styled(Style::Dim),
         Column::text("request"),
@@ -71,8 +71,8 @@ fn table(runs: &[Run]) -> Table {
         table.row([
             times::format(at).into(),
             match run.kind {
-                Kind::Run => "program",
-                Kind::Lookup => "lookup",
+                RequestKind::Run => "program",
+                RequestKind::Lookup => "lookup",
             }
             .into(),
             Cell::styled(outcome, style),

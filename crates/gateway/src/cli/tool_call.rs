@@ -6,9 +6,9 @@ use clap::Args;
 use narrows_engine::{Audience, Background, Engine, broker::Broker, state::Agent};
 use serde_json::{Value, json};
 
-use super::{ending, run::Person, tool_arguments, tools, waiting::Waiting};
+use super::{ending, run::TerminalCaller, tool_arguments, tools, waiting::WaitingLine};
 use crate::{
-    app::{self, Exit, Setting},
+    app::{self, AppContext, Exit},
     printer::Printer,
 };
 
@@ -57,7 +57,7 @@ enum CallFailure {
 
 pub(super) async fn run(
     args: CallArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let principal = setting.principal(args.agent.as_deref())?;
@@ -78,7 +78,7 @@ async fn call(
     printer: Printer,
 ) -> Result<Value, CallFailure> {
     let interrupted = app::interruption();
-    let person = Person::new(printer, args.yes, interrupted.clone());
+    let person = TerminalCaller::new(printer, args.yes, interrupted.clone());
     let audience = Audience::Person { protect: args.protect };
     let calling = async {
         let tool = tools::find(broker, &args.name, None, printer).await;
@@ -87,7 +87,7 @@ async fn call(
             .map_err(|reason| CallFailure::WrongUse(format!("{}: {reason}", args.name)))?;
         let name = tool.id.to_string();
         let calling = engine.call(agent, &name, arguments, audience, Arc::new(person));
-        let called = Waiting::for_servers(broker, printer).during(calling).await;
+        let called = WaitingLine::for_servers(broker, printer).during(calling).await;
         called.map_err(|refusal| CallFailure::Failed(refusal.to_string()))
     };
     tokio::select! {

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 use narrows_engine::{
-    Background, Guide,
+    Background, Discovery,
     broker::{Broker, CallError},
     catalog::{Tool, Unresolved},
-    search::{Answer, Detail, Found, SearchRequest},
+    search::{Detail, SearchAnswer, SearchHit, SearchRequest},
 };
 use narrows_model::nearest;
 use serde_json::json;
 
-use super::{servers::probe_each, tool_call, waiting::Waiting};
+use super::{servers::probe_each, tool_call, waiting::WaitingLine};
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     printer::{Cell, Column, Printer, Table},
 };
 
@@ -89,7 +89,7 @@ struct ShowArgs {
 
 pub(crate) async fn run(
     args: ToolsArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let what = match args.what {
@@ -97,14 +97,18 @@ pub(crate) async fn run(
         what => what,
     };
     let broker = setting.broker()?;
-    let guide = setting.guide(broker.clone(), &Background::default());
-    let ran = run_with(what, &guide, printer).await;
+    let discovery = setting.discovery(broker.clone(), &Background::default());
+    let ran = run_with(what, &discovery, printer).await;
     broker.fleet().shut_down().await;
     ran
 }
 
-async fn run_with(what: ToolsCommand, guide: &Guide, printer: Printer) -> anyhow::Result<Exit> {
-    let broker = guide.broker();
+async fn run_with(
+    what: ToolsCommand,
+    discovery: &Discovery,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let broker = discovery.broker();
     match what {
         ToolsCommand::List(args) => {
             check_server(broker, args.server.as_deref())?;
@@ -113,8 +117,9 @@ async fn run_with(what: ToolsCommand, guide: &Guide, printer: Printer) -> anyhow
             let wanted = args.server.as_deref().and_then(|name| broker.catalog().server_of(name));
             let tools =
                 snapshot.tools().filter(|tool| wanted.is_none_or(|name| tool.id.server == name));
-            let found: Vec<Found> =
-                tools.map(|tool| Found::new(tool, Detail::WithDescription, String::new)).collect();
+            let found: Vec<SearchHit> = tools
+                .map(|tool| SearchHit::new(tool, Detail::WithDescription, String::new))
+                .collect();
             if args.json {
                 printer.json(&json!({ "tools": found }));
             } else {
@@ -135,13 +140,13 @@ async fn run_with(what: ToolsCommand, guide: &Guide, printer: Printer) -> anyhow
                     DetailArg::Full => Detail::Full,
                 },
             };
-            let answer = guide.search_known(&request);
+            let answer = discovery.search_known(&request);
             if args.json {
                 printer.json(&answer);
             } else {
                 show_answer(&answer, printer);
             }
-            if let Answer::Tools(found) = &answer
+            if let SearchAnswer::Tools(found) = &answer
                 && found.tools.is_empty()
             {
                 return Ok(Exit::Failure);
@@ -152,7 +157,7 @@ async fn run_with(what: ToolsCommand, guide: &Guide, printer: Printer) -> anyhow
             if args.json {
                 printer.json(&tool.raw);
             } else {
-                printer.line(guide.definition(&tool).trim_end());
+                printer.line(discovery.definition(&tool).trim_end());
             }
         }
         ToolsCommand::Call(_) => {}
@@ -173,7 +178,7 @@ pub(super) async fn find(
     if matches!(known, Err(Unresolved::NoToolAnywhere { .. })) {
         learn(broker, server, printer).await;
     }
-    Waiting::for_servers(broker, printer).during(broker.find(name, server)).await
+    WaitingLine::for_servers(broker, printer).during(broker.find(name, server)).await
 }
 
 fn check_server(broker: &Broker, server: Option<&str>) -> anyhow::Result<()> {
@@ -208,7 +213,7 @@ async fn learn(broker: &Broker, server: Option<&str>, printer: Printer) {
     .await;
 }
 
-fn table(tools: &[Found], text: Column) -> Table {
+fn table(tools: &[SearchHit], text: Column) -> Table {
     let has_text = tools.iter().any(|tool| tool.description.is_some());
     let columns = [Column::name("tool")].into_iter().chain(has_text.then_some(text));
     let mut table = Table::new(columns);
@@ -222,8 +227,8 @@ fn table(tools: &[Found], text: Column) -> Table {
 
 /// Shows tools that follow each other as a table. Definitions, and what every program can do, are texts
 /// of their own.
-fn show(found: &[Found], printer: Printer) {
-    let is_row = |found: &Found| found.is_tool() && found.definition.is_none();
+fn show(found: &[SearchHit], printer: Printer) {
+    let is_row = |found: &SearchHit| found.is_tool() && found.definition.is_none();
     for group in found.chunk_by(|one, next| is_row(one) && is_row(next)) {
         match group {
             [first, ..] if is_row(first) => {
@@ -234,7 +239,7 @@ fn show(found: &[Found], printer: Printer) {
     }
 }
 
-fn told(found: &Found) -> String {
+fn told(found: &SearchHit) -> String {
     match &found.definition {
         Some(definition) if found.is_tool() => format!("# {}\n{definition}", found.server),
         definition => {
@@ -244,14 +249,14 @@ fn told(found: &Found) -> String {
     }
 }
 
-fn show_answer(answer: &Answer, printer: Printer) {
+fn show_answer(answer: &SearchAnswer, printer: Printer) {
     match answer {
-        Answer::Tools(found) => {
+        SearchAnswer::Tools(found) => {
             show(&found.tools, printer);
             if let Some(hint) = &found.hint {
                 printer.note(hint);
             }
         }
-        Answer::Overview(_) => printer.line(answer.text()),
+        SearchAnswer::Overview(_) => printer.line(answer.text()),
     }
 }

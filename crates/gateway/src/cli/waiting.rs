@@ -21,7 +21,7 @@ const MAX_LETTERS: usize = 78;
 /// A line on standard error that is taken back when there is nothing to wait for. Where standard
 /// error is no terminal, nothing is written.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a> {
+pub(crate) struct WaitingLine<'a> {
     awaited: Awaited<'a>,
     /// Since when there is something to wait for.
     since: Option<Instant>,
@@ -38,7 +38,7 @@ enum Awaited<'a> {
     Starts(&'a Broker),
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingLine<'a> {
     pub(crate) fn new(names: &[String], printer: Printer) -> Self {
         Self::of(Awaited::Names(names.to_vec()), Some(Instant::now()), printer)
     }
@@ -104,7 +104,7 @@ impl<'a> Waiting<'a> {
 }
 
 /// A command that is given up leaves no half line.
-impl Drop for Waiting<'_> {
+impl Drop for WaitingLine<'_> {
     fn drop(&mut self) {
         self.clear();
     }

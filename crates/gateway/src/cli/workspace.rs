@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::FileEntry;
 use serde_json::json;
 
-use super::Asking;
+use super::CommandScope;
 use crate::{
-    app::{Exit, Setting},
+    app::{AppContext, Exit},
     output_file::OutputFile,
     printer::{Column, Printer, Style, Table},
     times,
@@ -29,7 +29,7 @@ pub(crate) struct WorkspaceArgs {
     #[command(subcommand)]
     command: WorkspaceCommand,
     #[command(flatten)]
-    asking: Asking,
+    asking: CommandScope,
     /// The namespace, if it is not the agent's own
     #[arg(long, global = true, value_name = "NAME")]
     namespace: Option<String>,
@@ -72,7 +72,7 @@ enum WorkspaceCommand {
 
 pub(crate) async fn run(
     args: WorkspaceArgs,
-    setting: Setting,
+    setting: AppContext,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let agent = setting.agent(args.asking.agent.as_deref())?;
@@ -143,7 +143,7 @@ pub(crate) async fn run(
             } else {
                 printer.line(format!(
                     "{} files, {} of {} bytes, in {}",
-                    used.files, used.bytes, used.most_bytes, used.directory
+                    used.files, used.bytes, used.max_bytes, used.directory
                 ));
             }
         }

@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context;
 
 /// As many links as systems follow before they suspect a loop.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Replaces a file or makes it. A link stays and what it points to is written, because programs
 /// that manage dotfiles use links. A file that was there keeps its mode; a new one is only for its
@@ -81,7 +81,7 @@ fn write_beside(
 /// Where the links at `path` lead, whether or not there is anything.
 pub(crate) fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         match fs::read_link(&target) {
             // A relative link is relative to where it stands.
             Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),

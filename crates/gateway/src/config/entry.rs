@@ -10,12 +10,12 @@ use narrows_model::{
     Connection, Expose, HttpSpec, HttpTransport, OAuthSpec, ServerSpec, StdioSpec, Template,
 };
 
-use super::{Defaults, Field, Manner, Problem, Section, name, problem::key_path};
+use super::{Defaults, Field, Problem, Section, UnknownKeys, name, problem::key_path};
 
 /// A server that waits longer than this to start has failed.
-pub(crate) const MOST_START_SECONDS: u32 = 600;
+pub(crate) const MAX_START_SECONDS: u32 = 600;
 /// A call that takes longer than this has failed.
-pub(crate) const MOST_CALL_SECONDS: u32 = 3600;
+pub(crate) const MAX_CALL_SECONDS: u32 = 3600;
 
 pub(super) const EXPOSE: [(&str, Expose); 4] = [
     ("code", Expose::Code),
@@ -82,13 +82,14 @@ impl ServerEntry {
         if let Err(message) = name::check(&field.name) {
             problems.push(Problem { at: field.at, key: path.clone(), message });
         }
-        let mut section = Section::open(&field.node, path, field.at, Manner::Strict, problems)?;
+        let mut section =
+            Section::open(&field.node, path, field.at, UnknownKeys::Strict, problems)?;
         let connection = connection(&mut section, directory);
         let entry = Self {
             enabled: section.boolean("enabled").unwrap_or(true),
             expose: section.choice("expose", &EXPOSE),
-            start_timeout: section.seconds("start_timeout", MOST_START_SECONDS),
-            call_timeout: section.seconds("call_timeout", MOST_CALL_SECONDS),
+            start_timeout: section.seconds("start_timeout", MAX_START_SECONDS),
+            call_timeout: section.seconds("call_timeout", MAX_CALL_SECONDS),
             category: section.string("category"),
             recover: section.boolean("recover"),
             ..Self::new(field.name.clone(), connection)

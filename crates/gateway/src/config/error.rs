@@ -15,7 +15,7 @@ pub(crate) enum ConfigError {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{} is not valid {}: {error}; correct that place", path.display(), syntax.name())]
     Malformed { path: PathBuf, syntax: Syntax, error: SyntaxError },
-    #[error("{}", Report { path, problems })]
+    #[error("{}", ProblemReport { path, problems })]
     Invalid { path: PathBuf, problems: Vec<Problem> },
     #[error(
         "{} is JSON without \"mcpServers\", so it names no servers; name a narrows.toml or a \
@@ -35,12 +35,12 @@ impl Syntax {
 }
 
 /// All problems of a file at once, so that they need not be found one by one.
-struct Report<'a> {
+struct ProblemReport<'a> {
     path: &'a PathBuf,
     problems: &'a [Problem],
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for ProblemReport<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match self.problems {

@@ -4,17 +4,16 @@
 //! collects what is wrong, and [`Config`] is what the rest of Narrows sees. Changes go through
 //! [`ConfigEdit`], which keeps the user's comments and formatting.
 
+mod app_dirs;
 mod atomic_file;
 mod document;
 mod edit;
 mod entry;
 mod environment;
 mod error;
-mod keeping;
 mod lock;
 mod name;
 mod node;
-mod places;
 mod problem;
 mod rules_file;
 mod safety;
@@ -22,24 +21,25 @@ mod section;
 mod settings;
 mod source;
 pub(crate) mod standard;
+mod storage;
 mod tables;
 
+pub(crate) use app_dirs::{AppDirs, NoHome, Os};
 pub(crate) use atomic_file::{create_private, follow, kept_text, replace};
 pub(crate) use document::{Syntax, SyntaxError};
 pub(crate) use edit::{ConfigEdit, Enabled, Existing};
-pub(crate) use entry::{MOST_CALL_SECONDS, MOST_START_SECONDS, ServerEntry};
+pub(crate) use entry::{MAX_CALL_SECONDS, MAX_START_SECONDS, ServerEntry};
 pub(crate) use environment::{EnvVar, Environment};
 pub(crate) use error::ConfigError;
-pub(crate) use keeping::{AgentEntry, Keeping};
 pub(crate) use lock::DirectoryLock;
-pub(crate) use name::{MOST_LETTERS, valid_name};
+pub(crate) use name::{MAX_LETTERS, valid_name};
 pub(crate) use node::{Field, Node, Position, Value};
-pub(crate) use places::{NoHome, Os, Places};
 pub(crate) use problem::{Problem, key_path};
 pub(crate) use rules_file::RulesFile;
 pub(crate) use safety::{KeyPlace, SafetyConfig};
-pub(crate) use section::{Manner, Section};
+pub(crate) use section::{Section, UnknownKeys};
 pub(crate) use settings::{
-    AnswerMemory, Config, Defaults, Discovery, HttpLimits, HttpSettings, read_text,
+    AnswerMemory, Config, Defaults, DiscoveryConfig, HttpLimits, HttpSettings, read_text,
 };
 pub(crate) use source::ConfigSource;
+pub(crate) use storage::{AgentEntry, StorageConfig};

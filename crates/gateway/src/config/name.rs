@@ -1,7 +1,7 @@
 //! What a server may be called.
 
 /// Names longer than this do not fit into the names of tools that models accept.
-pub(crate) const MOST_LETTERS: usize = 64;
+pub(crate) const MAX_LETTERS: usize = 64;
 
 /// Stands between the server and the tool in `mcp__server__tool`.
 const SEPARATOR: &str = "__";
@@ -20,7 +20,7 @@ pub(super) fn check(name: &str) -> Result<(), String> {
 fn fault(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("is empty")
-    } else if name.len() > MOST_LETTERS {
+    } else if name.len() > MAX_LETTERS {
         Some("is longer than 64 characters")
     } else if !name.chars().all(is_allowed) {
         Some("may have only letters, digits, `_`, `.` and `-`")
@@ -44,7 +44,7 @@ pub(crate) fn valid_name(name: &str) -> String {
     for letter in name.chars() {
         let letter = if is_allowed(letter) { letter } else { '-' };
         let doubled = "_-".contains(letter) && valid.ends_with(letter);
-        if !doubled && valid.len() < MOST_LETTERS {
+        if !doubled && valid.len() < MAX_LETTERS {
             valid.push(letter);
         }
     }

@@ -23,19 +23,19 @@ use super::{Config, ConfigEdit, ConfigError, Syntax, edit::EditError, read_text}
 pub(crate) struct RulesFile {
     path: PathBuf,
     /// What the file was like when it was last read.
-    seen: Mutex<Option<Stamp>>,
+    seen: Mutex<Option<FileStamp>>,
 }
 
 /// What changes when a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
+struct FileStamp {
     modified: Option<SystemTime>,
     bytes: u64,
     /// A file that takes another's place has another number.
     number: u64,
 }
 
-impl Stamp {
+impl FileStamp {
     fn of(path: &Path) -> Option<Self> {
         let about = fs::metadata(path).ok()?;
         #[cfg(unix)]
@@ -49,7 +49,7 @@ impl Stamp {
 impl RulesFile {
     /// The rules of this file, which were just read.
     pub(crate) fn new(path: PathBuf) -> Self {
-        let seen = Mutex::new(Stamp::of(&path));
+        let seen = Mutex::new(FileStamp::of(&path));
         Self { path, seen }
     }
 
@@ -63,7 +63,7 @@ impl RulesFile {
 impl RuleSource for RulesFile {
     fn changed(&self) -> Option<Result<PolicySettings, String>> {
         // A file that is gone has no new rules: those that there were still hold.
-        let now = Stamp::of(&self.path)?;
+        let now = FileStamp::of(&self.path)?;
         {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
             if *seen == Some(now) {

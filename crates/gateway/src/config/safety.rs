@@ -5,8 +5,8 @@ use std::{path::PathBuf, time::Duration};
 
 use narrows_engine::{
     policy::{
-        Action, FlowRule, LevelSettings, Matcher, Modules, Origin, Quota, RevealRule, ReviewMode,
-        Rule, ToolUse, WorkspaceUse,
+        Action, DataOrigin, FlowRule, LevelSettings, Matcher, Modules, Quota, RevealRule,
+        ReviewMode, Rule, ToolAccess, WorkspaceAccess,
     },
     safety::{AuditContents, Mode, SafetySettings},
 };
@@ -172,7 +172,7 @@ impl SafetyConfig {
         section.each("flow", |section| {
             let Some(name) = section.named() else { return };
             let from = section.strings("from");
-            let from = from.iter().map(|origin| Origin::read(origin)).collect::<Result<_, _>>();
+            let from = from.iter().map(|origin| DataOrigin::read(origin)).collect::<Result<_, _>>();
             let from = match from {
                 Ok(from) => from,
                 Err(problem) => return section.complain("from", problem.to_string()),
@@ -183,14 +183,14 @@ impl SafetyConfig {
         });
         section.each("quotas", |section| {
             let Some(name) = section.named() else { return };
-            let most = 1..=u32::MAX;
+            let max = 1..=u32::MAX;
             policy.quotas.push(Quota {
                 name,
                 principals: section.strings("principals"),
-                runs_per_minute: section.count("runs_per_minute", most.clone()),
-                calls_per_run: section.count("calls_per_run", most.clone()).map(u64::from),
-                calls_per_minute: section.counts("calls_per_minute", most.clone()),
-                bytes_per_minute: section.count("bytes_per_minute", most).map(u64::from),
+                runs_per_minute: section.count("runs_per_minute", max.clone()),
+                calls_per_run: section.count("calls_per_run", max.clone()).map(u64::from),
+                calls_per_minute: section.counts("calls_per_minute", max.clone()),
+                bytes_per_minute: section.count("bytes_per_minute", max).map(u64::from),
             });
         });
     }
@@ -222,8 +222,8 @@ fn read_level(section: &mut Section<'_>) -> LevelSettings {
         modules,
         more_modules: section.strings("more_modules").into_iter().collect(),
         denied: section.strings("denied_modules").into_iter().collect(),
-        workspace: section.choice("workspace", &WorkspaceUse::WORDS),
-        tools: section.choice("tools", &ToolUse::WORDS),
+        workspace: section.choice("workspace", &WorkspaceAccess::WORDS),
+        tools: section.choice("tools", &ToolAccess::WORDS),
         tool_globs: only_tools.then_some(tool_globs),
         shown_bytes: section.count("shown_kb", 1..=1_024).map(|kb| (kb as usize) << 10),
         review: section.choice("review", &ReviewMode::WORDS),

@@ -9,7 +9,7 @@ use super::{Field, Node, Position, Problem, Value, problem::key_path};
 
 /// How much of the unexpected is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manner {
+pub(crate) enum UnknownKeys {
     /// Our own format: unknown keys are mistakes.
     Strict,
     /// The format of other programs, which have keys of their own: those are passed over, `null`
@@ -22,7 +22,7 @@ pub(crate) struct Section<'a> {
     fields: &'a [Field],
     path: String,
     at: Position,
-    manner: Manner,
+    manner: UnknownKeys,
     problems: &'a mut Vec<Problem>,
     known: Vec<&'static str>,
 }
@@ -33,7 +33,7 @@ impl<'a> Section<'a> {
         node: &'a Node,
         path: String,
         at: Position,
-        manner: Manner,
+        manner: UnknownKeys,
         problems: &'a mut Vec<Problem>,
     ) -> Option<Self> {
         match node.fields() {
@@ -65,7 +65,8 @@ impl<'a> Section<'a> {
     fn take(&mut self, name: &'static str) -> Option<&'a Field> {
         self.known.push(name);
         let field = self.fields.iter().find(|field| field.name == name)?;
-        let nothing = self.manner == Manner::Lenient && matches!(field.node.value, Value::Null);
+        let nothing =
+            self.manner == UnknownKeys::Lenient && matches!(field.node.value, Value::Null);
         (!nothing).then_some(field)
     }
 
@@ -73,7 +74,7 @@ impl<'a> Section<'a> {
     pub(crate) fn string(&mut self, name: &'static str) -> Option<String> {
         let field = self.take(name)?;
         match &field.node.value {
-            Value::String(text) if text.is_empty() && self.manner == Manner::Lenient => None,
+            Value::String(text) if text.is_empty() && self.manner == UnknownKeys::Lenient => None,
             Value::String(text) if text.is_empty() => {
                 self.complain(name, "is empty; give it a value or remove it");
                 None
@@ -134,10 +135,10 @@ impl<'a> Section<'a> {
         for entry in entries {
             let text = match (&entry.node.value, self.manner) {
                 (Value::String(text), _) => text.clone(),
-                (Value::Integer(number), Manner::Lenient) => number.to_string(),
-                (Value::Float(number), Manner::Lenient) => number.to_string(),
-                (Value::Bool(value), Manner::Lenient) => value.to_string(),
-                (Value::Null, Manner::Lenient) => continue,
+                (Value::Integer(number), UnknownKeys::Lenient) => number.to_string(),
+                (Value::Float(number), UnknownKeys::Lenient) => number.to_string(),
+                (Value::Bool(value), UnknownKeys::Lenient) => value.to_string(),
+                (Value::Null, UnknownKeys::Lenient) => continue,
                 _ => {
                     let key = key_path(&key_path(&self.path, name), &entry.name);
                     let message = must_be("a string", &entry.node) + "; put it in quotes";
@@ -206,9 +207,9 @@ impl<'a> Section<'a> {
             match number.filter(|number| range.contains(number)) {
                 Some(number) => _ = counts.insert(key, number),
                 None => {
-                    let (least, most) = (range.start(), range.end());
+                    let (min, max) = (range.start(), range.end());
                     let message =
-                        format!("says of {key} what is no whole number from {least} to {most}");
+                        format!("says of {key} what is no whole number from {min} to {max}");
                     self.complain(name, message);
                 }
             }
@@ -235,12 +236,12 @@ impl<'a> Section<'a> {
         value
     }
 
-    /// A number of seconds above zero and up to `most`.
-    pub(crate) fn seconds(&mut self, name: &'static str, most: u32) -> Option<Duration> {
-        let expected = format!("a number of seconds above 0 and up to {most}");
+    /// A number of seconds above zero and up to `max`.
+    pub(crate) fn seconds(&mut self, name: &'static str, max: u32) -> Option<Duration> {
+        let expected = format!("a number of seconds above 0 and up to {max}");
         let number = self.number(name, &expected)?;
         match Duration::try_from_secs_f64(number) {
-            Ok(time) if !time.is_zero() && number <= f64::from(most) => Some(time),
+            Ok(time) if !time.is_zero() && number <= f64::from(max) => Some(time),
             _ => {
                 self.complain(name, format!("must be {expected}, not {number}"));
                 None
@@ -314,7 +315,7 @@ impl<'a> Section<'a> {
 
     /// Ends the reading: what was never asked for is unknown.
     pub(crate) fn finish(self) {
-        if self.manner == Manner::Lenient {
+        if self.manner == UnknownKeys::Lenient {
             return;
         }
         for field in self.fields {

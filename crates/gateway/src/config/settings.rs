@@ -10,10 +10,10 @@ use std::{
 use narrows_engine::upstream::ANSWER_BYTES;
 use narrows_model::{Expose, Limits, ServerSpec};
 
-use super::{ConfigError, ConfigSource, Keeping, SafetyConfig, Syntax, tables};
+use super::{ConfigError, ConfigSource, SafetyConfig, StorageConfig, Syntax, tables};
 
 /// A configuration larger than this is some other file. (Claude Code keeps megabytes in its own.)
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Everything that `narrows.toml` can say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,8 +30,8 @@ pub(crate) struct Config {
     /// The memory for large answers of all servers.
     pub(crate) answers: AnswerMemory,
     pub(crate) http: HttpSettings,
-    pub(crate) discovery: Discovery,
-    pub(crate) keeping: Keeping,
+    pub(crate) discovery: DiscoveryConfig,
+    pub(crate) keeping: StorageConfig,
     pub(crate) safety: SafetyConfig,
     /// Of one analysis.
     pub(crate) analysis: narrows_analysis::Settings,
@@ -60,7 +60,7 @@ pub(crate) struct Defaults {
 
 /// What is done to help programs be right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Discovery {
+pub(crate) struct DiscoveryConfig {
     /// Tools that were used after a search rank higher after the next one like it.
     pub(crate) learn: bool,
     /// Results show what their tools return.
@@ -69,7 +69,7 @@ pub(crate) struct Discovery {
     pub(crate) check: bool,
 }
 
-impl Default for Discovery {
+impl Default for DiscoveryConfig {
     fn default() -> Self {
         Self { learn: true, observe: true, check: true }
     }
@@ -201,8 +201,8 @@ impl Config {
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     use io::Read;
     let mut text = String::new();
-    let length = fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    if length as u64 > MOST_BYTES {
+    let length = fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if length as u64 > MAX_BYTES {
         let message = "it is too large to be a configuration";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
@@ -515,7 +515,7 @@ memory = 3
     #[test]
     fn a_named_file_must_be_there_and_the_users_own_need_not() {
         let directory = tempfile::tempdir().unwrap();
-        let places = crate::config::Places {
+        let places = crate::config::AppDirs {
             config: directory.path().join("user"),
             data: directory.path().into(),
             cache: directory.path().into(),

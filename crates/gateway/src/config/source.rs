@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Places;
+use super::AppDirs;
 
 /// The file that is read, and how it was chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,12 +19,12 @@ impl ConfigSource {
     pub(crate) fn find(
         named: Option<&Path>,
         working_directory: &Path,
-        places: &Places,
+        places: &AppDirs,
     ) -> ConfigSource {
         if let Some(path) = named {
             return Self::Named(working_directory.join(path));
         }
-        let near = working_directory.join(Places::CONFIG_FILE);
+        let near = working_directory.join(AppDirs::CONFIG_FILE);
         if near.is_file() { Self::WorkingDirectory(near) } else { Self::User(places.config_file()) }
     }
 

@@ -10,9 +10,9 @@ use std::{
 use narrows_model::Limits;
 
 use super::{
-    AgentEntry, AnswerMemory, Config, Defaults, Discovery, Field, HttpLimits, HttpSettings,
-    Keeping, Manner, Node, Position, Problem, SafetyConfig, Section, ServerEntry,
-    entry::{EXPOSE, MOST_CALL_SECONDS, MOST_START_SECONDS, inherited},
+    AgentEntry, AnswerMemory, Config, Defaults, DiscoveryConfig, Field, HttpLimits, HttpSettings,
+    Node, Position, Problem, SafetyConfig, Section, ServerEntry, StorageConfig, UnknownKeys,
+    entry::{EXPOSE, MAX_CALL_SECONDS, MAX_START_SECONDS, inherited},
     name::valid_name,
     problem::key_path,
     standard,
@@ -24,13 +24,14 @@ const START: Position = Position { line: 1, column: 1 };
 pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Problem>) -> Config {
     let mut config = Config::default();
     let mut entries = Vec::new();
-    if let Some(mut file) = Section::open(root, String::new(), START, Manner::Strict, problems) {
+    if let Some(mut file) = Section::open(root, String::new(), START, UnknownKeys::Strict, problems)
+    {
         config.defaults = defaults(&mut file);
         (config.limits, config.answers) = limits(&mut file);
         config.http = http(&mut file);
         config.discovery = discovery(&mut file);
         config.analysis = analysis(&mut file);
-        config.keeping = Keeping::read(&mut file);
+        config.keeping = StorageConfig::read(&mut file);
         config.safety = SafetyConfig::read(&mut file, directory);
         // Known, and tables; their entries are read below.
         file.section("servers");
@@ -48,7 +49,9 @@ pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
 /// A client's `mcpServers`. Only the servers count; the other settings are not ours.
 pub(super) fn read_json(root: &Node, directory: &Path, problems: &mut Vec<Problem>) -> Config {
     let mut entries: Vec<ServerEntry> = Vec::new();
-    if let Some(mut file) = Section::open(root, String::new(), START, Manner::Lenient, problems) {
+    if let Some(mut file) =
+        Section::open(root, String::new(), START, UnknownKeys::Lenient, problems)
+    {
         file.section("mcpServers");
     }
     for field in fields_of(root, "mcpServers") {
@@ -60,7 +63,7 @@ pub(super) fn read_json(root: &Node, directory: &Path, problems: &mut Vec<Proble
             problems.push(Problem { at: field.at, key: path, message });
             continue;
         }
-        let section = Section::open(&field.node, path, field.at, Manner::Lenient, problems);
+        let section = Section::open(&field.node, path, field.at, UnknownKeys::Lenient, problems);
         let Some(mut section) = section else { continue };
         let Some(mut connection) = standard::connection(&mut section) else { continue };
         if let narrows_model::Connection::Stdio(stdio) = &mut connection {
@@ -92,10 +95,10 @@ fn defaults(file: &mut Section<'_>) -> Defaults {
     let defaults = Defaults {
         expose: section.choice("expose", &EXPOSE).unwrap_or(standard.expose),
         start_timeout: section
-            .seconds("start_timeout", MOST_START_SECONDS)
+            .seconds("start_timeout", MAX_START_SECONDS)
             .unwrap_or(standard.start_timeout),
         call_timeout: section
-            .seconds("call_timeout", MOST_CALL_SECONDS)
+            .seconds("call_timeout", MAX_CALL_SECONDS)
             .unwrap_or(standard.call_timeout),
         recover: section.boolean("recover").unwrap_or(standard.recover),
         inherit_env: inherited(&mut section),
@@ -136,10 +139,10 @@ fn limits(file: &mut Section<'_>) -> (Limits, AnswerMemory) {
     (limits, answers)
 }
 
-fn discovery(file: &mut Section<'_>) -> Discovery {
-    let standard = Discovery::default();
+fn discovery(file: &mut Section<'_>) -> DiscoveryConfig {
+    let standard = DiscoveryConfig::default();
     let Some(mut section) = file.section("discovery") else { return standard };
-    let discovery = Discovery {
+    let discovery = DiscoveryConfig {
         learn: section.boolean("learn").unwrap_or(standard.learn),
         observe: section.boolean("observe").unwrap_or(standard.observe),
         check: section.boolean("check").unwrap_or(standard.check),
@@ -208,7 +211,7 @@ fn http(file: &mut Section<'_>) -> HttpSettings {
 
 fn http_limits(section: &mut Section<'_>) -> HttpLimits {
     let standard = HttpLimits::default();
-    let mut count = |key, most, standard| section.count(key, 1..=most).unwrap_or(standard);
+    let mut count = |key, max, standard| section.count(key, 1..=max).unwrap_or(standard);
     HttpLimits {
         max_connections: count("max_connections", 60_000, standard.max_connections),
         max_connections_per_address: count(

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use narrows_engine::{Background, Engine, Guide, GuideSettings, ledger::Ledger};
+use narrows_engine::{Background, Discovery, DiscoverySettings, Engine, token_stats::TokenStats};
 use narrows_model::{Connection, Principal, ServerSpec, StdioSpec, Template};
 use narrows_sandbox::SandboxConfig;
 use rmcp::ServiceExt;
@@ -18,11 +18,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     app::{self, Exit},
-    config::{Config, Places},
-    mcp::{Gateway, Session, Surface},
+    config::{AppDirs, Config},
+    mcp::{ClientConnection, Gateway, Surface},
     printer::Printer,
 };
-use workflow::{Client, Comparison, WORKFLOWS};
+use workflow::{Comparison, DemoClient, WORKFLOWS};
 
 /// Pipes between parts of the demo, in bytes.
 const PIPE: usize = 1 << 20;
@@ -37,14 +37,15 @@ pub(crate) struct DemoArgs {
 pub(crate) async fn run(args: DemoArgs, printer: Printer) -> anyhow::Result<Exit> {
     // Nothing of the demo stays: its cache and data are in a directory that goes with it.
     let home = tempfile::tempdir().context("there is no place for temporary files")?;
-    let places = Places::below(home.path());
+    let places = AppDirs::below(home.path());
     let broker = app::broker(&places, vec![company()?])?;
     let background = Background::default();
-    let guide = Guide::new(broker.clone(), GuideSettings::default(), background.clone());
+    let discovery =
+        Discovery::new(broker.clone(), DiscoverySettings::default(), background.clone());
     let state = app::state(&places, &Config::default())?;
-    let engine = Engine::new(Arc::new(guide), state, SandboxConfig::default());
-    let ledger = Ledger::new(None, background);
-    let gateway = Gateway::new(Arc::clone(&engine), ledger, Principal::local(), Surface::Core);
+    let engine = Engine::new(Arc::new(discovery), state, SandboxConfig::default());
+    let token_stats = TokenStats::new(None, background);
+    let gateway = Gateway::new(Arc::clone(&engine), token_stats, Principal::local(), Surface::Core);
     if !args.json {
         printer.line("A server with 10,000 expenses, trips, parks and issues is started over MCP.");
     }
@@ -86,9 +87,9 @@ fn company() -> anyhow::Result<ServerSpec> {
 }
 
 /// A client of the gateway, as a model's application has it.
-async fn client_of(gateway: Arc<Gateway>) -> anyhow::Result<Client> {
+async fn client_of(gateway: Arc<Gateway>) -> anyhow::Result<DemoClient> {
     let (near, far) = tokio::io::duplex(PIPE);
-    let session = Session::new(gateway);
+    let session = ClientConnection::new(gateway);
     tokio::spawn(async move {
         if let Ok(running) = session.serve_with_ct(far, CancellationToken::new()).await {
             let _ = running.waiting().await;
@@ -98,7 +99,7 @@ async fn client_of(gateway: Arc<Gateway>) -> anyhow::Result<Client> {
 }
 
 /// A client of the server itself, without the gateway.
-async fn direct_client() -> anyhow::Result<Client> {
+async fn direct_client() -> anyhow::Result<DemoClient> {
     let (near, far) = tokio::io::duplex(PIPE);
     tokio::spawn(async move {
         if let Ok(running) = server::company().serve(far).await {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use narrows_engine::{Engine, RunRequest, RunWorkspace, upstream::Nobody};
+use narrows_engine::{Engine, RunRequest, RunWorkspace, upstream::NoCaller};
 use narrows_model::{Outcome, Principal, Program};
 use serde_json::{Value, json};
 
@@ -59,7 +59,7 @@ pub(super) async fn run(
             workspace: RunWorkspace::None,
             ..RunRequest::default()
         };
-        let (outcome, _) = engine.execute(&agent, request, Arc::new(Nobody)).await?.into_parts();
+        let (outcome, _) = engine.execute(&agent, request, Arc::new(NoCaller)).await?.into_parts();
         anyhow::ensure!(
             outcome.is_success() == stop.succeeds,
             "the demo's {} did not end as it should: {:?}",

@@ -3,8 +3,8 @@
 
 use anyhow::{Context, ensure};
 use narrows_engine::{
-    ledger::{definition_text, tokens},
     result_text,
+    token_stats::{definition_text, tokens},
 };
 use rmcp::{
     RoleClient,
@@ -14,7 +14,7 @@ use rmcp::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-pub(super) type Client = RunningService<RoleClient, ()>;
+pub(super) type DemoClient = RunningService<RoleClient, ()>;
 
 /// A task, and how it is done either way.
 pub(super) struct Workflow {
@@ -65,8 +65,8 @@ impl Workflow {
     /// Does the work both ways. `direct` is the server itself, `narrows` the gateway.
     pub(super) async fn compare(
         &self,
-        direct: &Client,
-        narrows: &Client,
+        direct: &DemoClient,
+        narrows: &DemoClient,
     ) -> anyhow::Result<Comparison> {
         let mut tokens_direct = definition_tokens(direct).await?;
         let calls = (self.calls)();
@@ -94,7 +94,7 @@ impl Workflow {
     }
 }
 
-async fn call(client: &Client, tool: &str, arguments: Value) -> anyhow::Result<CallToolResult> {
+async fn call(client: &DemoClient, tool: &str, arguments: Value) -> anyhow::Result<CallToolResult> {
     let arguments: Map<String, Value> =
         serde_json::from_value(arguments).context("arguments are an object")?;
     let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
@@ -102,7 +102,7 @@ async fn call(client: &Client, tool: &str, arguments: Value) -> anyhow::Result<C
 }
 
 /// What the definitions of a server's tools cost, which a model is shown with every request.
-async fn definition_tokens(client: &Client) -> anyhow::Result<u64> {
+async fn definition_tokens(client: &DemoClient) -> anyhow::Result<u64> {
     let tools = client.list_all_tools().await?;
     let mut sum = 0;
     for tool in tools {

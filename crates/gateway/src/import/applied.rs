@@ -9,7 +9,7 @@ use std::{
 use narrows_engine::private_file;
 use serde::{Deserialize, Serialize};
 
-use super::{Client, location::Location, rewrite::Unsafe};
+use super::{ClientApp, location::Location, rewrite::Unsafe};
 use crate::config::{self, DirectoryLock};
 
 /// A changed file, as it is recorded.
@@ -54,7 +54,7 @@ pub(crate) enum ApplyError {
 
 /// What came of putting one backup back.
 #[derive(Debug)]
-pub(crate) struct Undone {
+pub(crate) struct UndoResult {
     pub(crate) client: String,
     pub(crate) path: PathBuf,
     pub(crate) outcome: Result<(), UndoError>,
@@ -130,7 +130,11 @@ impl Applied {
     }
 
     /// Puts back what the last command changed in the files of these clients.
-    pub(crate) fn undo(&mut self, clients: &[Client], force: Force) -> io::Result<Vec<Undone>> {
+    pub(crate) fn undo(
+        &mut self,
+        clients: &[ClientApp],
+        force: Force,
+    ) -> io::Result<Vec<UndoResult>> {
         let is_meant =
             |file: &&AppliedFile| clients.iter().any(|client| client.id() == file.client);
         let last = self.files.iter().filter(is_meant).map(|file| file.run).max();
@@ -150,7 +154,7 @@ impl Applied {
                 // It is in its place again; a leftover would only be confusing.
                 let _ = fs::remove_file(&file.backup);
             }
-            results.push(Undone { client: file.client, path: file.path, outcome });
+            results.push(UndoResult { client: file.client, path: file.path, outcome });
         }
         Ok(results)
     }

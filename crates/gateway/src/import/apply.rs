@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{
-    Applied, Client,
+    Applied, ClientApp,
     applied::{AppliedFile, ApplyError},
     client_file::Format,
-    fate::{Fate, Skip},
+    fate::{EntryFate, Skip},
     plan::{Decision, Plan, PlannedFile},
     rewrite::{Change, Insertion},
 };
@@ -58,27 +58,27 @@ impl Launch {
     }
 
     /// The entry in the client's own form.
-    pub(super) fn entry(&self, client: Client) -> Value {
+    pub(super) fn entry(&self, client: ClientApp) -> Value {
         let (command, args) = (&self.command, &self.args);
         match client {
-            Client::ClaudeCode | Client::VsCode => {
+            ClientApp::ClaudeCode | ClientApp::VsCode => {
                 json!({"type": "stdio", "command": command, "args": args})
             }
-            Client::Zed => json!({"source": "custom", "command": command, "args": args}),
-            Client::Opencode => {
+            ClientApp::Zed => json!({"source": "custom", "command": command, "args": args}),
+            ClientApp::Opencode => {
                 let words: Vec<_> = std::iter::once(command).chain(args).collect();
                 json!({"type": "local", "command": words})
             }
-            Client::Goose => json!({
+            ClientApp::Goose => json!({
                 "enabled": true, "type": "stdio", "name": "narrows", "cmd": command,
                 "args": args, "description": "one MCP server in front of many",
                 "envs": {}, "env_keys": [], "timeout": 300,
             }),
-            Client::ClaudeDesktop
-            | Client::Cursor
-            | Client::Windsurf
-            | Client::Codex
-            | Client::Gemini => json!({"command": command, "args": args}),
+            ClientApp::ClaudeDesktop
+            | ClientApp::Cursor
+            | ClientApp::Windsurf
+            | ClientApp::Codex
+            | ClientApp::Gemini => json!({"command": command, "args": args}),
         }
     }
 }
@@ -86,7 +86,7 @@ impl Launch {
 /// What came of one file.
 #[derive(Debug)]
 pub(crate) struct FileResult {
-    pub(crate) client: Client,
+    pub(crate) client: ClientApp,
     pub(crate) path: PathBuf,
     pub(crate) outcome: Result<AppliedFile, ApplyError>,
 }
@@ -103,7 +103,7 @@ pub(crate) fn apply(plan: &Plan, launch: &Launch, applied: &mut Applied) -> Vec<
     let has_narrows = |file: &&PlannedFile| {
         let decisions = file.outcome.as_ref().map_or(&[][..], |(_, decisions)| decisions);
         decisions.iter().any(|decision| {
-            decision.container == 0 && decision.fate == Fate::Skipped(Skip::Narrows)
+            decision.container == 0 && decision.fate == EntryFate::Skipped(Skip::Narrows)
         })
     };
     let mut served: Vec<_> = plan.files.iter().filter(has_narrows).map(place).collect();

@@ -2,7 +2,7 @@
 
 /// A program that has MCP servers in a configuration of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Client {
+pub(crate) enum ClientApp {
     ClaudeDesktop,
     ClaudeCode,
     Cursor,
@@ -15,7 +15,7 @@ pub(crate) enum Client {
     Goose,
 }
 
-impl Client {
+impl ClientApp {
     pub(crate) const ALL: [Self; 10] = [
         Self::ClaudeDesktop,
         Self::ClaudeCode,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Client,
+    ClientApp,
     location::{Location, Scope},
     yaml,
 };
@@ -21,10 +21,10 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    pub(crate) fn of(client: Client) -> Self {
+    pub(crate) fn of(client: ClientApp) -> Self {
         match client {
-            Client::Codex => Self::Toml,
-            Client::Goose => Self::Yaml,
+            ClientApp::Codex => Self::Toml,
+            ClientApp::Goose => Self::Yaml,
             _ => Self::Json,
         }
     }
@@ -94,7 +94,7 @@ pub(super) fn containers(
         scope: location.scope.clone(),
     };
     match location.client {
-        Client::ClaudeCode if location.scope == Scope::User => {
+        ClientApp::ClaudeCode if location.scope == Scope::User => {
             let projects = root.get("projects").and_then(Node::fields).unwrap_or_default();
             let projects = projects.iter().map(|field| field.name.as_str());
             let wanted = projects.filter(|name| project.is_none_or(|only| Path::new(name) == only));
@@ -104,18 +104,18 @@ pub(super) fn containers(
             });
             std::iter::once(here(&["mcpServers"])).chain(inner).collect()
         }
-        Client::ClaudeDesktop
-        | Client::ClaudeCode
-        | Client::Cursor
-        | Client::Windsurf
-        | Client::Gemini => vec![here(&["mcpServers"])],
-        Client::VsCode if location.path.ends_with("settings.json") => {
+        ClientApp::ClaudeDesktop
+        | ClientApp::ClaudeCode
+        | ClientApp::Cursor
+        | ClientApp::Windsurf
+        | ClientApp::Gemini => vec![here(&["mcpServers"])],
+        ClientApp::VsCode if location.path.ends_with("settings.json") => {
             vec![here(&["mcp", "servers"])]
         }
-        Client::VsCode => vec![here(&["servers"])],
-        Client::Zed => vec![here(&["context_servers"])],
-        Client::Codex => vec![here(&["mcp_servers"])],
-        Client::Opencode => {
+        ClientApp::VsCode => vec![here(&["servers"])],
+        ClientApp::Zed => vec![here(&["context_servers"])],
+        ClientApp::Codex => vec![here(&["mcp_servers"])],
+        ClientApp::Opencode => {
             // Version 2 has a table of servers where version 1 has the servers themselves.
             let servers = root.get("mcp").and_then(|mcp| mcp.get("servers"));
             let is_table = servers.is_some_and(|node| {
@@ -123,6 +123,6 @@ pub(super) fn containers(
             });
             vec![here(if is_table { &["mcp", "servers"] } else { &["mcp"] })]
         }
-        Client::Goose => vec![here(&["extensions"])],
+        ClientApp::Goose => vec![here(&["extensions"])],
     }
 }

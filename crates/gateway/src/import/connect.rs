@@ -6,7 +6,7 @@ use std::{fs, io, path::PathBuf};
 use serde::Serialize;
 
 use super::{
-    Client, ClientFile, Home, Launch,
+    ClientApp, ClientFile, Home, Launch,
     applied::back_up,
     client_file::{FileError, Format, containers},
     dialect,
@@ -86,13 +86,18 @@ impl Entries {
 
 /// A change of one file under way.
 struct Edit<'a> {
-    client: Client,
+    client: ClientApp,
     home: &'a Home,
     mode: Mode,
 }
 
 /// Puts Narrows into a client.
-pub(crate) fn connect(client: Client, home: &Home, launch: &Launch, mode: Mode) -> ConnectReport {
+pub(crate) fn connect(
+    client: ClientApp,
+    home: &Home,
+    launch: &Launch,
+    mode: Mode,
+) -> ConnectReport {
     let edit = Edit { client, home, mode };
     let mut report = edit.report();
     let connected = edit.connect(launch, &mut report);
@@ -100,7 +105,7 @@ pub(crate) fn connect(client: Client, home: &Home, launch: &Launch, mode: Mode) 
 }
 
 /// Takes Narrows out of a client.
-pub(crate) fn disconnect(client: Client, home: &Home, mode: Mode) -> ConnectReport {
+pub(crate) fn disconnect(client: ClientApp, home: &Home, mode: Mode) -> ConnectReport {
     let edit = Edit { client, home, mode };
     let mut report = edit.report();
     let disconnected = edit.disconnect(&mut report);
@@ -114,7 +119,7 @@ fn finish(report: ConnectReport, outcome: Result<ConnectOutcome, ConnectError>) 
     }
 }
 
-impl Client {
+impl ClientApp {
     /// Whether there are traces of the client on this machine.
     pub(crate) fn is_installed(self, home: &Home) -> bool {
         self.locations(home, None).iter().any(|location| {

@@ -8,14 +8,14 @@ use std::{
 use narrows_model::{Connection, HttpSpec, HttpTransport, OAuthSpec, StdioSpec, Template};
 
 use super::{
-    Client, ClientFile, Home,
+    ClientApp, ClientFile, Home,
     client_file::Container,
-    fate::{Directory, Found, Skip},
+    fate::{Directory, FoundServer, Skip},
     variables::{self, Translator, VariableSyntax},
 };
 use crate::config::{
-    Field, MOST_CALL_SECONDS, MOST_START_SECONDS, Manner, Node, Problem, Section, Value, key_path,
-    standard,
+    Field, MAX_CALL_SECONDS, MAX_START_SECONDS, Node, Problem, Section, UnknownKeys, Value,
+    key_path, standard,
 };
 
 /// Reads one entry of a client's file.
@@ -24,17 +24,18 @@ pub(crate) fn read(
     container: &Container,
     field: &Field,
     home: &Home,
-) -> Result<Found, Skip> {
+) -> Result<FoundServer, Skip> {
     let client = file.location.client;
     let above = container.path.iter().fold(String::new(), |above, key| key_path(&above, key));
     let path = key_path(&above, &field.name);
     // An older form of goose has the settings one level deeper.
     let node = match field.node.get("config") {
-        Some(inner) if client == Client::Goose => inner,
+        Some(inner) if client == ClientApp::Goose => inner,
         _ => &field.node,
     };
     let mut problems = Vec::new();
-    let Some(mut section) = Section::open(node, path, field.at, Manner::Lenient, &mut problems)
+    let Some(mut section) =
+        Section::open(node, path, field.at, UnknownKeys::Lenient, &mut problems)
     else {
         return Err(unusable(&problems));
     };
@@ -65,7 +66,7 @@ pub(crate) fn read(
     if let Connection::Stdio(stdio) = &mut connection {
         (stdio.cwd, directory) = working_directory(stdio.cwd.take(), &mut translator);
     }
-    Ok(Found { connection, start_timeout, call_timeout, notes: translator.notes, directory })
+    Ok(FoundServer { connection, start_timeout, call_timeout, notes: translator.notes, directory })
 }
 
 fn unusable(problems: &[Problem]) -> Skip {
@@ -77,14 +78,14 @@ fn unusable(problems: &[Problem]) -> Skip {
     })
 }
 
-fn is_builtin(client: Client, node: &Node) -> bool {
+fn is_builtin(client: ClientApp, node: &Node) -> bool {
     let text = |name| node.get(name).and_then(Node::as_str);
     match client {
-        Client::Goose => {
+        ClientApp::Goose => {
             matches!(text("type"), Some("builtin" | "platform" | "frontend" | "inline_python"))
         }
         // An extension starts its server itself and has only settings here.
-        Client::Zed => {
+        ClientApp::Zed => {
             text("source") == Some("extension")
                 || (node.get("command").is_none() && node.get("url").is_none())
         }
@@ -99,12 +100,12 @@ fn is_excluded(file: &ClientFile, container: &Container, name: &str) -> bool {
         _ => None,
     };
     match file.location.client {
-        Client::Gemini => {
+        ClientApp::Gemini => {
             let mcp = file.root.get("mcp");
             let list = |name| listed(mcp.and_then(|mcp| mcp.get(name)));
             list("excluded") == Some(true) || list("allowed") == Some(false)
         }
-        Client::ClaudeCode if container.path.len() > 1 => {
+        ClientApp::ClaudeCode if container.path.len() > 1 => {
             let project = file.root.at_path(&container.path[..container.path.len() - 1]);
             listed(project.and_then(|project| project.get("disabledMcpServers"))) == Some(true)
         }
@@ -131,32 +132,32 @@ fn is_narrows(name: &str, connection: &Connection) -> bool {
 }
 
 fn connection(
-    client: Client,
+    client: ClientApp,
     node: &Node,
     section: &mut Section<'_>,
     notes: &mut Vec<String>,
 ) -> Option<Connection> {
     match client {
-        Client::ClaudeDesktop | Client::Windsurf => standard::connection(section),
-        Client::ClaudeCode => {
+        ClientApp::ClaudeDesktop | ClientApp::Windsurf => standard::connection(section),
+        ClientApp::ClaudeCode => {
             if section.has("headersHelper") {
                 notes.push("its headersHelper is not used here: write the headers out".into());
             }
             let connection = standard::connection(section)?;
             Some(with_oauth(connection, section, ["oauth", "clientId", "clientSecret"]))
         }
-        Client::Cursor | Client::VsCode => {
+        ClientApp::Cursor | ClientApp::VsCode => {
             if section.has("envFile") {
                 notes.push("its envFile is not read here: put the variables into env".into());
             }
             let connection = standard::connection(section)?;
             Some(with_oauth(connection, section, ["auth", "CLIENT_ID", "CLIENT_SECRET"]))
         }
-        Client::Zed => zed(node, section),
-        Client::Codex => codex(node, section),
-        Client::Gemini => gemini(section),
-        Client::Opencode => opencode(section),
-        Client::Goose => goose(section, notes),
+        ClientApp::Zed => zed(node, section),
+        ClientApp::Codex => codex(node, section),
+        ClientApp::Gemini => gemini(section),
+        ClientApp::Opencode => opencode(section),
+        ClientApp::Goose => goose(section, notes),
     }
 }
 
@@ -323,26 +324,26 @@ fn with_oauth(
 }
 
 /// To start and to answer a call, as far as the client says.
-fn timeouts(client: Client, node: &Node) -> (Option<Duration>, Option<Duration>) {
-    let time = |name: &str, per_second: f64, most: u32| {
+fn timeouts(client: ClientApp, node: &Node) -> (Option<Duration>, Option<Duration>) {
+    let time = |name: &str, per_second: f64, max: u32| {
         let number = match node.get(name)?.value {
             Value::Integer(number) => number as f64,
             Value::Float(number) => number,
             _ => return None,
         };
-        let seconds = (number / per_second).min(f64::from(most));
+        let seconds = (number / per_second).min(f64::from(max));
         Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
     };
-    let (start, call) = (MOST_START_SECONDS, MOST_CALL_SECONDS);
+    let (start, call) = (MAX_START_SECONDS, MAX_CALL_SECONDS);
     match client {
-        Client::Codex => (
+        ClientApp::Codex => (
             time("startup_timeout_sec", 1.0, start)
                 .or_else(|| time("startup_timeout_ms", 1000.0, start)),
             time("tool_timeout_sec", 1.0, call),
         ),
-        Client::Gemini => (None, time("timeout", 1000.0, call)),
-        Client::Goose => (None, time("timeout", 1.0, call)),
-        Client::Opencode => (time("timeout", 1000.0, start), None),
+        ClientApp::Gemini => (None, time("timeout", 1000.0, call)),
+        ClientApp::Goose => (None, time("timeout", 1.0, call)),
+        ClientApp::Opencode => (time("timeout", 1000.0, start), None),
         _ => (None, None),
     }
 }
@@ -364,14 +365,14 @@ fn each_text(connection: &mut Connection, mut change: impl FnMut(&mut Template))
     }
 }
 
-fn syntax(client: Client) -> VariableSyntax {
+fn syntax(client: ClientApp) -> VariableSyntax {
     match client {
-        Client::ClaudeDesktop | Client::Zed => VariableSyntax::None,
-        Client::Cursor | Client::VsCode | Client::Windsurf => VariableSyntax::Editor,
-        Client::Gemini => VariableSyntax::Shell,
-        Client::Opencode => VariableSyntax::Braces,
+        ClientApp::ClaudeDesktop | ClientApp::Zed => VariableSyntax::None,
+        ClientApp::Cursor | ClientApp::VsCode | ClientApp::Windsurf => VariableSyntax::Editor,
+        ClientApp::Gemini => VariableSyntax::Shell,
+        ClientApp::Opencode => VariableSyntax::Braces,
         // Codex and goose are translated where they are read.
-        Client::ClaudeCode | Client::Codex | Client::Goose => VariableSyntax::Same,
+        ClientApp::ClaudeCode | ClientApp::Codex | ClientApp::Goose => VariableSyntax::Same,
     }
 }
 

@@ -4,11 +4,11 @@ use std::{fmt, time::Duration};
 
 use narrows_model::{Connection, HttpSpec, HttpTransport, StdioSpec};
 
-use super::Client;
+use super::ClientApp;
 
 /// A server that a client has.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct FoundServer {
     pub(crate) connection: Connection,
     pub(crate) start_timeout: Option<Duration>,
     pub(crate) call_timeout: Option<Duration>,
@@ -24,7 +24,7 @@ pub(crate) enum Directory {
     Implied,
 }
 
-impl Found {
+impl FoundServer {
     /// Whether both are the same server, however they are called.
     pub(crate) fn is_same(&self, other: &Connection, directory: Directory) -> bool {
         match (&self.connection, other) {
@@ -86,7 +86,7 @@ impl fmt::Display for Skip {
 
 /// What becomes of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum EntryFate {
     /// It gets this name.
     Imported {
         name: String,
@@ -94,7 +94,7 @@ pub(crate) enum Fate {
     /// The same server is imported from another place.
     Duplicate {
         name: String,
-        of: Client,
+        of: ClientApp,
     },
     /// The configuration has it already.
     Present {
@@ -103,7 +103,7 @@ pub(crate) enum Fate {
     Skipped(Skip),
 }
 
-impl Fate {
+impl EntryFate {
     /// Whether Narrows has the server afterwards.
     pub(crate) fn is_taken_over(&self) -> bool {
         !matches!(self, Self::Skipped(_))

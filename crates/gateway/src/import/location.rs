@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Client, Home};
+use super::{ClientApp, Home};
 use crate::config::Os;
 
 /// Whom the servers of a file are for.
@@ -25,12 +25,12 @@ impl Scope {
 /// A file that a client would read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    pub(crate) client: Client,
+    pub(crate) client: ClientApp,
     pub(crate) path: PathBuf,
     pub(crate) scope: Scope,
 }
 
-impl Client {
+impl ClientApp {
     /// The files of this client, whether or not they are there.
     pub(crate) fn locations(self, home: &Home, project: Option<&Path>) -> Vec<Location> {
         let own = self.user_files(home).into_iter().map(|path| (path, Scope::User));
@@ -96,7 +96,7 @@ impl Client {
 mod tests {
     use super::*;
 
-    fn paths(client: Client, os: Os) -> Vec<String> {
+    fn paths(client: ClientApp, os: Os) -> Vec<String> {
         let home = Home::at(os, Path::new("/h"));
         let locations = client.locations(&home, None);
         locations.iter().map(|found| found.path.to_str().unwrap().replace('\\', "/")).collect()
@@ -106,26 +106,29 @@ mod tests {
     fn files_are_where_each_platform_has_them() {
         let support = "/h/Library/Application Support";
         assert_eq!(
-            paths(Client::ClaudeDesktop, Os::Mac),
+            paths(ClientApp::ClaudeDesktop, Os::Mac),
             [format!("{support}/Claude/claude_desktop_config.json")]
         );
         assert_eq!(
-            paths(Client::ClaudeDesktop, Os::Windows),
+            paths(ClientApp::ClaudeDesktop, Os::Windows),
             ["/h/AppData/Roaming/Claude/claude_desktop_config.json"]
         );
         assert_eq!(
-            paths(Client::ClaudeDesktop, Os::Linux),
+            paths(ClientApp::ClaudeDesktop, Os::Linux),
             ["/h/.config/Claude/claude_desktop_config.json"]
         );
-        assert_eq!(paths(Client::VsCode, Os::Linux)[0], "/h/.config/Code/User/mcp.json");
-        assert_eq!(paths(Client::VsCode, Os::Mac)[1], format!("{support}/Code/User/settings.json"));
-        for os in [Os::Linux, Os::Mac] {
-            assert_eq!(paths(Client::Zed, os), ["/h/.config/zed/settings.json"]);
-            assert_eq!(paths(Client::Goose, os), ["/h/.config/goose/config.yaml"]);
-        }
-        assert_eq!(paths(Client::Zed, Os::Windows), ["/h/AppData/Roaming/Zed/settings.json"]);
+        assert_eq!(paths(ClientApp::VsCode, Os::Linux)[0], "/h/.config/Code/User/mcp.json");
         assert_eq!(
-            paths(Client::Goose, Os::Windows),
+            paths(ClientApp::VsCode, Os::Mac)[1],
+            format!("{support}/Code/User/settings.json")
+        );
+        for os in [Os::Linux, Os::Mac] {
+            assert_eq!(paths(ClientApp::Zed, os), ["/h/.config/zed/settings.json"]);
+            assert_eq!(paths(ClientApp::Goose, os), ["/h/.config/goose/config.yaml"]);
+        }
+        assert_eq!(paths(ClientApp::Zed, Os::Windows), ["/h/AppData/Roaming/Zed/settings.json"]);
+        assert_eq!(
+            paths(ClientApp::Goose, Os::Windows),
             ["/h/AppData/Roaming/Block/goose/config/config.yaml"]
         );
     }
@@ -133,10 +136,10 @@ mod tests {
     #[test]
     fn files_of_a_project_are_looked_for_only_when_one_is_named() {
         let home = Home::at(Os::Linux, Path::new("/h"));
-        let with = Client::Cursor.locations(&home, Some(Path::new("/p")));
+        let with = ClientApp::Cursor.locations(&home, Some(Path::new("/p")));
         assert_eq!(with.len(), 2);
         assert_eq!(with[1].path, Path::new("/p/.cursor/mcp.json"));
         assert_eq!(with[1].scope, Scope::Project("/p".into()));
-        assert_eq!(Client::Cursor.locations(&home, None).len(), 1);
+        assert_eq!(ClientApp::Cursor.locations(&home, None).len(), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Takes over the MCP servers that other clients have.
 //!
-//! A [`Client`] knows where its files are, a [`ClientFile`] is one of them as it was read, a
+//! A [`ClientApp`] knows where its files are, a [`ClientFile`] is one of them as it was read, a
 //! dialect turns its entries into servers, and a [`Plan`] decides what becomes of each. Files of
 //! clients are changed by `rewrite`, with backups that [`Applied`] remembers.
 
@@ -23,11 +23,11 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use applied::{Applied, Force, Undone};
+pub(crate) use applied::{Applied, Force, UndoResult};
 pub(crate) use apply::{Launch, apply};
-pub(crate) use client::Client;
+pub(crate) use client::ClientApp;
 pub(crate) use client_file::ClientFile;
 pub(crate) use connect::{ConnectOutcome, ConnectReport, Mode, connect, disconnect};
 pub(crate) use home::Home;
 pub(crate) use plan::Plan;
-pub(crate) use report::Report;
+pub(crate) use report::ImportReport;

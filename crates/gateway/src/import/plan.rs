@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use narrows_model::Connection;
 
 use super::{
-    Client, ClientFile, Home,
+    ClientApp, ClientFile, Home,
     client_file::FileError,
     dialect,
-    fate::{Directory, Fate, Found, Skip},
+    fate::{Directory, EntryFate, FoundServer, Skip},
     location::Location,
-    summary::Summary,
+    summary::ServerSummary,
 };
-use crate::config::{Config, MOST_LETTERS, ServerEntry, valid_name};
+use crate::config::{Config, MAX_LETTERS, ServerEntry, valid_name};
 
 /// An entry of a client's file and what becomes of it.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub(crate) struct Decision {
     /// Which of the file's containers it is in.
     pub(crate) container: usize,
     pub(crate) name: String,
-    pub(crate) fate: Fate,
-    pub(crate) summary: Option<Summary>,
+    pub(crate) fate: EntryFate,
+    pub(crate) summary: Option<ServerSummary>,
     pub(crate) notes: Vec<String>,
 }
 
@@ -56,13 +56,13 @@ enum Owner {
     /// The configuration has it with `enabled = false`.
     Disabled,
     /// It is imported from this client.
-    Client(Client),
+    Client(ClientApp),
 }
 
 impl Plan {
     /// Reads the files of the clients and compares them with what `config` has.
     pub(crate) fn make(
-        clients: &[Client],
+        clients: &[ClientApp],
         home: &Home,
         project: Option<&Path>,
         config: &Config,
@@ -109,17 +109,17 @@ impl Plan {
                 let mut decision = Decision {
                     container,
                     name: field.name.clone(),
-                    fate: Fate::Skipped(Skip::Builtin),
+                    fate: EntryFate::Skipped(Skip::Builtin),
                     summary: None,
                     notes: Vec::new(),
                 };
                 match dialect::read(file, inside, field, home) {
-                    Err(skip) => decision.fate = Fate::Skipped(skip),
+                    Err(skip) => decision.fate = EntryFate::Skipped(skip),
                     Ok(mut found) => {
                         if let Some(project) = inside.scope.project() {
                             found.notes.push(format!("it was only for {}", project.display()));
                         }
-                        decision.summary = Some(Summary::of(&found.connection));
+                        decision.summary = Some(ServerSummary::of(&found.connection));
                         self.place(file.location.client, found, taken, &mut decision);
                     }
                 }
@@ -132,8 +132,8 @@ impl Plan {
     /// Finds a name for a server, unless Narrows has it under some name.
     fn place(
         &mut self,
-        client: Client,
-        found: Found,
+        client: ClientApp,
+        found: FoundServer,
         taken: &mut Vec<Taken>,
         decision: &mut Decision,
     ) {
@@ -141,9 +141,9 @@ impl Plan {
         if let Some(same) = same {
             let name = same.name.clone();
             decision.fate = match same.by {
-                Owner::Client(of) => Fate::Duplicate { name, of },
-                Owner::Config => Fate::Present { name },
-                Owner::Disabled => Fate::Skipped(Skip::DisabledHere { name }),
+                Owner::Client(of) => EntryFate::Duplicate { name, of },
+                Owner::Config => EntryFate::Present { name },
+                Owner::Disabled => EntryFate::Skipped(Skip::DisabledHere { name }),
             };
             return;
         }
@@ -155,7 +155,7 @@ impl Plan {
             ..ServerEntry::new(name.clone(), found.connection.clone())
         };
         if let Err(reason) = entry.check() {
-            decision.fate = Fate::Skipped(Skip::Unusable(reason));
+            decision.fate = EntryFate::Skipped(Skip::Unusable(reason));
             return;
         }
         decision.notes = found.notes;
@@ -165,21 +165,21 @@ impl Plan {
         if name != wanted {
             decision.notes.push(format!("another server has the name {wanted}"));
         }
-        decision.fate = Fate::Imported { name: name.clone() };
+        decision.fate = EntryFate::Imported { name: name.clone() };
         let (connection, directory) = (found.connection, found.directory);
         taken.push(Taken { name, connection, directory, by: Owner::Client(client) });
         self.additions.push(entry);
     }
 }
 
-fn free_name(wanted: &str, client: Client, taken: &[Taken]) -> String {
+fn free_name(wanted: &str, client: ClientApp, taken: &[Taken]) -> String {
     let is_free = |name: &String| !taken.iter().any(|other| other.name == *name);
     let suffixes = [String::new(), format!("-{}", client.id())]
         .into_iter()
         .chain((2..).map(|number| format!("-{}-{number}", client.id())));
     let mut names = suffixes.map(|suffix| {
         // A long name gives way to what is added to it. Valid names are ASCII.
-        let kept = wanted.len().min(MOST_LETTERS - suffix.len());
+        let kept = wanted.len().min(MAX_LETTERS - suffix.len());
         format!("{}{suffix}", &wanted[..kept])
     });
     names.find(is_free).unwrap_or_default()

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::{Undone, apply::FileResult, fate::Fate, plan::Plan, summary::Summary};
+use super::{UndoResult, apply::FileResult, fate::EntryFate, plan::Plan, summary::ServerSummary};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct ImportReport {
     /// The configuration that servers are added to.
     pub(crate) config: PathBuf,
     /// How many servers were written to it.
@@ -42,7 +42,7 @@ pub(crate) struct ServerReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    pub(crate) summary: Option<Summary>,
+    pub(crate) summary: Option<ServerSummary>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct ChangeReport {
     pub(crate) error: Option<String>,
 }
 
-impl Report {
+impl ImportReport {
     pub(crate) fn of(plan: &Plan, config: PathBuf) -> Self {
         let files = plan.files.iter().map(|planned| {
             let (error, decisions) = match &planned.outcome {
@@ -111,7 +111,7 @@ impl Report {
         self
     }
 
-    pub(crate) fn with_undone(mut self, results: Vec<Undone>) -> Self {
+    pub(crate) fn with_undone(mut self, results: Vec<UndoResult>) -> Self {
         self.undone = results
             .into_iter()
             .map(|result| ChangeReport {
@@ -190,7 +190,7 @@ impl ServerReport {
     }
 }
 
-impl std::fmt::Display for Summary {
+impl std::fmt::Display for ServerSummary {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.start)?;
         for (kind, names) in [("env", &self.env), ("headers", &self.headers)] {
@@ -202,17 +202,17 @@ impl std::fmt::Display for Summary {
     }
 }
 
-fn explain(fate: &Fate) -> (Outcome, Option<String>, Option<String>) {
+fn explain(fate: &EntryFate) -> (Outcome, Option<String>, Option<String>) {
     match fate {
-        Fate::Imported { name } => (Outcome::Imported, Some(name.clone()), None),
-        Fate::Duplicate { name, of } => {
+        EntryFate::Imported { name } => (Outcome::Imported, Some(name.clone()), None),
+        EntryFate::Duplicate { name, of } => {
             let reason = format!("the same as {name} of {}", of.title());
             (Outcome::Duplicate, Some(name.clone()), Some(reason))
         }
-        Fate::Present { name } => {
+        EntryFate::Present { name } => {
             let reason = format!("in the configuration already, as {name}");
             (Outcome::Present, Some(name.clone()), Some(reason))
         }
-        Fate::Skipped(skip) => (Outcome::Skipped, None, Some(skip.to_string())),
+        EntryFate::Skipped(skip) => (Outcome::Skipped, None, Some(skip.to_string())),
     }
 }

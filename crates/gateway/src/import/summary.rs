@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// What may be shown of a server. Of its settings only the names: every value can be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Summary {
+pub(crate) struct ServerSummary {
     pub(crate) start: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) env: Vec<String>,
@@ -13,7 +13,7 @@ pub(crate) struct Summary {
     pub(crate) headers: Vec<String>,
 }
 
-impl Summary {
+impl ServerSummary {
     pub(crate) fn of(connection: &Connection) -> Self {
         let (env, headers) = match connection {
             Connection::Stdio(stdio) => (stdio.env.keys().cloned().collect(), Vec::new()),

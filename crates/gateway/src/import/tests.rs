@@ -10,9 +10,9 @@ use narrows_model::{Connection, HttpSpec, HttpTransport, StdioSpec, Template};
 use tempfile::TempDir;
 
 use super::{
-    Applied, Client, Force, Home, Launch, Plan, Report,
+    Applied, ClientApp, Force, Home, ImportReport, Launch, Plan,
     apply::apply,
-    fate::{Fate, Skip},
+    fate::{EntryFate, Skip},
     plan::Decision,
 };
 use crate::config::{Config, Os, ServerEntry};
@@ -78,7 +78,7 @@ impl World {
 
     fn plan_with(&self, project: Option<&Path>, config: &Config) -> Plan {
         let home = Home::at(Os::Linux, self.directory.path());
-        Plan::make(&Client::ALL, &home, project, config)
+        Plan::make(&ClientApp::ALL, &home, project, config)
     }
 }
 
@@ -96,7 +96,7 @@ fn decision<'a>(plan: &'a Plan, name: &str) -> &'a Decision {
 #[track_caller]
 fn skipped(plan: &Plan, name: &str) -> String {
     match &decision(plan, name).fate {
-        Fate::Skipped(skip) => skip.to_string(),
+        EntryFate::Skipped(skip) => skip.to_string(),
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -283,16 +283,16 @@ fn the_same_server_is_imported_once_and_the_same_name_twice() {
     let fates = |name: &str| -> Vec<_> {
         decisions(&plan).into_iter().filter(|found| found.name == name).map(|d| &d.fate).collect()
     };
-    let duplicate = |name: &str, of| Fate::Duplicate { name: name.into(), of };
-    let imported = |name: &str| Fate::Imported { name: name.into() };
+    let duplicate = |name: &str, of| EntryFate::Duplicate { name: name.into(), of };
+    let imported = |name: &str| EntryFate::Imported { name: name.into() };
     assert_eq!(
         fates("filesystem"),
-        [&imported("filesystem"), &duplicate("filesystem", Client::ClaudeDesktop)]
+        [&imported("filesystem"), &duplicate("filesystem", ClientApp::ClaudeDesktop)]
     );
     // Claude Code says http and Cursor says nothing.
     assert_eq!(
         fates("context7"),
-        [&imported("context7"), &duplicate("context7", Client::ClaudeCode)]
+        [&imported("context7"), &duplicate("context7", ClientApp::ClaudeCode)]
     );
     assert_eq!(fates("github"), [&imported("github"), &imported("github-cursor")]);
     let github = decisions(&plan).into_iter().rfind(|found| found.name == "github").unwrap();
@@ -307,8 +307,8 @@ fn what_the_configuration_has_is_not_imported_again_and_not_overwritten() {
                 enabled = false\n";
     let config = Config::parse(text, Path::new("/x/narrows.toml")).unwrap();
     let plan = World::new(&FILES).plan_with(None, &config);
-    assert_eq!(decision(&plan, "puppeteer").fate, Fate::Present { name: "pup".into() });
-    assert_eq!(decision(&plan, "fetch").fate, Fate::Imported { name: "fetch-vscode".into() });
+    assert_eq!(decision(&plan, "puppeteer").fate, EntryFate::Present { name: "pup".into() });
+    assert_eq!(decision(&plan, "fetch").fate, EntryFate::Imported { name: "fetch-vscode".into() });
     // The client still needs it.
     assert!(!decision(&plan, "hexdocs").fate.is_taken_over());
     assert!(skipped(&plan, "hexdocs").ends_with("as hex, and disabled there"));
@@ -327,7 +327,7 @@ fn narrows_itself_is_never_imported() {
     ] {
         let text = format!("{{\"mcpServers\": {{\"narrows\": {entry}}}}}");
         let plan = World::new(&[(".cursor/mcp.json", &text)]).plan(None);
-        assert_eq!(decision(&plan, "narrows").fate, Fate::Skipped(Skip::Narrows), "{entry}");
+        assert_eq!(decision(&plan, "narrows").fate, EntryFate::Skipped(Skip::Narrows), "{entry}");
     }
 }
 
@@ -376,7 +376,7 @@ fn a_malformed_file_does_not_stop_the_others() {
     ]);
     let plan = world.plan(None);
     assert_eq!(names(&plan), ["linear", "puppeteer"]);
-    let report = Report::of(&plan, "narrows.toml".into());
+    let report = ImportReport::of(&plan, "narrows.toml".into());
     let errors: Vec<_> = report.files.iter().filter_map(|file| file.error.as_deref()).collect();
     assert_eq!(errors.len(), 3);
     assert!(errors[0].starts_with("it is malformed: line 3, column 10: "), "{errors:?}");
@@ -388,7 +388,7 @@ fn a_malformed_file_does_not_stop_the_others() {
 #[test]
 fn a_file_that_was_cut_off_shows_no_secrets() {
     for (file, (_, text)) in FILES.iter().enumerate() {
-        let format = super::client_file::Format::of(Client::ALL[file]);
+        let format = super::client_file::Format::of(ClientApp::ALL[file]);
         for end in (0..text.len()).filter(|end| text.is_char_boundary(*end)) {
             if let Err(error) = format.parse(&text[..end]) {
                 assert!(!error.to_string().contains("fake-secret"), "{error}");
@@ -401,7 +401,7 @@ fn a_file_that_was_cut_off_shows_no_secrets() {
 #[test]
 fn secrets_are_not_in_the_report() {
     let plan = World::new(&FILES).plan(None);
-    let report = Report::of(&plan, "narrows.toml".into());
+    let report = ImportReport::of(&plan, "narrows.toml".into());
     let shown = report.lines().join("\n") + &serde_json::to_string(&report).unwrap();
     assert!(!shown.contains("fake-secret"), "{shown}");
     // The control: they are there.
@@ -418,17 +418,17 @@ fn secrets_are_not_in_the_report() {
 }
 
 /// What `--apply` does in a home.
-fn apply_in(world: &World) -> Report {
+fn apply_in(world: &World) -> ImportReport {
     let plan = world.plan(None);
     let launch = Launch::new("/opt/narrows".into(), None, None);
     let mut applied = Applied::open(&world.path("data")).unwrap();
     let results = apply(&plan, &launch, &mut applied);
-    Report::of(&plan, "narrows.toml".into()).with_applied(results)
+    ImportReport::of(&plan, "narrows.toml".into()).with_applied(results)
 }
 
 fn undo_in(world: &World, force: Force) -> Vec<Result<(), String>> {
     let mut applied = Applied::open(&world.path("data")).unwrap();
-    let undone = applied.undo(&Client::ALL, force).unwrap();
+    let undone = applied.undo(&ClientApp::ALL, force).unwrap();
     undone.into_iter().map(|file| file.outcome.map_err(|error| error.to_string())).collect()
 }
 
@@ -444,14 +444,14 @@ fn after_applying_each_client_has_narrows_and_what_was_not_taken_over() {
         let (_, decisions) = file.outcome.as_ref().unwrap();
         let narrows: Vec<_> = decisions
             .iter()
-            .filter(|decision| decision.fate == Fate::Skipped(Skip::Narrows))
+            .filter(|decision| decision.fate == EntryFate::Skipped(Skip::Narrows))
             .collect();
         assert_eq!(narrows.len(), 1, "{:?}", file.location);
         let others = decisions.len() - 1;
         let expected = match file.location.client {
-            Client::ClaudeCode | Client::Windsurf | Client::Zed | Client::Codex => 1,
-            Client::Gemini => 1,
-            Client::Opencode | Client::Goose => 2,
+            ClientApp::ClaudeCode | ClientApp::Windsurf | ClientApp::Zed | ClientApp::Codex => 1,
+            ClientApp::Gemini => 1,
+            ClientApp::Opencode | ClientApp::Goose => 2,
             _ => 0,
         };
         assert_eq!(others, expected, "{:?}", file.location);

@@ -2,7 +2,7 @@
 
 use narrows_engine::{
     broker::Broker,
-    upstream::{Change, ServerChange},
+    upstream::{ServerChange, UpstreamChange},
 };
 use tokio::sync::{
     broadcast::{self, error::RecvError},
@@ -24,12 +24,12 @@ impl Changes {
     }
 
     /// The next one. None when there will be no more. Safe to drop and to call again.
-    pub(super) async fn next(&mut self) -> Option<Change> {
+    pub(super) async fn next(&mut self) -> Option<UpstreamChange> {
         loop {
             tokio::select! {
-                changed = self.tools.changed() => return changed.ok().map(|()| Change::Tools),
+                changed = self.tools.changed() => return changed.ok().map(|()| UpstreamChange::Tools),
                 change = self.others.recv() => match change {
-                    Ok(ServerChange { change: Change::Tools, .. })
+                    Ok(ServerChange { change: UpstreamChange::Tools, .. })
                     | Err(RecvError::Lagged(_)) => {}
                     Ok(ServerChange { change, .. }) => return Some(change),
                     Err(RecvError::Closed) => return None,

@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use narrows_engine::{
     RunClient,
     compute::{json_bytes, without_place},
-    safety::Shield,
+    safety::PiiFilter,
     state::Agent,
     upstream::{Caller, Progress},
 };
@@ -32,11 +32,11 @@ pub(super) enum Event {
     Progress(Progress),
     Log(LoggingMessageNotificationParam),
     Output(OutputStream, String),
-    Elicit(ElicitRequestParams, Answer<ElicitResult>),
-    Sample(Box<CreateMessageRequestParams>, Answer<CreateMessageResult>),
+    Elicit(ElicitRequestParams, AnswerSender<ElicitResult>),
+    Sample(Box<CreateMessageRequestParams>, AnswerSender<CreateMessageResult>),
 }
 
-pub(super) type Answer<T> = oneshot::Sender<Result<T, ErrorData>>;
+pub(super) type AnswerSender<T> = oneshot::Sender<Result<T, ErrorData>>;
 
 /// Which client it is.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub(super) struct ClientId {
 }
 
 /// Collects events for the client; whoever talks to the client takes them from the other end.
-pub(super) struct Client {
+pub(super) struct ClientHandle {
     events: mpsc::Sender<Event>,
     id: ClientId,
     capabilities: ClientCapabilities,
@@ -56,10 +56,10 @@ pub(super) struct Client {
     /// Cancelled when it has left.
     gone: CancellationToken,
     /// Its model may read all that it is told.
-    shield: Shield,
+    pii_filter: PiiFilter,
 }
 
-impl Client {
+impl ClientHandle {
     pub(super) fn new(
         id: ClientId,
         capabilities: Option<ClientCapabilities>,
@@ -70,8 +70,8 @@ impl Client {
         let mut capabilities = capabilities.unwrap_or_default();
         // What we do not pass on, a server shall not count on.
         capabilities.extensions = None;
-        let shield = agent.shield();
-        (Self { events, id, capabilities, agent, gone, shield }, receiver)
+        let pii_filter = agent.pii_filter();
+        (Self { events, id, capabilities, agent, gone, pii_filter }, receiver)
     }
 
     fn tell(&self, event: Event) {
@@ -79,7 +79,7 @@ impl Client {
         let _ = self.events.try_send(event);
     }
 
-    async fn ask<T>(&self, event: impl FnOnce(Answer<T>) -> Event) -> Result<T, ErrorData> {
+    async fn ask<T>(&self, event: impl FnOnce(AnswerSender<T>) -> Event) -> Result<T, ErrorData> {
         let (answer, asked) = oneshot::channel();
         let gone = || ErrorData::internal_error("the client is gone", None);
         self.events.send(event(answer)).await.map_err(|_| gone())?;
@@ -93,7 +93,7 @@ fn unsupported(server: &str, what: &str) -> ErrorData {
     ErrorData::invalid_request(message, None)
 }
 
-impl RunClient for Client {
+impl RunClient for ClientHandle {
     fn output(&self, stream: OutputStream, text: String) {
         if !text.is_empty() {
             self.tell(Event::Output(stream, text));
@@ -101,7 +101,7 @@ impl RunClient for Client {
     }
 }
 
-impl Caller for Client {
+impl Caller for ClientHandle {
     fn client(&self) -> u64 {
         self.id.number
     }
@@ -120,7 +120,7 @@ impl Caller for Client {
 
     fn progress(&self, _server: &str, mut progress: Progress) {
         if let Some(message) = &mut progress.message {
-            without_place(message.len(), || self.shield.replace(message));
+            without_place(message.len(), || self.pii_filter.replace(message));
             message.truncate(message.floor_char_boundary(MAX_PROGRESS_BYTES));
         }
         self.tell(Event::Progress(progress));
@@ -134,7 +134,7 @@ impl Caller for Client {
                 let left_out = format!("(a message of more than {MAX_LOG_BYTES} bytes)");
                 message.data = Value::from(left_out);
             }
-            self.shield.log(message)
+            self.pii_filter.log(message)
         });
         self.tell(Event::Log(message));
     }
@@ -150,7 +150,7 @@ impl Caller for Client {
         }
         let server = server.to_owned();
         Box::pin(async move {
-            let question = self.shield.whole(&question)?;
+            let question = self.pii_filter.whole(&question)?;
             let mut answer = self.ask(|answer| Event::Elicit(question, answer)).await?;
             // A default that was shown as a token goes back as what it is.
             if let Some(content) = &mut answer.content {
@@ -172,7 +172,7 @@ impl Caller for Client {
         }
         Box::pin(async move {
             // A model reads it.
-            let request = self.shield.whole(&request)?;
+            let request = self.pii_filter.whole(&request)?;
             self.ask(|answer| Event::Sample(Box::new(request), answer)).await
         })
     }

@@ -19,14 +19,14 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client::{Answer, Client, ClientId, Event},
+    client::{AnswerSender, ClientHandle, ClientId, Event},
     http,
 };
 
 /// Output is told in pieces of at most this size, and so much of it in all; the result has
 /// the rest.
-const MOST_PIECE: usize = 4 << 10;
-const MOST_STREAMED: usize = 64 << 10;
+const MAX_PIECE: usize = 4 << 10;
+const MAX_STREAMED: usize = 64 << 10;
 /// Pieces that come faster than this are told together.
 const PIECE_TIME: Duration = Duration::from_millis(50);
 /// A client of the newer protocol is asked all that is to be asked at once.
@@ -34,7 +34,7 @@ const MORE_QUESTIONS_TIME: Duration = Duration::from_millis(5);
 
 /// Work for a client that goes on by itself, and whatever it has to tell. Dropping it ends it: the
 /// client has left.
-pub(super) struct Work<T> {
+pub(super) struct ClientTask<T> {
     task: JoinHandle<T>,
     /// Tells those who work for the client that it has left.
     gone: CancellationToken,
@@ -51,18 +51,18 @@ pub(super) struct Work<T> {
 }
 
 enum Question {
-    Elicit(Answer<rmcp::model::ElicitResult>),
-    Sample(Answer<rmcp::model::CreateMessageResult>),
+    Elicit(AnswerSender<rmcp::model::ElicitResult>),
+    Sample(AnswerSender<rmcp::model::CreateMessageResult>),
 }
 
 /// How far a conversation has come.
-pub(super) enum Turn<T> {
+pub(super) enum Step<T> {
     Done(T),
     /// The client has to answer these, in another request.
     Asks(InputRequests),
 }
 
-impl<T: Send + 'static> Work<T> {
+impl<T: Send + 'static> ClientTask<T> {
     /// Starts work for the client of a request, until `left` says that it has left: then no new calls
     /// are made for it, and what is under way may end. It is counted among what is under way.
     pub(super) fn start<F>(
@@ -71,13 +71,14 @@ impl<T: Send + 'static> Work<T> {
         id: ClientId,
         agent: Agent,
         left: &CancellationToken,
-        work: impl FnOnce(Arc<Client>) -> F,
+        work: impl FnOnce(Arc<ClientHandle>) -> F,
     ) -> Self
     where
         F: Future<Output = T> + Send + 'static,
     {
         let gone = left.child_token();
-        let (client, events) = Client::new(id, context.client_capabilities(), agent, gone.clone());
+        let (client, events) =
+            ClientHandle::new(id, context.client_capabilities(), agent, gone.clone());
         let (counted, work) = (under_way.begin(), work(Arc::new(client)));
         Self {
             task: tokio::spawn(async move {
@@ -118,12 +119,12 @@ impl<T: Send + 'static> Work<T> {
         &mut self,
         context: &RequestContext<RoleServer>,
         level: Option<LoggingLevel>,
-    ) -> Result<Turn<T>, ErrorData> {
+    ) -> Result<Step<T>, ErrorData> {
         let asks_directly =
             context.protocol_version().is_none_or(|version| version.has_initialize());
         let mut exchanges: FuturesUnordered<BoxFuture<'_, ()>> = FuturesUnordered::new();
         let session_end = http::session_end(context).unwrap_or_default();
-        let teller = Teller { context, token: context.meta.get_progress_token(), level };
+        let teller = Notifier { context, token: context.meta.get_progress_token(), level };
         loop {
             let waits = !self.asked.is_empty();
             tokio::select! {
@@ -169,13 +170,13 @@ impl<T: Send + 'static> Work<T> {
                 },
                 Some(()) = exchanges.next() => {}
                 done = &mut self.task => {
-                    return done.map(Turn::Done).map_err(|error| {
+                    return done.map(Step::Done).map_err(|error| {
                         ErrorData::internal_error(format!("the call failed: {error}"), None)
                     });
                 }
                 () = tokio::time::sleep(MORE_QUESTIONS_TIME), if waits => {
                     let requests = self.asked.iter();
-                    return Ok(Turn::Asks(
+                    return Ok(Step::Asks(
                         requests.map(|(key, (request, _))| (key.clone(), request.clone())).collect(),
                     ));
                 }
@@ -189,12 +190,12 @@ impl<T: Send + 'static> Work<T> {
     }
 
     /// Tells what was printed, together with what follows at once.
-    async fn tell_output(&mut self, teller: &Teller<'_>, stream: OutputStream, mut text: String) {
-        if self.streamed >= MOST_STREAMED || !teller.tells_output() {
+    async fn tell_output(&mut self, teller: &Notifier<'_>, stream: OutputStream, mut text: String) {
+        if self.streamed >= MAX_STREAMED || !teller.tells_output() {
             return;
         }
         let until = tokio::time::Instant::now() + PIECE_TIME;
-        while text.len() < MOST_PIECE {
+        while text.len() < MAX_PIECE {
             match tokio::time::timeout_at(until, self.events.recv()).await {
                 Ok(Some(Event::Output(other, more))) if other == stream => text.push_str(&more),
                 Ok(other) => {
@@ -204,7 +205,7 @@ impl<T: Send + 'static> Work<T> {
                 Err(_) => break,
             }
         }
-        let room = text.floor_char_boundary(MOST_STREAMED - self.streamed);
+        let room = text.floor_char_boundary(MAX_STREAMED - self.streamed);
         if room < text.len() {
             text.truncate(room);
             text.push_str("… (the result has the rest)");
@@ -225,7 +226,7 @@ async fn next_event(
     }
 }
 
-impl<T> Drop for Work<T> {
+impl<T> Drop for ClientTask<T> {
     fn drop(&mut self) {
         // First: what is under way has to know why it is given up.
         self.gone.cancel();
@@ -234,14 +235,14 @@ impl<T> Drop for Work<T> {
 }
 
 /// Says things to the client of one request.
-struct Teller<'a> {
+struct Notifier<'a> {
     context: &'a RequestContext<RoleServer>,
     token: Option<ProgressToken>,
     /// The least that the client wants to know of logs.
     level: Option<LoggingLevel>,
 }
 
-impl Teller<'_> {
+impl Notifier<'_> {
     async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         let Some(token) = &self.token else { return };
         let mut param = ProgressNotificationParam::new(token.clone(), done);
@@ -251,7 +252,7 @@ impl Teller<'_> {
     }
 
     async fn log(&self, message: LoggingMessageNotificationParam) {
-        if self.level.is_some_and(|least| rank(message.level) >= rank(least)) {
+        if self.level.is_some_and(|min| rank(message.level) >= rank(min)) {
             let _ = self.context.peer.notify_logging_message(message).await;
         }
     }

@@ -2,14 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use narrows_engine::{Engine, Guide, UnderWay, broker::Broker, ledger::Ledger, state::Agent};
+use narrows_engine::{
+    Discovery, Engine, UnderWay, broker::Broker, state::Agent, token_stats::TokenStats,
+};
 use narrows_model::Principal;
 use rmcp::{RoleServer, service::RequestContext};
 
 use super::{
     http::{self, CallerId},
-    parked::Parked,
-    passthrough::Passthrough,
+    pending_input::PendingInputs,
+    proxy_listing::Passthrough,
     token_notice::TokenNotice,
     tools::own_tools,
 };
@@ -30,12 +32,12 @@ pub(crate) enum Surface {
 pub(crate) struct Gateway {
     pub(super) broker: Broker,
     pub(super) engine: Arc<Engine>,
-    pub(super) ledger: Arc<Ledger>,
+    pub(super) token_stats: Arc<TokenStats>,
     pub(super) passthrough: Passthrough,
     /// Whoever asks without saying who it is.
     principal: Arc<Principal>,
     pub(super) surface: Surface,
-    pub(super) parked: Parked,
+    pub(super) parked: PendingInputs,
     /// All that is done for clients now.
     pub(super) under_way: UnderWay,
     pub(super) token_notice: TokenNotice,
@@ -44,19 +46,19 @@ pub(crate) struct Gateway {
 impl Gateway {
     pub(crate) fn new(
         engine: Arc<Engine>,
-        ledger: Arc<Ledger>,
+        token_stats: Arc<TokenStats>,
         principal: Principal,
         surface: Surface,
     ) -> Arc<Self> {
-        let broker = engine.guide().broker().clone();
+        let broker = engine.discovery().broker().clone();
         Arc::new(Self {
             passthrough: Passthrough::new(broker.clone(), own_tools(surface)),
             broker,
             engine,
-            ledger,
+            token_stats,
             principal: Arc::new(principal),
             surface,
-            parked: Parked::default(),
+            parked: PendingInputs::default(),
             under_way: UnderWay::default(),
             token_notice: TokenNotice::default(),
         })
@@ -86,8 +88,8 @@ impl Gateway {
         });
     }
 
-    pub(crate) fn guide(&self) -> &Guide {
-        self.engine.guide()
+    pub(crate) fn discovery(&self) -> &Discovery {
+        self.engine.discovery()
     }
 
     /// What lasts, as whoever asks may see it.
@@ -139,27 +141,28 @@ impl std::fmt::Debug for Gateway {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use narrows_engine::{Background, GuideSettings};
+    use narrows_engine::{Background, DiscoverySettings};
     use narrows_sandbox::SandboxConfig;
     use tempfile::TempDir;
 
     use super::*;
     use crate::{
         app,
-        config::{Config, Places},
+        config::{AppDirs, Config},
     };
 
     /// A gateway without servers.
     pub(in crate::mcp) fn gateway() -> (TempDir, Arc<Gateway>) {
         let home = tempfile::tempdir().unwrap();
-        let places = Places::below(home.path());
+        let places = AppDirs::below(home.path());
         let broker = app::broker(&places, Vec::new()).unwrap();
         let background = Background::default();
-        let guide = Arc::new(Guide::new(broker, GuideSettings::default(), background.clone()));
+        let discovery =
+            Arc::new(Discovery::new(broker, DiscoverySettings::default(), background.clone()));
         let state = app::state(&places, &Config::default()).unwrap();
-        let engine = Engine::new(guide, state, SandboxConfig::default());
-        let ledger = Ledger::new(None, background);
-        (home, Gateway::new(engine, ledger, Principal::local(), Surface::Core))
+        let engine = Engine::new(discovery, state, SandboxConfig::default());
+        let token_stats = TokenStats::new(None, background);
+        (home, Gateway::new(engine, token_stats, Principal::local(), Surface::Core))
     }
 
     /// One key took the places of all that are nobody's in particular.

@@ -115,7 +115,7 @@ pub(super) fn is_passed(expose: Expose, server: &ServerTools) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use narrows_engine::catalog::{About, Catalog, Listing};
+    use narrows_engine::catalog::{Catalog, Listing, UpstreamInfo};
     use narrows_model::{Connection, ServerSpec, StdioSpec};
     use serde_json::{Value, json};
 
@@ -124,7 +124,7 @@ mod tests {
     fn server(name: &str, tools: Vec<Value>) -> Arc<ServerTools> {
         let spec = ServerSpec::new(name, Connection::Stdio(StdioSpec::default()));
         let catalog = Catalog::new(std::slice::from_ref(&spec), None);
-        catalog.replace(&spec, Listing { about: About::default(), tools });
+        catalog.replace(&spec, Listing { about: UpstreamInfo::default(), tools });
         catalog.listing(name).unwrap()
     }
 
@@ -149,7 +149,8 @@ mod tests {
             ("b__both_2", "b.both"),
             ("odd", "b.odd"),
         ] {
-            assert_eq!(tools.get(name).unwrap().tool.id.to_string(), id);
+            let tool = &tools.get(name).unwrap().tool;
+            assert_eq!(format!("{}.{}", tool.id.server, tool.id.tool), id);
         }
         assert!(tools.get("both").is_none() && tools.get("own").is_none());
         let shown = tools.definitions(|tool| tool.id.server == "b").count();

@@ -28,7 +28,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Gateway, Session,
+    ClientConnection, Gateway,
     lines::{CheckedLines, Refusal},
     request_ids::id_in_use,
 };
@@ -41,11 +41,11 @@ const _: () = assert!(LEAVING_TIME.as_millis() < 2_000);
 
 /// Serves one client until it closes our standard input, or until we are told to stop.
 pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> anyhow::Result<()> {
-    let session = Session::new(Arc::clone(&gateway));
+    let session = ClientConnection::new(Arc::clone(&gateway));
     let (reader, writer) = streams();
     let left = session.left();
-    let (reader, refused) = CheckedLines::new(Watched { reader, left: left.clone() });
-    let transport = Patient {
+    let (reader, refused) = CheckedLines::new(EofReader { reader, left: left.clone() });
+    let transport = DrainingTransport {
         is_large: reader.is_large(),
         inner: AsyncRwTransport::new_server(reader, writer),
         refused,
@@ -122,7 +122,7 @@ fn sockets() -> Option<(UnixStream, UnixStream)> {
 /// end only when all is answered: rmcp forwards nothing after it, so that who has something to
 /// tell before an answer would wait for ever. It also answers what rmcp would not: a message that is not
 /// read, and a second request with the id of one that is under way.
-struct Patient<T> {
+struct DrainingTransport<T> {
     inner: T,
     /// What it reads next takes long to be parsed.
     is_large: Arc<AtomicBool>,
@@ -161,7 +161,7 @@ impl PendingRequests {
     }
 }
 
-impl<T: Transport<RoleServer>> Patient<T> {
+impl<T: Transport<RoleServer>> DrainingTransport<T> {
     /// Answers in the place of rmcp, beside what is read next.
     fn refuse(&mut self, refusal: TxJsonRpcMessage<RoleServer>) {
         // Not as an answer of ours: the first request with this id may have none yet. It is sent to its
@@ -170,7 +170,7 @@ impl<T: Transport<RoleServer>> Patient<T> {
     }
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Patient<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for DrainingTransport<T> {
     type Error = T::Error;
 
     fn send(
@@ -253,12 +253,12 @@ async fn parsed_apart<T>(is_large: &AtomicBool, receiving: impl Future<Output = 
 }
 
 /// A reader that tells when it has come to the end.
-struct Watched<R> {
+struct EofReader<R> {
     reader: R,
     left: CancellationToken,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for EofReader<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -284,12 +284,12 @@ mod tests {
     fn patient<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static>(
         reader: R,
         writer: W,
-    ) -> Patient<AsyncRwTransport<RoleServer, CheckedLines<R>, W>> {
+    ) -> DrainingTransport<AsyncRwTransport<RoleServer, CheckedLines<R>, W>> {
         let (reader, refused) = CheckedLines::new(reader);
         let is_large = reader.is_large();
         let inner = AsyncRwTransport::new_server(reader, writer);
         let pending = Arc::default();
-        Patient { inner, is_large, refused, begun: true, ended: false, pending }
+        DrainingTransport { inner, is_large, refused, begun: true, ended: false, pending }
     }
 
     /// Whether another thread takes the only async thread over while a request is received.

@@ -14,7 +14,7 @@ const MIN_WIDTH: usize = 8;
 
 /// What becomes of a cell that is wider than there is room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fit {
+enum CellOverflow {
     /// It is shown in full: a name that other commands take.
     Whole,
     /// It is cut, with an ellipsis.
@@ -28,14 +28,14 @@ enum Fit {
 pub(crate) struct Column {
     head: &'static str,
     style: Style,
-    fit: Fit,
+    fit: CellOverflow,
     is_right: bool,
 }
 
 impl Column {
     /// A column of text, which is shown in full.
     pub(crate) const fn text(head: &'static str) -> Self {
-        Self { head, style: Style::Plain, fit: Fit::Whole, is_right: false }
+        Self { head, style: Style::Plain, fit: CellOverflow::Whole, is_right: false }
     }
 
     /// A column of what other commands take.
@@ -55,12 +55,12 @@ impl Column {
 
     /// The same, cut where there is no room.
     pub(crate) const fn cut(self) -> Self {
-        Self { fit: Fit::Cut, ..self }
+        Self { fit: CellOverflow::Cut, ..self }
     }
 
     /// The same, with as many lines as are needed where there is no room.
     pub(crate) const fn wrapped(self) -> Self {
-        Self { fit: Fit::Wrap, ..self }
+        Self { fit: CellOverflow::Wrap, ..self }
     }
 
     fn min_width(&self) -> usize {
@@ -160,7 +160,7 @@ impl Table {
         let room = width.saturating_sub(GAP.len() * self.columns.len().saturating_sub(1));
         while widths.iter().sum::<usize>() > room {
             let widest = (0..widths.len())
-                .filter(|number| self.columns[*number].fit != Fit::Whole)
+                .filter(|number| self.columns[*number].fit != CellOverflow::Whole)
                 .filter(|number| widths[*number] > self.columns[*number].min_width())
                 .max_by_key(|number| widths[*number]);
             let Some(widest) = widest else { break };
@@ -175,9 +175,9 @@ impl Table {
             .zip(&self.columns)
             .zip(widths)
             .map(|((cell, column), width)| match column.fit {
-                Fit::Whole => vec![cell.text.clone()],
-                Fit::Cut => vec![cut(&cell.text, *width)],
-                Fit::Wrap => wrapped(&cell.text, *width),
+                CellOverflow::Whole => vec![cell.text.clone()],
+                CellOverflow::Cut => vec![cut(&cell.text, *width)],
+                CellOverflow::Wrap => wrapped(&cell.text, *width),
             })
             .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or_default();

@@ -9,7 +9,7 @@ use crate::{
     lexicon::{Cues, Hit},
 };
 
-const LONGEST: usize = 160;
+const MAX_LEN: usize = 160;
 
 /// Under `address` or `street`, if it has a number and a name and is no other address.
 pub(super) fn by_label(labelled: &Labelled<'_>) -> Option<Range<usize>> {
@@ -22,7 +22,7 @@ pub(super) fn by_label(labelled: &Labelled<'_>) -> Option<Range<usize>> {
         labelled.range.clone()
     } else {
         let start = labelled.range.start;
-        let line = window(labelled.text, start, LONGEST).split([';', '|', '"', '{', '<']).next()?;
+        let line = window(labelled.text, start, MAX_LEN).split([';', '|', '"', '{', '<']).next()?;
         if !line.starts_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
@@ -39,7 +39,7 @@ fn is_street(value: &str) -> bool {
     let plain = !value.contains(['@', '{', '=', '<', '_', '\\'])
         && !value.contains("://")
         && !value.starts_with("0x");
-    (6..=LONGEST).contains(&value.len()) && has_number && has_name && plain && value.contains(' ')
+    (6..=MAX_LEN).contains(&value.len()) && has_number && has_name && plain && value.contains(' ')
 }
 
 /// `221 Baker Street, Springfield, IL 62701`: a number, capitalised words, and a word for a street.
@@ -94,7 +94,7 @@ fn place_end(text: &str, from: usize) -> usize {
     if rest.starts_with('.') && rest[1..].starts_with([',', ' ']) {
         end += 1;
     }
-    for part in window(text, end, LONGEST).split(',').take(4) {
+    for part in window(text, end, MAX_LEN).split(',').take(4) {
         let start = part.as_ptr() as usize - text.as_ptr() as usize;
         let length = part_length(part);
         if start + length <= end {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-const MOST_GROUPS: usize = 20;
-const MOST_DIGITS: usize = 24;
+const MAX_GROUPS: usize = 20;
+const MAX_DIGITS: usize = 24;
 
 /// What stands between two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub(super) struct Cluster {
     pub(super) plus: bool,
     /// A parenthesis before the first digit.
     pub(super) paren: bool,
-    bounds: [(usize, usize); MOST_GROUPS],
-    gaps: [Gap; MOST_GROUPS],
+    bounds: [(usize, usize); MAX_GROUPS],
+    gaps: [Gap; MAX_GROUPS],
     groups: usize,
     /// How many digits there are up to the end of each group.
-    totals: [usize; MOST_GROUPS],
-    digits: [u8; MOST_DIGITS],
+    totals: [usize; MAX_GROUPS],
+    digits: [u8; MAX_DIGITS],
 }
 
 impl Cluster {
@@ -40,18 +40,18 @@ impl Cluster {
             start: at,
             plus: false,
             paren: false,
-            bounds: [(0, 0); MOST_GROUPS],
-            gaps: [Gap::Mixed; MOST_GROUPS],
+            bounds: [(0, 0); MAX_GROUPS],
+            gaps: [Gap::Mixed; MAX_GROUPS],
             groups: 0,
-            totals: [0; MOST_GROUPS],
-            digits: [0; MOST_DIGITS],
+            totals: [0; MAX_GROUPS],
+            digits: [0; MAX_DIGITS],
         };
         cluster.read_sign(bytes);
         let (mut at, mut total) = (at, 0);
-        while cluster.groups < MOST_GROUPS {
+        while cluster.groups < MAX_GROUPS {
             let length =
-                bytes[at..].iter().take(MOST_DIGITS + 1).take_while(|b| b.is_ascii_digit()).count();
-            if length == 0 || total + length > MOST_DIGITS {
+                bytes[at..].iter().take(MAX_DIGITS + 1).take_while(|b| b.is_ascii_digit()).count();
+            if length == 0 || total + length > MAX_DIGITS {
                 break;
             }
             for (place, byte) in bytes[at..at + length].iter().enumerate() {

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::context::is_after_escape;
 
 /// The longest local part and domain that a mail server takes.
-const LONGEST_LOCAL: usize = 64;
-const LONGEST_DOMAIN: usize = 253;
+const MAX_LOCAL_LEN: usize = 64;
+const MAX_DOMAIN_LEN: usize = 253;
 
 /// What follows an `@` and a dot in names of files, units and packages, not of mail servers.
 #[rustfmt::skip]
@@ -28,7 +28,7 @@ const PLACEHOLDERS: [(&str, &str); 6] = [
 /// The address around an `@` (or what stands for it), which is at `at..after`.
 pub(super) fn around(text: &str, at: usize, after: usize) -> Option<Range<usize>> {
     let mut start = at;
-    for (place, c) in text[..at].char_indices().rev().take(LONGEST_LOCAL) {
+    for (place, c) in text[..at].char_indices().rev().take(MAX_LOCAL_LEN) {
         if !(c.is_alphanumeric() || "._%+-'&".contains(c)) {
             break;
         }
@@ -55,7 +55,7 @@ fn domain_end(text: &str, start: usize) -> Option<usize> {
     let mut label = start;
     let mut good = None;
     let mut has_letter = false;
-    for (place, c) in text[start..].char_indices().take(LONGEST_DOMAIN) {
+    for (place, c) in text[start..].char_indices().take(MAX_DOMAIN_LEN) {
         let place = start + place;
         end = place + c.len_utf8();
         if c.is_alphanumeric() || (c == '-' && place > label) {

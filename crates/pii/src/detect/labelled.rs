@@ -11,9 +11,9 @@ use crate::{
     lexicon::{Cues, Hit, Word},
 };
 
-const LONGEST_LABEL: usize = 48;
-const LONGEST_VALUE: usize = 512;
-const LONGEST_PLACEHOLDER: usize = 64;
+const MAX_LABEL_LEN: usize = 48;
+const MAX_VALUE_LEN: usize = 512;
+const MAX_PLACEHOLDER_LEN: usize = 64;
 
 /// A value with what its label says.
 pub(super) struct Labelled<'t> {
@@ -33,7 +33,7 @@ impl<'t> Labelled<'t> {
 }
 
 pub(super) fn find(text: &Text<'_>, found: &mut Sink<'_>) {
-    if let Some(around) = text.key.filter(|_| text.str.len() <= LONGEST_VALUE) {
+    if let Some(around) = text.key.filter(|_| text.str.len() <= MAX_VALUE_LEN) {
         let trimmed = text.str.trim();
         let start = text.str.len() - text.str.trim_start().len();
         let range = start..start + trimmed.len();
@@ -81,9 +81,9 @@ fn after_label<'t>(text: &Text<'t>, hit: &Hit) -> Option<(usize, Labelled<'t>)> 
     let bytes = text.bytes;
     let in_label = |b: &u8| b.is_ascii_alphanumeric() || b"_-.".contains(b);
     let start = hit.start
-        - bytes[..hit.start].iter().rev().take(LONGEST_LABEL).take_while(|b| in_label(b)).count();
+        - bytes[..hit.start].iter().rev().take(MAX_LABEL_LEN).take_while(|b| in_label(b)).count();
     let mut end =
-        hit.end + bytes[hit.end..].iter().take(LONGEST_LABEL).take_while(|b| in_label(b)).count();
+        hit.end + bytes[hit.end..].iter().take(MAX_LABEL_LEN).take_while(|b| in_label(b)).count();
     let label_end = end;
     end += bytes[end..].iter().take(4).take_while(|b| b" \t\"'\\`])*".contains(b)).count();
     let sign = bytes[end..].iter().take(3).take_while(|b| b":=>".contains(b)).count();
@@ -95,7 +95,7 @@ fn after_label<'t>(text: &Text<'t>, hit: &Hit) -> Option<(usize, Labelled<'t>)> 
     let quote = bytes[end..].iter().take(3).take_while(|b| b"\\\"'`".contains(b)).count();
     let escaped = quote > 0 && bytes[end] == b'\\';
     let value = end + quote;
-    let window = &bytes[value..bytes.len().min(value + LONGEST_VALUE)];
+    let window = &bytes[value..bytes.len().min(value + MAX_VALUE_LEN)];
     let line = &window[..memchr(b'\n', window).unwrap_or(window.len())];
     let length = if quote > 0 {
         quoted_length(line, bytes[value - 1], escaped)?
@@ -133,8 +133,8 @@ fn is_secret(labelled: &Labelled<'_>) -> bool {
     if around.nearest.any(Cues::PASSWORD) {
         return is_password(value, labelled);
     }
-    let drawn = |least: usize, bits: f64| {
-        value.len() >= least
+    let drawn = |min: usize, bits: f64| {
+        value.len() >= min
             && value.bytes().all(|b| Body::Any.holds(b) || b"!@#$%^&*:".contains(&b))
             && value.bytes().any(|b| b.is_ascii_digit())
             && value.bytes().any(|b| b.is_ascii_alphabetic())
@@ -204,7 +204,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     ];
     const PARTS: [&str; 9] =
         ["your", "example", "placeholder", "xxxx", "****", "...", "redacted", "changeme", "<"];
-    if value.len() > LONGEST_PLACEHOLDER {
+    if value.len() > MAX_PLACEHOLDER_LEN {
         return false;
     }
     let lower = value.to_ascii_lowercase();

@@ -3,7 +3,6 @@
 //! Nothing here reaches across a line break, apart from private keys.
 
 mod address;
-mod armor;
 mod card;
 mod cluster;
 mod date;
@@ -15,6 +14,7 @@ mod national;
 mod national_letters;
 mod net;
 mod numbers;
+mod pem;
 mod person;
 mod phone;
 mod secret;
@@ -27,7 +27,7 @@ use std::ops::Range;
 use phonenumber::country;
 
 use crate::{context::Text, kind::Builtin, lexicon::Word};
-pub(crate) use armor::open_private_key;
+pub(crate) use pem::open_private_key;
 pub(crate) use secret_table::SECRETS;
 
 /// What the detectors have to know of the settings.
@@ -66,7 +66,7 @@ fn by_words(text: &Text<'_>, options: &Options, found: &mut Sink<'_>) {
     for hit in &text.hits {
         match hit.word {
             Word::Armor if hit.start >= key_end => {
-                if let Some(range) = armor::private_key(text.str, hit.start) {
+                if let Some(range) = pem::private_key(text.str, hit.start) {
                     key_end = range.end;
                     found(Builtin::PrivateKey, range);
                 }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The longest IPv6 address, with an IPv4 address at its end.
-const LONGEST: usize = 45;
+const MAX_LEN: usize = 45;
 
 /// What the word from `start` to `end` is a part of. Says where to go on if it is an address.
 pub(super) fn find(
@@ -56,9 +56,9 @@ fn colons(
     if !bytes[start..end].iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
-    let back = bytes[floor..start].iter().rev().take(LONGEST).take_while(|b| belongs(b)).count();
+    let back = bytes[floor..start].iter().rev().take(MAX_LEN).take_while(|b| belongs(b)).count();
     let mut first = start - back;
-    let mut last = end + bytes[end..].iter().take(LONGEST).take_while(|b| belongs(b)).count();
+    let mut last = end + bytes[end..].iter().take(MAX_LEN).take_while(|b| belongs(b)).count();
     while last > end
         && (bytes[last - 1] == b'.' || (bytes[last - 1] == b':' && bytes[last - 2] != b':'))
     {
@@ -75,7 +75,7 @@ fn colons(
         first += 1;
     }
     let goes_on = bytes.get(last).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    if last - first > LONGEST || !starts_word(bytes, first) || goes_on {
+    if last - first > MAX_LEN || !starts_word(bytes, first) || goes_on {
         return None;
     }
     if last - first == 17 && is_mac(bytes, first, b':') {

@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// No word that we look for is longer.
-const LONGEST_WORD: usize = 64;
+const MAX_WORD_LEN: usize = 64;
 /// Shorter numbers are nobody's.
-const SHORTEST_NUMBER: usize = 6;
+const MIN_NUMBER_LEN: usize = 6;
 
 pub(super) fn find(text: &Text<'_>, options: &Options, found: &mut Sink<'_>) {
     let births = text.cues.any(Cues::BIRTH);
@@ -69,7 +69,7 @@ impl Numbers<'_, '_> {
             - bytes[self.done..mark]
                 .iter()
                 .rev()
-                .take(LONGEST_WORD)
+                .take(MAX_WORD_LEN)
                 .take_while(|b| b.is_ascii_alphanumeric())
                 .count();
         if word_start < mark && is_after_escape(bytes, word_start + 1) {
@@ -93,12 +93,12 @@ impl Numbers<'_, '_> {
             return end;
         }
         let is_short =
-            digits_end - mark < SHORTEST_NUMBER && word_start == mark && word_end == digits_end;
+            digits_end - mark < MIN_NUMBER_LEN && word_start == mark && word_end == digits_end;
         if is_short && !self.births && read_gap(&bytes[digits_end..]).is_none() {
             return digits_end;
         }
         if word_start < mark || word_end > digits_end {
-            if word_end - word_start <= LONGEST_WORD
+            if word_end - word_start <= MAX_WORD_LEN
                 && let Some((kind, range)) = self.word(word_start, word_end)
             {
                 let end = range.end;
@@ -164,7 +164,7 @@ impl Numbers<'_, '_> {
             return Some(end);
         }
         let cluster = Cluster::read(bytes, mark)?;
-        if cluster.digits(cluster.groups()).len() < SHORTEST_NUMBER || before == Neighbours::Digit {
+        if cluster.digits(cluster.groups()).len() < MIN_NUMBER_LEN || before == Neighbours::Digit {
             return None;
         }
         if let Some(end) = phone::coordinates(bytes, &cluster) {

@@ -10,7 +10,7 @@ use crate::{
     lexicon::{Cues, Hit},
 };
 
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_LEN: usize = 64;
 
 /// Who is greeted without being named.
 const NOBODY: [&str; 22] = [
@@ -49,7 +49,7 @@ pub(super) fn by_word(text: &Text<'_>, hit: &Hit, cues: Cues, found: &mut Sink<'
     if !announced {
         return;
     }
-    let rest = window(text.str, hit.end, LONGEST_NAME);
+    let rest = window(text.str, hit.end, MAX_NAME_LEN);
     let rest = rest.strip_prefix('.').unwrap_or(rest);
     let Some(rest) = rest.strip_prefix(' ') else { return };
     let start = rest.as_ptr() as usize - text.str.as_ptr() as usize;
@@ -68,7 +68,7 @@ fn names(text: &str) -> usize {
         let particle = count > 0
             && ["van", "von", "de", "der", "da", "di", "del", "la", "le", "bin", "al"]
                 .contains(&trimmed);
-        if count == 4 || end + word.len() > LONGEST_NAME || !(particle || is_name_word(trimmed)) {
+        if count == 4 || end + word.len() > MAX_NAME_LEN || !(particle || is_name_word(trimmed)) {
             break;
         }
         let start = word.as_ptr() as usize - text.as_ptr() as usize;
@@ -118,10 +118,10 @@ pub(super) fn by_label(labelled: &Labelled<'_>, text: &Text<'_>) -> Option<Range
 fn value_range(labelled: &Labelled<'_>) -> Option<Range<usize>> {
     if labelled.quoted {
         let value = labelled.value();
-        return (value.len() <= LONGEST_NAME && !value.is_empty()).then(|| labelled.range.clone());
+        return (value.len() <= MAX_NAME_LEN && !value.is_empty()).then(|| labelled.range.clone());
     }
     let start = labelled.range.start;
-    let length = names(window(labelled.text, start, LONGEST_NAME));
+    let length = names(window(labelled.text, start, MAX_NAME_LEN));
     (length > 0).then(|| start..start + length)
 }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// E.164 allows no more.
-const MOST_DIGITS: usize = 15;
+const MAX_DIGITS: usize = 15;
 /// Where a number with a leading zero may be from, apart from the region of the settings.
 const ZERO_REGIONS: [country::Id; 3] = [country::GB, country::FR, country::AU];
 
@@ -70,7 +70,7 @@ impl<'a> Candidate<'a> {
     fn new(text: &'a Text<'a>, cluster: &'a Cluster, around: &'a Around) -> Option<Self> {
         let mut count = (1..=cluster.groups())
             .rev()
-            .find(|count| cluster.digits(*count).len() <= MOST_DIGITS)?;
+            .find(|count| cluster.digits(*count).len() <= MAX_DIGITS)?;
         // `555 0100 2 times`
         while count > 1
             && cluster.group_length(count - 1) == 1

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// No key is longer.
-const LONGEST: usize = 1024;
+const MAX_LEN: usize = 1024;
 
 /// A key that begins with this word.
 pub(super) fn known(text: &Text<'_>, hit: &Hit, secret: &Secret) -> Option<Range<usize>> {
@@ -18,14 +18,14 @@ pub(super) fn known(text: &Text<'_>, hit: &Hit, secret: &Secret) -> Option<Range
         return None;
     }
     let mut length =
-        bytes[hit.end..].iter().take(LONGEST).take_while(|b| secret.body.holds(**b)).count();
+        bytes[hit.end..].iter().take(MAX_LEN).take_while(|b| secret.body.holds(**b)).count();
     while length > 0 && bytes[hit.end + length - 1] == b'.' {
         length -= 1;
     }
     let body = &bytes[hit.end..hit.end + length];
     // What goes on with other letters is a longer word and no key.
     let goes_on = bytes.get(hit.end + length).is_some_and(u8::is_ascii_alphanumeric);
-    if length < secret.least || goes_on || !is_random(body, secret.body) {
+    if length < secret.min || goes_on || !is_random(body, secret.body) {
         return None;
     }
     Some(hit.start..hit.end + length)

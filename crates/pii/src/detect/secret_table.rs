@@ -32,11 +32,11 @@ pub(crate) struct Secret {
     pub(crate) prefix: &'static str,
     pub(crate) body: Body,
     /// At least so many characters after the beginning.
-    pub(crate) least: usize,
+    pub(crate) min: usize,
 }
 
-const fn key(prefix: &'static str, body: Body, least: usize) -> Secret {
-    Secret { prefix, body, least }
+const fn key(prefix: &'static str, body: Body, min: usize) -> Secret {
+    Secret { prefix, body, min }
 }
 
 use Body::{Alphanumeric, Any, Capitals, Hex, Letters, Word};

@@ -5,8 +5,8 @@ use std::ops::Range;
 use crate::context::is_after_escape;
 
 /// Longer than any address that is of use.
-const LONGEST: usize = 2048;
-const LONGEST_SCHEME: usize = 20;
+const MAX_LEN: usize = 2048;
+const MAX_SCHEME_LEN: usize = 20;
 
 pub(super) struct Url {
     pub(super) range: Range<usize>,
@@ -21,9 +21,9 @@ pub(super) fn at(text: &str, mark: usize) -> Option<Url> {
     let authority = if has_scheme { mark + 3 } else { mark };
     let length = text[authority..]
         .char_indices()
-        .take(LONGEST)
+        .take(MAX_LEN)
         .find(|(_, c)| c.is_whitespace() || c.is_control() || "\"'<>\\`|^{}".contains(*c))
-        .map_or_else(|| LONGEST.min(text.len() - authority), |(place, _)| place);
+        .map_or_else(|| MAX_LEN.min(text.len() - authority), |(place, _)| place);
     let mut end = authority + length;
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -46,7 +46,7 @@ fn scheme_start(bytes: &[u8], mark: usize) -> Option<usize> {
     let length = bytes[..mark]
         .iter()
         .rev()
-        .take(LONGEST_SCHEME)
+        .take(MAX_SCHEME_LEN)
         .take_while(|b| b.is_ascii_alphanumeric() || b"+.-".contains(b))
         .count();
     let start = mark - length;

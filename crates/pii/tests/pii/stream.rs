@@ -11,15 +11,15 @@ fn streamed<'t>(pieces: impl Iterator<Item = &'t str>) -> (String, usize) {
     let scanner = scanner();
     let mut vault = Vault::new();
     let mut stream = Stream::new();
-    let (mut out, mut pushed, mut most_held) = (String::new(), 0, 0_usize);
+    let (mut out, mut pushed, mut max_held) = (String::new(), 0, 0_usize);
     for piece in pieces {
         pushed += piece.len();
         out.push_str(&stream.push(&scanner, piece, &mut vault));
-        most_held = most_held
+        max_held = max_held
             .max(pushed.saturating_sub(reveal(&out, &mut |token| vault.lookup(token)).len()));
     }
     out.push_str(&stream.finish(&scanner, &mut vault));
-    (out, most_held)
+    (out, max_held)
 }
 
 fn whole(text: &str) -> String {

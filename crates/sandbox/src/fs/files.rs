@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Using up the host's file descriptors and memory by opening files and folders without end.
-const MOST_OPEN: usize = 256;
+const MAX_OPEN: usize = 256;
 
 /// What a program sees below `/`.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) enum Descriptor {
 /// A file that was opened, from whichever mount.
 #[derive(Clone, Debug)]
 pub(super) struct OpenFile {
-    content: Content,
+    content: OpenContent,
     pub(super) readable: bool,
     pub(super) writable: bool,
     /// Not even its times may change.
@@ -64,7 +64,7 @@ pub(super) struct OpenFile {
 }
 
 #[derive(Clone, Debug)]
-enum Content {
+enum OpenContent {
     Disk(Arc<DiskFile>),
     Memory(Arc<MemoryFile>),
 }
@@ -89,7 +89,7 @@ pub(super) struct Stat {
 
 /// New times for a file; `None` leaves one as it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Times {
+pub(super) struct FileTimes {
     pub(super) accessed: Option<SystemTime>,
     pub(super) modified: Option<SystemTime>,
 }
@@ -133,7 +133,7 @@ impl FileSystem {
     }
 
     pub(super) fn open_place(&self) -> Result<OpenPlace, ErrorCode> {
-        if Arc::strong_count(&self.open) > MOST_OPEN {
+        if Arc::strong_count(&self.open) > MAX_OPEN {
             return Err(ErrorCode::InsufficientMemory);
         }
         Ok(OpenPlace { _count: self.open.clone() })
@@ -195,9 +195,9 @@ impl FileSystem {
                     Some(path) => workspace.open_unfinished(path, how)?,
                     None => workspace.open_file(&path, how)?,
                 };
-                Content::Disk(Arc::new(file))
+                OpenContent::Disk(Arc::new(file))
             }
-            Place::Tmp(path) => Content::Memory(self.open_in_memory(&path, how)?),
+            Place::Tmp(path) => OpenContent::Memory(self.open_in_memory(&path, how)?),
             Place::Root => return Err(ErrorCode::IsDirectory),
             Place::Nowhere if how.create => return Err(ErrorCode::ReadOnly),
             Place::Nowhere => return Err(ErrorCode::NoEntry),
@@ -292,7 +292,7 @@ impl FileSystem {
         }
     }
 
-    pub(super) fn set_times(&self, path: &VirtualPath, times: Times) -> Result<(), ErrorCode> {
+    pub(super) fn set_times(&self, path: &VirtualPath, times: FileTimes) -> Result<(), ErrorCode> {
         match path.place() {
             Place::Workspace(path) => self.workspace_to_change()?.set_times(&path, times),
             Place::Tmp(path) => {
@@ -309,48 +309,48 @@ impl FileSystem {
 impl OpenFile {
     pub(super) fn stat(&self) -> Result<Stat, ErrorCode> {
         match &self.content {
-            Content::Disk(file) => file.stat(),
-            Content::Memory(file) => Ok(file.stat()),
+            OpenContent::Disk(file) => file.stat(),
+            OpenContent::Memory(file) => Ok(file.stat()),
         }
     }
 
     pub(super) fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, ErrorCode> {
         match &self.content {
             _ if !self.readable => Err(ErrorCode::BadDescriptor),
-            Content::Disk(file) => file.read_at(buffer, offset),
-            Content::Memory(file) => Ok(file.read_at(buffer, offset)),
+            OpenContent::Disk(file) => file.read_at(buffer, offset),
+            OpenContent::Memory(file) => Ok(file.read_at(buffer, offset)),
         }
     }
 
     pub(super) fn write_at(&self, bytes: &[u8], offset: u64) -> Result<(), ErrorCode> {
         match &self.content {
             _ if !self.writable => Err(ErrorCode::BadDescriptor),
-            Content::Disk(file) => file.write_at(bytes, offset),
-            Content::Memory(file) => file.write_at(bytes, offset),
+            OpenContent::Disk(file) => file.write_at(bytes, offset),
+            OpenContent::Memory(file) => file.write_at(bytes, offset),
         }
     }
 
     pub(super) fn append(&self, bytes: &[u8]) -> Result<(), ErrorCode> {
         match &self.content {
             _ if !self.writable => Err(ErrorCode::BadDescriptor),
-            Content::Disk(file) => file.append(bytes),
-            Content::Memory(file) => file.append(bytes),
+            OpenContent::Disk(file) => file.append(bytes),
+            OpenContent::Memory(file) => file.append(bytes),
         }
     }
 
     pub(super) fn set_size(&self, size: u64) -> Result<(), ErrorCode> {
         match &self.content {
             _ if !self.writable => Err(ErrorCode::BadDescriptor),
-            Content::Disk(file) => file.set_size(size),
-            Content::Memory(file) => file.set_size(size),
+            OpenContent::Disk(file) => file.set_size(size),
+            OpenContent::Memory(file) => file.set_size(size),
         }
     }
 
-    pub(super) fn set_times(&self, times: Times) -> Result<(), ErrorCode> {
+    pub(super) fn set_times(&self, times: FileTimes) -> Result<(), ErrorCode> {
         match &self.content {
             _ if self.is_fixed => Err(ErrorCode::ReadOnly),
-            Content::Disk(file) => file.set_times(times),
-            Content::Memory(file) => {
+            OpenContent::Disk(file) => file.set_times(times),
+            OpenContent::Memory(file) => {
                 if let Some(modified) = times.modified {
                     file.set_modified(modified);
                 }
@@ -361,8 +361,8 @@ impl OpenFile {
 
     pub(super) fn sync(&self) -> Result<(), ErrorCode> {
         match &self.content {
-            Content::Disk(file) => file.sync(),
-            Content::Memory(_) => Ok(()),
+            OpenContent::Disk(file) => file.sync(),
+            OpenContent::Memory(_) => Ok(()),
         }
     }
 }

@@ -17,7 +17,7 @@ use super::{
     quota::Quota,
 };
 
-const MOST_FILES: u64 = 1_000;
+const MAX_FILES: u64 = 1_000;
 
 /// All entries by their path below `/tmp`. The root itself is not among them.
 #[derive(Debug)]
@@ -37,22 +37,22 @@ enum Node {
 #[derive(Debug)]
 pub(super) struct MemoryFile {
     id: u64,
-    content: Mutex<Content>,
+    content: Mutex<MemoryContent>,
     quota: Arc<Quota>,
 }
 
 #[derive(Debug)]
-struct Content {
+struct MemoryContent {
     bytes: Vec<u8>,
     modified: SystemTime,
 }
 
 impl MemoryTree {
-    pub(super) fn new(most_bytes: u64) -> Self {
+    pub(super) fn new(max_bytes: u64) -> Self {
         let names = (LimitKind::TmpBytes, LimitKind::TmpBytes);
         Self {
             entries: BTreeMap::new(),
-            quota: Arc::new(Quota::new(most_bytes, MOST_FILES, names)),
+            quota: Arc::new(Quota::new(max_bytes, MAX_FILES, names)),
             next_id: AtomicU64::new(1),
         }
     }
@@ -85,7 +85,7 @@ impl MemoryTree {
         self.quota.take_file()?;
         let file = Arc::new(MemoryFile {
             id: self.new_id(),
-            content: Mutex::new(Content { bytes: Vec::new(), modified: SystemTime::now() }),
+            content: Mutex::new(MemoryContent { bytes: Vec::new(), modified: SystemTime::now() }),
             quota: self.quota.clone(),
         });
         self.entries.insert(path.to_owned(), Node::File(file.clone()));
@@ -188,7 +188,7 @@ fn prefix_length(path: &str) -> usize {
 }
 
 impl MemoryFile {
-    fn content(&self) -> MutexGuard<'_, Content> {
+    fn content(&self) -> MutexGuard<'_, MemoryContent> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -236,7 +236,7 @@ impl MemoryFile {
         self.content().modified = time;
     }
 
-    fn resize(&self, content: &mut Content, size: u64) -> Result<(), ErrorCode> {
+    fn resize(&self, content: &mut MemoryContent, size: u64) -> Result<(), ErrorCode> {
         let before = content.bytes.len() as u64;
         if size > before {
             self.quota.take_bytes(size - before)?;

@@ -2,8 +2,8 @@
 
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-const LONGEST_PATH: usize = 4096;
-const LONGEST_NAME: usize = 255;
+const MAX_PATH_LEN: usize = 4096;
+const MAX_NAME_LEN: usize = 255;
 
 /// An absolute path: names only, no `.`, no `..`, no empty name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Place {
 impl VirtualPath {
     /// Follows `path` from here. `..` stops at the root, as it does on every system.
     pub(super) fn join(&self, path: &str) -> Result<Self, ErrorCode> {
-        if path.len() > LONGEST_PATH {
+        if path.len() > MAX_PATH_LEN {
             return Err(ErrorCode::NameTooLong);
         }
         let mut names = if path.starts_with('/') { Vec::new() } else { self.0.clone() };
@@ -31,7 +31,7 @@ impl VirtualPath {
                 ".." => {
                     names.pop();
                 }
-                name if name.len() > LONGEST_NAME => return Err(ErrorCode::NameTooLong),
+                name if name.len() > MAX_NAME_LEN => return Err(ErrorCode::NameTooLong),
                 name if name.contains('\0') => return Err(ErrorCode::Invalid),
                 name => names.push(name.to_owned()),
             }

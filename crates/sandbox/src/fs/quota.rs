@@ -8,8 +8,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 /// Bytes and files, with a bound on each.
 #[derive(Debug)]
 pub(super) struct Quota {
-    most_bytes: u64,
-    most_files: u64,
+    max_bytes: u64,
+    max_files: u64,
     /// The limits to name when one is reached.
     names: (LimitKind, LimitKind),
     used: Mutex<Usage>,
@@ -24,13 +24,13 @@ pub(super) struct Usage {
 }
 
 impl Quota {
-    pub(super) fn new(most_bytes: u64, most_files: u64, names: (LimitKind, LimitKind)) -> Self {
-        Self { most_bytes, most_files, names, used: Mutex::default() }
+    pub(super) fn new(max_bytes: u64, max_files: u64, names: (LimitKind, LimitKind)) -> Self {
+        Self { max_bytes, max_files, names, used: Mutex::default() }
     }
 
     /// Returns how many bytes and files there may be.
     pub(super) fn most(&self) -> (u64, u64) {
-        (self.most_bytes, self.most_files)
+        (self.max_bytes, self.max_files)
     }
 
     fn used(&self) -> MutexGuard<'_, Usage> {
@@ -44,7 +44,7 @@ impl Quota {
         }
         let mut used = self.used();
         match used.bytes.checked_add(bytes) {
-            Some(total) if total <= self.most_bytes => {
+            Some(total) if total <= self.max_bytes => {
                 used.bytes = total;
                 Ok(())
             }
@@ -57,7 +57,7 @@ impl Quota {
 
     pub(super) fn take_file(&self) -> Result<(), ErrorCode> {
         let mut used = self.used();
-        if used.files >= self.most_files {
+        if used.files >= self.max_files {
             used.refused = Some(self.names.1);
             return Err(ErrorCode::Quota);
         }

@@ -21,7 +21,7 @@ use wasmtime_wasi::p2::{
 };
 
 use super::{
-    files::{Descriptor, EntryKind, FileSystem, OpenFile, OpenPlace, Stat, Times},
+    files::{Descriptor, EntryKind, FileSystem, FileTimes, OpenFile, OpenPlace, Stat},
     path::VirtualPath,
     streams::{CHUNK, FileFault, FileReader, FileWriter, Position},
     workspace::OpenHow,
@@ -195,7 +195,7 @@ impl types::HostDescriptor for FileSystemView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        let times = Times { accessed: time(accessed), modified: time(modified) };
+        let times = FileTimes { accessed: time(accessed), modified: time(modified) };
         match self.descriptor(&handle)? {
             Descriptor::File(file) => Ok(file.set_times(times)?),
             Descriptor::Folder { path, .. } => Ok(self.files.set_times(path, times)?),
@@ -210,7 +210,7 @@ impl types::HostDescriptor for FileSystemView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        let times = Times { accessed: time(accessed), modified: time(modified) };
+        let times = FileTimes { accessed: time(accessed), modified: time(modified) };
         Ok(self.files.set_times(&self.path(&handle, &path)?, times)?)
     }
 

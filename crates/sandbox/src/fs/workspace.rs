@@ -27,7 +27,7 @@ use thiserror::Error;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::{
-    files::{EntryKind, Stat, Times},
+    files::{EntryKind, FileTimes, Stat},
     quota::Quota,
     tidy,
 };
@@ -63,10 +63,10 @@ pub struct Workspace {
 }
 
 /// Files that are open, by inode. One that is removed meanwhile still fills the disk.
-type OpenFiles = HashMap<u64, OpenFile>;
+type OpenFiles = HashMap<u64, OpenCount>;
 
 #[derive(Debug, Default)]
-struct OpenFile {
+struct OpenCount {
     handles: usize,
     /// How large it is, if it is removed: nobody finds it by walking any more.
     removed_bytes: Option<u64>,
@@ -294,7 +294,7 @@ impl Workspace {
         Ok(())
     }
 
-    pub(super) fn set_times(&self, path: &str, times: Times) -> Result<(), ErrorCode> {
+    pub(super) fn set_times(&self, path: &str, times: FileTimes) -> Result<(), ErrorCode> {
         let found = self.metadata(path, true)?;
         if !found.is_file() && !found.is_dir() {
             return Err(ErrorCode::NotPermitted);
@@ -441,7 +441,7 @@ impl DiskFile {
         &self.workspace
     }
 
-    pub(super) fn set_times(&self, times: Times) -> Result<(), ErrorCode> {
+    pub(super) fn set_times(&self, times: FileTimes) -> Result<(), ErrorCode> {
         Ok(rustix::fs::futimens(&self.file, &times.into()).map_err(io::Error::from)?)
     }
 
@@ -488,8 +488,8 @@ impl From<FileType> for EntryKind {
     }
 }
 
-impl From<Times> for Timestamps {
-    fn from(times: Times) -> Self {
+impl From<FileTimes> for Timestamps {
+    fn from(times: FileTimes) -> Self {
         let spec = |time: Option<SystemTime>| match time {
             None => Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT },
             Some(time) => {

@@ -9,7 +9,7 @@ use std::{
 use futures::{future::BoxFuture, poll};
 use narrows_model::{Ending, LimitKind, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::{
-    ModuleSource, NoTools, Patience, Query, RunOptions, Sandbox, SandboxConfig, SandboxError,
+    ModuleSource, NoTools, PausedClock, Query, RunOptions, Sandbox, SandboxConfig, SandboxError,
     ToolAnswer, ToolCall, ToolFailure, ToolHost,
 };
 use serde_json::{Value, json, value::RawValue};
@@ -283,7 +283,7 @@ result = order
 ";
     let (outcome, host) = run_calls(source).await;
     assert_eq!(*value(&outcome), json!([0, 1, 2]));
-    assert_eq!(host.most_in_flight.lock().unwrap().1, 3);
+    assert_eq!(host.max_in_flight.lock().unwrap().1, 3);
 }
 
 #[tokio::test]
@@ -315,7 +315,7 @@ result = [answer['n'] for answer in answers] == list(range(1000))
     let (outcome, host) = run_calls(source).await;
     assert_eq!(*value(&outcome), true);
     assert_eq!(outcome.tool_calls, 1000);
-    assert!(host.most_in_flight.lock().unwrap().1 <= 64);
+    assert!(host.max_in_flight.lock().unwrap().1 <= 64);
 }
 
 #[tokio::test]
@@ -327,7 +327,7 @@ result = [answer['n'] for answer in answers]
     let limits = Limits { calls_in_flight: 4, ..Limits::default() };
     let (outcome, host) = run_calls_within(source, limits).await;
     assert_eq!(*value(&outcome), json!((0..40).collect::<Vec<_>>()));
-    assert_eq!(host.most_in_flight.lock().unwrap().1, 4);
+    assert_eq!(host.max_in_flight.lock().unwrap().1, 4);
 }
 
 #[tokio::test]
@@ -358,7 +358,7 @@ for _ in range(100):
     let limits = Limits { calls_in_flight: 2, ..Limits::default() };
     let (outcome, host) = run_calls_within(source, limits).await;
     value(&outcome);
-    assert_eq!(host.most_in_flight.lock().unwrap().1, 2);
+    assert_eq!(host.max_in_flight.lock().unwrap().1, 2);
 }
 
 #[tokio::test]
@@ -530,7 +530,7 @@ result = 1
     let (outcome, host) = run_calls(source).await;
     assert_eq!(*value(&outcome), 1);
     assert_eq!(*host.dropped.lock().unwrap(), 3);
-    assert_eq!(host.most_in_flight.lock().unwrap().0, 0);
+    assert_eq!(host.max_in_flight.lock().unwrap().0, 0);
     assert!(outcome.notes[0].starts_with("3 tasks were still running"), "{:?}", outcome.notes);
 }
 
@@ -549,7 +549,7 @@ async fn a_call_that_never_ends_meets_the_time_limit() {
 
 /// A host whose calls take longer than their program has, because somebody is asked, or because
 /// they are slow.
-struct Asking(TestHost, Patience);
+struct Asking(TestHost, PausedClock);
 
 impl ToolHost for Asking {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
@@ -565,7 +565,7 @@ impl ToolHost for Asking {
         self.0.module(name)
     }
 
-    fn patience(&self) -> Patience {
+    fn patience(&self) -> PausedClock {
         self.1.clone()
     }
 }
@@ -579,7 +579,7 @@ async fn the_time_of_a_person_does_not_count() {
     let run = async |source: &str| {
         let options = RunOptions { limits: limits.clone(), ..RunOptions::default() };
         let program = Program::new(format!("{IMPORT}{source}"));
-        let host = Asking(TestHost::new(), Patience::default());
+        let host = Asking(TestHost::new(), PausedClock::default());
         SANDBOX.run(program, &host, options, CancellationToken::new()).await.unwrap()
     };
     let (asked, slow, after) = tokio::join!(

@@ -354,7 +354,7 @@ result = len(await asyncio.gather(*[call_mcp_tool("wait", {"ms": 1}) for n in ra
         run_with(source, &host, RunOptions { limits, workspace: None, ..RunOptions::default() })
             .await;
     assert_eq!(*value(&outcome), json!(100));
-    assert_eq!(host.most_in_flight.lock().unwrap().1, 5);
+    assert_eq!(host.max_in_flight.lock().unwrap().1, 5);
 }
 
 /// An abandoned call counts until it is dropped, however fast new ones come.
@@ -374,7 +374,7 @@ result = answer[2]
         run_with(source, &host, RunOptions { limits, workspace: None, ..RunOptions::default() })
             .await;
     assert_eq!(*value(&outcome), json!("7"));
-    let most = host.most_in_flight.lock().unwrap().1;
+    let most = host.max_in_flight.lock().unwrap().1;
     assert!(most <= 5, "{most} calls were with the host at once");
 }
 

@@ -51,7 +51,7 @@ pub struct TestHost {
     /// The modules that were asked for.
     pub asked: Mutex<Vec<String>>,
     /// The calls that are in flight, and the most that were at once.
-    pub most_in_flight: Arc<Mutex<(u32, u32)>>,
+    pub max_in_flight: Arc<Mutex<(u32, u32)>>,
     /// How many calls of `turn` were answered.
     pub turns: Arc<Mutex<u64>>,
 }
@@ -104,12 +104,12 @@ impl ToolHost for TestHost {
     fn call(&self, call: ToolCall) -> BoxFuture<'_, Result<ToolAnswer, ToolFailure>> {
         self.calls.lock().unwrap().push(call.tool.clone());
         {
-            let mut flight = self.most_in_flight.lock().unwrap();
+            let mut flight = self.max_in_flight.lock().unwrap();
             flight.0 += 1;
             flight.1 = flight.1.max(flight.0);
         }
-        let flight = InFlight(self.most_in_flight.clone());
-        let (flights, turns) = (self.most_in_flight.clone(), self.turns.clone());
+        let flight = InFlight(self.max_in_flight.clone());
+        let (flights, turns) = (self.max_in_flight.clone(), self.turns.clone());
         // Also if it is dropped before it has begun.
         let count = (call.tool == "never").then(|| CountDrop(self.dropped.clone(), false));
         Box::pin(async move {

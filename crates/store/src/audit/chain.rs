@@ -101,18 +101,18 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 
 /// A place in the chain: an entry, by its number and hash.
 #[derive(PartialEq, Eq)]
-pub(super) struct Mark {
+pub(super) struct ChainMark {
     pub(super) seq: i64,
     hash: String,
 }
 
 /// Where the chain begins and ends, all at one moment.
 #[derive(PartialEq, Eq)]
-pub(super) struct Ends {
+pub(super) struct ChainEnds {
     /// The last entry that was removed; the beginning if none was.
-    anchor: Mark,
+    anchor: ChainMark,
     /// The last entry.
-    pub(super) head: Mark,
+    pub(super) head: ChainMark,
     /// The numbers that there are.
     oldest: Option<i64>,
     newest: Option<i64>,
@@ -136,19 +136,19 @@ impl Audit<'_> {
         }
     }
 
-    pub(super) async fn ends(&self) -> Result<Ends> {
+    pub(super) async fn ends(&self) -> Result<ChainEnds> {
         let row = self.database.one(sql::ENDS, args![]).await?;
         let mut columns = row.columns();
-        Ok(Ends {
-            anchor: Mark { seq: columns.get()?, hash: columns.get()? },
-            head: Mark { seq: columns.get()?, hash: columns.get()? },
+        Ok(ChainEnds {
+            anchor: ChainMark { seq: columns.get()?, hash: columns.get()? },
+            head: ChainMark { seq: columns.get()?, hash: columns.get()? },
             oldest: columns.get()?,
             newest: columns.get()?,
         })
     }
 
-    async fn follow(&self, ends: &Ends) -> Result<Verification> {
-        let Ends { anchor, head, .. } = ends;
+    async fn follow(&self, ends: &ChainEnds) -> Result<Verification> {
+        let ChainEnds { anchor, head, .. } = ends;
         let broken = |seq, what| Ok(Verification::Broken { seq, what });
         if self.noted_anchor(head.seq).await?.as_ref() != Some(anchor) {
             return broken(anchor.seq, Damage::Anchor);
@@ -186,14 +186,14 @@ impl Audit<'_> {
     }
 
     /// The anchor as the chain itself has it: by the last entry that says so.
-    async fn noted_anchor(&self, end: i64) -> Result<Option<Mark>> {
+    async fn noted_anchor(&self, end: i64) -> Result<Option<ChainMark>> {
         let Some(row) = self.database.row(sql::LAST_OF, args![PRUNE, end]).await? else {
-            return Ok(Some(Mark { seq: 0, hash: BEGINNING.to_owned() }));
+            return Ok(Some(ChainMark { seq: 0, hash: BEGINNING.to_owned() }));
         };
         let details: Value = row.columns().json("audit")?;
         let mark = (details["seq"].as_i64(), details["hash"].as_str());
         let (Some(seq), Some(hash)) = mark else { return Ok(None) };
-        Ok(Some(Mark { seq, hash: hash.to_owned() }))
+        Ok(Some(ChainMark { seq, hash: hash.to_owned() }))
     }
 }
 

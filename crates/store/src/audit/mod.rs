@@ -17,7 +17,7 @@ use crate::{
 
 pub(crate) use chain::hex;
 pub use chain::{Damage, Verification};
-pub use retention::{AuditSize, Pruned};
+pub use retention::{AuditSize, PruneReport};
 pub use search::Filter;
 
 /// The details of an entry, as JSON. An agent must not fill the audit with what it calls tools
@@ -216,7 +216,7 @@ fn entry(row: &Row) -> Result<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Place, Store};
+    use crate::{Store, StoreUrl};
 
     #[test]
     fn names_are_cut_and_cleaned_instead_of_refused() {
@@ -230,7 +230,7 @@ mod tests {
     #[tokio::test]
     async fn a_batch_is_as_many_statements_however_many_entries_it_has() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::Sqlite(directory.path().join("state.db"));
+        let place = StoreUrl::Sqlite(directory.path().join("state.db"));
         let store = Store::open(&place).await.unwrap();
         let mut total = 0;
         for entries in [1, 2, FEW_ENTRIES - 1, FEW_ENTRIES, FEW_ENTRIES + 1, 255, ENTRIES_AT_ONCE] {

@@ -29,7 +29,7 @@ pub struct AuditSize {
 
 /// What was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Pruned {
+pub struct PruneReport {
     pub entries: i64,
     /// The entry that the chain begins with now.
     pub first: i64,
@@ -50,11 +50,11 @@ impl Audit<'_> {
 
     /// Removes the oldest entries: those from before a time, and as many as are needed for the
     /// rest to take no more than so many bytes. That is itself noted.
-    pub async fn prune(&self, before: Option<i64>, most_bytes: Option<i64>) -> Result<Pruned> {
+    pub async fn prune(&self, before: Option<i64>, max_bytes: Option<i64>) -> Result<PruneReport> {
         let newest = self.ends().await?.head.seq;
         let too_old = self.first_at(before).await?.map_or(0, |first| newest.min(first - 1));
-        let too_many = match most_bytes {
-            Some(most) => self.last_beyond(most).await?.min(newest),
+        let too_many = match max_bytes {
+            Some(max) => self.last_beyond(max).await?.min(newest),
             None => 0,
         };
         let pruned = self.move_anchor(too_old.max(too_many)).await?;
@@ -63,8 +63,8 @@ impl Audit<'_> {
     }
 
     /// The last of the entries that have to go for the rest to fit.
-    async fn last_beyond(&self, most: i64) -> Result<i64> {
-        let mut excess = self.size().await?.bytes - most;
+    async fn last_beyond(&self, max: i64) -> Result<i64> {
+        let mut excess = self.size().await?.bytes - max;
         let mut last = 0;
         while excess > 0 {
             let rows = self.database.rows(sql::BYTES, args![last, BATCH]).await?;
@@ -84,11 +84,11 @@ impl Audit<'_> {
     }
 
     /// Lets the chain begin after an entry.
-    async fn move_anchor(&self, last: i64) -> Result<Pruned> {
+    async fn move_anchor(&self, last: i64) -> Result<PruneReport> {
         let mut write = self.database.begin().await?;
         let anchor = write.number(sql::TAKE_ANCHOR, args![]).await?;
         if last <= anchor {
-            return Ok(Pruned { entries: 0, first: anchor + 1 });
+            return Ok(PruneReport { entries: 0, first: anchor + 1 });
         }
         let hash: String = write.one(sql::HASH, args![last]).await?.columns().get()?;
         write.run(sql::PUT_ANCHOR, args![last, &hash]).await?;
@@ -97,7 +97,7 @@ impl Audit<'_> {
         let entry = NewEntry::done(ITSELF, "", PRUNE, "", details);
         append(&mut write, &[entry]).await?;
         write.commit().await?;
-        Ok(Pruned { entries, first: last + 1 })
+        Ok(PruneReport { entries, first: last + 1 })
     }
 
     /// Removes some of the entries before the anchor, if there are any.

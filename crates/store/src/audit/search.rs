@@ -106,13 +106,13 @@ mod tests {
     use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
 
     use super::*;
-    use crate::{Place, Store};
+    use crate::{Store, StoreUrl};
 
     #[tokio::test]
     async fn every_search_goes_along_the_index_that_was_made_for_it() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("narrows.db");
-        Store::open(&Place::Sqlite(file.clone())).await.unwrap().close().await;
+        Store::open(&StoreUrl::Sqlite(file.clone())).await.unwrap().close().await;
         let url = format!("sqlite:{}", file.display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
         for (query, index) in [

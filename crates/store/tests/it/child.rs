@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_store::{Left, NewEntry, Place, SessionState, Store, Taken};
+use narrows_store::{LeaseResult, NewEntry, SessionSnapshot, SessionState, Store, StoreUrl};
 use serde_json::{Value, json};
 
 use crate::{home::open, shared::increment, skills::skill};
@@ -91,7 +91,7 @@ async fn the_job_of_a_child() {
             open(&url).await.check().await.unwrap();
         }
         "try to open" => {
-            let place: Place = url.parse().unwrap();
+            let place: StoreUrl = url.parse().unwrap();
             tell(&json!(Store::open(&place).await.map(drop).map_err(|error| format!("{error:?}"))));
         }
         "write for ever" => write(open(&url).await, &run, usize::MAX).await,
@@ -135,10 +135,11 @@ async fn write(store: Store, run: &str, turns: usize) {
         async {
             let (sessions, lease) = (store.sessions(), Duration::from_secs(60));
             let taken = sessions.take("team", run, run, lease, "ada").await.unwrap();
-            let Taken::Yours(SessionState { mut generation, .. }) = taken else { panic!() };
+            let LeaseResult::Yours(SessionState { mut generation, .. }) = taken else { panic!() };
             for _ in 0..turns {
                 let state = vec![7; 10_000];
-                let left = Left { state: Some(&state), lost: &Value::Null, flow: &Value::Null };
+                let left =
+                    SessionSnapshot { state: Some(&state), lost: &Value::Null, flow: &Value::Null };
                 let saved = sessions.save("team", run, run, generation, &left).await;
                 generation = saved.unwrap();
                 tell(&json!(["session", run, generation]));

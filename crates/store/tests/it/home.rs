@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use narrows_store::{Place, Store};
+use narrows_store::{Store, StoreUrl};
 use narrows_testkit::Postgres;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 use tempfile::TempDir;
@@ -86,7 +86,7 @@ pub(crate) async fn open(url: &str) -> Store {
     Store::open(&place(url)).await.unwrap()
 }
 
-pub(crate) fn place(url: &str) -> Place {
+pub(crate) fn place(url: &str) -> StoreUrl {
     url.parse().unwrap()
 }
 

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use narrows_store::{ApprovalState, SCHEMA_VERSION, Scope, Store, Taken, Verification};
+use narrows_store::{ApprovalState, LeaseResult, SCHEMA_VERSION, Scope, Store, Verification};
 use serde_json::json;
 
 use crate::home::{Home, on_both, place};
@@ -55,7 +55,7 @@ async fn assert_rows(store: &Store, version: i64) {
     );
     assert_eq!(store.shared().get("team", "count").await.unwrap().unwrap().value, json!(7));
     let taken = store.sessions().take("team", "s", "me", std::time::Duration::ZERO, "ada").await;
-    let Taken::Yours(session) = taken.unwrap() else { panic!("the lease ran out long ago") };
+    let LeaseResult::Yours(session) = taken.unwrap() else { panic!("the lease ran out long ago") };
     assert_eq!((session.generation, session.state.as_deref()), (1, Some(&b"\x00state\xff"[..])));
     assert_eq!(session.lost, json!(["a lock"]));
     assert_eq!(store.files().total("team").await.unwrap().bytes, 12);

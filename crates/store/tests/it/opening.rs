@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use narrows_store::{Place, SCHEMA_VERSION, Store, StoreError};
+use narrows_store::{SCHEMA_VERSION, Store, StoreError, StoreUrl};
 use serde_json::json;
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 async fn refusal(path: &Path) -> StoreError {
-    Store::open(&Place::Sqlite(path.to_owned())).await.unwrap_err()
+    Store::open(&StoreUrl::Sqlite(path.to_owned())).await.unwrap_err()
 }
 
 on_both! {
@@ -57,7 +57,7 @@ async fn a_file_that_is_no_database_is_refused_and_left_alone() {
     fs::write(&file, &text).unwrap();
     let refused = refusal(&file).await;
     assert!(matches!(refused, StoreError::NotADatabase { .. }), "{refused}");
-    let looked = Store::look(&Place::Sqlite(file.clone())).await.unwrap_err();
+    let looked = Store::look(&StoreUrl::Sqlite(file.clone())).await.unwrap_err();
     assert!(matches!(looked, StoreError::NotADatabase { .. }), "{looked}");
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
 }
@@ -77,7 +77,7 @@ async fn a_directory_is_refused() {
 async fn directories_are_made_and_nobody_else_may_read_the_store() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a/b/narrows.db");
-    let store = Store::open(&Place::Sqlite(file.clone())).await.unwrap();
+    let store = Store::open(&StoreUrl::Sqlite(file.clone())).await.unwrap();
     store.skills().save(&skill("team", "f", "code")).await.unwrap();
     let files = fs::read_dir(file.parent().unwrap()).unwrap().map(|entry| entry.unwrap());
     let modes: Vec<_> = files

@@ -1,6 +1,6 @@
 //! An audit whose beginning was cut off: the rest is proven, and nobody else can cut it.
 
-use narrows_store::{AuditSize, Damage, Entry, Filter, NewEntry, Pruned, Store, Verification};
+use narrows_store::{AuditSize, Damage, Entry, Filter, NewEntry, PruneReport, Store, Verification};
 
 use crate::{
     audit::{fits, noted, verify},
@@ -16,8 +16,8 @@ async fn noted_by_the_second(home: &Home, count: usize) {
     home.tamper("UPDATE audit SET at = seq * 1000").await;
 }
 
-async fn prune(store: &Store, before: Option<i64>, most_bytes: Option<i64>) -> Pruned {
-    store.audit().prune(before, most_bytes).await.unwrap()
+async fn prune(store: &Store, before: Option<i64>, max_bytes: Option<i64>) -> PruneReport {
+    store.audit().prune(before, max_bytes).await.unwrap()
 }
 
 async fn all(store: &Store) -> Vec<Entry> {
@@ -45,10 +45,10 @@ on_both! {
         let audit = home.store.audit();
         let last = audit.get(1_200).await.unwrap().unwrap();
         // Of entries that were noted at once, none is older than the others.
-        assert_eq!(prune(&home.store, Some(last.at), None).await, Pruned { entries: 0, first: 1 });
+        assert_eq!(prune(&home.store, Some(last.at), None).await, PruneReport { entries: 0, first: 1 });
         let most = bytes(&all(&home.store).await[1_200..]);
         let pruned = prune(&home.store, None, Some(most)).await;
-        assert_eq!(pruned, Pruned { entries: 1_200, first: 1_201 });
+        assert_eq!(pruned, PruneReport { entries: 1_200, first: 1_201 });
         assert_eq!(verify(&home).await, Verification::Intact { entries: 101, first: 1_201 });
         assert_eq!(audit.get(1_200).await.unwrap(), None);
         assert_eq!(all(&home.store).await[0].seq, 1_201);
@@ -71,12 +71,12 @@ on_both! {
     async fn entries_from_before_a_time_go_and_no_others(home) {
         noted_by_the_second(&home, 30).await;
         let pruned = prune(&home.store, Some(20_000), None).await;
-        assert_eq!(pruned, Pruned { entries: 19, first: 20 });
+        assert_eq!(pruned, PruneReport { entries: 19, first: 20 });
         let seqs: Vec<_> = all(&home.store).await.iter().map(|entry| entry.seq).collect();
         assert_eq!(seqs, (20..=31).collect::<Vec<_>>());
         // There is nothing more to do, and so nothing to note.
-        assert_eq!(prune(&home.store, Some(20_000), None).await, Pruned { entries: 0, first: 20 });
-        assert_eq!(prune(&home.store, None, None).await, Pruned { entries: 0, first: 20 });
+        assert_eq!(prune(&home.store, Some(20_000), None).await, PruneReport { entries: 0, first: 20 });
+        assert_eq!(prune(&home.store, None, None).await, PruneReport { entries: 0, first: 20 });
         assert_eq!(home.store.audit().count().await.unwrap(), 12);
     }
 
@@ -158,7 +158,7 @@ on_both! {
             home.tamper("UPDATE audit_anchor SET bytes = 0").await;
             let intact = Verification::Intact { entries: 32 - first, first };
             assert_eq!(verify(&home).await, intact);
-            assert_eq!(prune(&home.store, None, None).await, Pruned { entries: 0, first: 21 });
+            assert_eq!(prune(&home.store, None, None).await, PruneReport { entries: 0, first: 21 });
             assert_eq!(verify(&home).await, Verification::Intact { entries: 11, first: 21 });
         }
     }

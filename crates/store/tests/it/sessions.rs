@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use narrows_store::{Left, SessionState, Store, StoreError, Taken};
+use narrows_store::{LeaseResult, SessionSnapshot, SessionState, Store, StoreError};
 use serde_json::{Value, json};
 
 use crate::home::on_both;
@@ -12,27 +12,27 @@ const LONG: Duration = Duration::from_secs(3600);
 /// A lease that has run out as soon as it begins.
 const OVER: Duration = Duration::ZERO;
 
-async fn take(store: &Store, holder: &str, lease: Duration) -> Taken {
+async fn take(store: &Store, holder: &str, lease: Duration) -> LeaseResult {
     store.sessions().take("team", "s", holder, lease, "ada").await.unwrap()
 }
 
 async fn take_it(store: &Store, holder: &str, lease: Duration) -> SessionState {
     match take(store, holder, lease).await {
-        Taken::Yours(state) => state,
-        Taken::Held { holder, .. } => panic!("held by {holder}"),
+        LeaseResult::Yours(state) => state,
+        LeaseResult::Held { holder, .. } => panic!("held by {holder}"),
     }
 }
 
 async fn save(store: &Store, holder: &str, generation: i64) -> Result<i64, StoreError> {
     let state = format!("state of {holder}");
     let (lost, flow) = (json!(["lock"]), json!({ "kinds": ["EMAIL"] }));
-    let left = Left { state: Some(state.as_bytes()), lost: &lost, flow: &flow };
+    let left = SessionSnapshot { state: Some(state.as_bytes()), lost: &lost, flow: &flow };
     store.sessions().save("team", "s", holder, generation, &left).await
 }
 
 /// What a program left, of which only the state matters.
-fn left(state: &[u8]) -> Left<'_> {
-    Left { state: Some(state), lost: &Value::Null, flow: &Value::Null }
+fn left(state: &[u8]) -> SessionSnapshot<'_> {
+    SessionSnapshot { state: Some(state), lost: &Value::Null, flow: &Value::Null }
 }
 
 on_both! {
@@ -53,13 +53,13 @@ on_both! {
 
     async fn a_held_session_is_not_given_to_another(home) {
         take_it(&home.store, "one", LONG).await;
-        let Taken::Held { holder, for_ms } = take(&home.store, "two", LONG).await else {
+        let LeaseResult::Held { holder, for_ms } = take(&home.store, "two", LONG).await else {
             panic!("given twice");
         };
         assert_eq!(holder, "one");
         assert!((3_500_000..=3_600_000).contains(&for_ms), "{for_ms}");
         home.store.sessions().give_back("team", "s", "two").await.unwrap();
-        assert!(matches!(take(&home.store, "two", LONG).await, Taken::Held { .. }));
+        assert!(matches!(take(&home.store, "two", LONG).await, LeaseResult::Held { .. }));
         take_it(&home.store, "one", LONG).await;
         home.store.sessions().give_back("team", "s", "one").await.unwrap();
         take_it(&home.store, "two", LONG).await;
@@ -69,7 +69,7 @@ on_both! {
         take_it(&home.store, "ahead", 48 * LONG).await;
         take_it(&home.store, "one", LONG).await;
         // The positive control: a usual one does, also if clocks differ a little.
-        assert!(matches!(take(&home.store, "two", LONG.mul_f64(0.9)).await, Taken::Held { .. }));
+        assert!(matches!(take(&home.store, "two", LONG.mul_f64(0.9)).await, LeaseResult::Held { .. }));
     }
 
     async fn a_session_that_a_clock_days_ahead_held_is_free_and_expires(home) {
@@ -99,7 +99,7 @@ on_both! {
         let sessions = home.store.sessions();
         take_it(&home.store, "one", OVER).await;
         assert!(sessions.renew("team", "s", "one", LONG).await.unwrap());
-        assert!(matches!(take(&home.store, "two", LONG).await, Taken::Held { .. }));
+        assert!(matches!(take(&home.store, "two", LONG).await, LeaseResult::Held { .. }));
         assert!(!sessions.renew("team", "none", "one", LONG).await.unwrap());
     }
 
@@ -131,7 +131,7 @@ on_both! {
                 tasks.spawn(async move {
                     let (id, holder) = (format!("s{round}"), format!("h{task}"));
                     let taken = store.sessions().take("team", &id, &holder, LONG, "ada").await;
-                    matches!(taken.unwrap(), Taken::Yours(_))
+                    matches!(taken.unwrap(), LeaseResult::Yours(_))
                 });
             }
             let got = tasks.join_all().await.into_iter().filter(|got| *got).count();

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Instant};
 
-use narrows_store::{Filter, NewSkill, Saved, SkillHead, Store, StoreError};
+use narrows_store::{Filter, NewSkill, SaveResult, SkillHead, Store, StoreError};
 use serde_json::json;
 
 use crate::home::{PATIENCE, on_both};
@@ -35,7 +35,7 @@ on_both! {
     async fn a_skill_comes_back_as_it_was_saved(home) {
         let new = skill("team", "résumé", "def f():\n    return 'naïve \u{1f600}'\n");
         let saved = home.store.skills().save(&new).await.unwrap();
-        assert_eq!(saved, Saved { version: 1, revision: 1, is_new: true });
+        assert_eq!(saved, SaveResult { version: 1, revision: 1, is_new: true });
         let other = home.another().await;
         let found = other.skills().get("team", "résumé", None).await.unwrap().unwrap();
         let head = &found.head;
@@ -74,7 +74,7 @@ on_both! {
             assert_eq!((saved.version, saved.is_new), (version, true));
             let by_bob = NewSkill { author: "bob".to_owned(), ..new.clone() };
             let again = skills.save(&by_bob).await.unwrap();
-            assert_eq!(again, Saved { is_new: false, ..saved });
+            assert_eq!(again, SaveResult { is_new: false, ..saved });
         }
         assert_eq!(skills.revision().await.unwrap(), 5);
         let old = skills.get("team", "f", Some(1)).await.unwrap().unwrap();

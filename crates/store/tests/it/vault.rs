@@ -1,6 +1,6 @@
 //! The vault: what is kept comes back, under one key, until it expires or is forgotten.
 
-use narrows_store::{Filter, Forget, Sealed, Store, StoreError, VaultCount};
+use narrows_store::{EncryptedValue, Filter, Store, StoreError, TokenSelection, VaultCount};
 
 use crate::home::{Home, on_both};
 
@@ -8,8 +8,8 @@ const HOUR: i64 = 3_600_000;
 /// Long after all that these tests write.
 const LATER: i64 = 4_000_000_000_000;
 
-pub(crate) fn value(kind: &str, number: usize) -> Sealed {
-    Sealed {
+pub(crate) fn value(kind: &str, number: usize) -> EncryptedValue {
+    EncryptedValue {
         token: format!("[{kind}_{number:012}]"),
         kind: kind.to_owned(),
         fingerprint: vec![number as u8, 0, 0xff],
@@ -17,16 +17,21 @@ pub(crate) fn value(kind: &str, number: usize) -> Sealed {
     }
 }
 
-fn values(kind: &str, count: usize) -> Vec<Sealed> {
+fn values(kind: &str, count: usize) -> Vec<EncryptedValue> {
     (0..count).map(|number| value(kind, number)).collect()
 }
 
-fn tokens(values: &[Sealed]) -> Vec<String> {
+fn tokens(values: &[EncryptedValue]) -> Vec<String> {
     values.iter().map(|value| value.token.clone()).collect()
 }
 
 /// What is found of the values, in their order.
-async fn found(store: &Store, namespace: &str, values: &[Sealed], now: i64) -> Vec<Sealed> {
+async fn found(
+    store: &Store,
+    namespace: &str,
+    values: &[EncryptedValue],
+    now: i64,
+) -> Vec<EncryptedValue> {
     let mut found = store.vault().get(namespace, &tokens(values), now).await.unwrap();
     found.sort_by(|a, b| a.token.cmp(&b.token));
     found
@@ -37,7 +42,7 @@ pub(crate) async fn claimed(home: &Home) -> Store {
     home.store.clone()
 }
 
-async fn forget(store: &Store, namespace: Option<&str>, what: Forget) -> u64 {
+async fn forget(store: &Store, namespace: Option<&str>, what: TokenSelection) -> u64 {
     store.vault().forget(namespace, &what, "ada").await.unwrap()
 }
 
@@ -84,7 +89,7 @@ on_both! {
         let mut all = values("EMAIL", 12);
         all[7].fingerprint = b"another".to_vec();
         // As one of many, alone, and twice at once.
-        let twice = [value("EMAIL", 20), Sealed { token: value("EMAIL", 20).token, ..value("EMAIL", 21) }];
+        let twice = [value("EMAIL", 20), EncryptedValue { token: value("EMAIL", 20).token, ..value("EMAIL", 21) }];
         for (some, taken) in [(&all[..], 7), (&all[7..8], 7), (&twice[..], 20)] {
             let refused = store.vault().keep("team", some, LATER).await.unwrap_err();
             assert!(
@@ -129,14 +134,14 @@ on_both! {
         let store = claimed(&home).await;
         store.vault().keep("team", &values("EMAIL", 2), LATER).await.unwrap();
         let admin = home.another().await;
-        let one = Forget { token: Some(value("EMAIL", 0).token), ..Forget::default() };
+        let one = TokenSelection { token: Some(value("EMAIL", 0).token), ..TokenSelection::default() };
         assert_eq!(forget(&admin, None, one).await, 1);
         assert_eq!(admin.vault().claim_key("key 2").await.unwrap(), "key 1");
-        assert_eq!(forget(&admin, None, Forget::default()).await, 1);
+        assert_eq!(forget(&admin, None, TokenSelection::default()).await, 1);
         // Who still uses the vault makes its key the vault's again.
         store.vault().keep("team", &values("EMAIL", 1), LATER).await.unwrap();
         assert_eq!(admin.vault().claim_key("key 2").await.unwrap(), "key 1");
-        assert_eq!(forget(&admin, None, Forget::default()).await, 1);
+        assert_eq!(forget(&admin, None, TokenSelection::default()).await, 1);
         assert_eq!(admin.vault().claim_key("key 2").await.unwrap(), "key 2");
         // Unless another was faster: no value is ever there under a key that is not the vault's.
         let refused = store.vault().keep("team", &values("EMAIL", 1), LATER).await.unwrap_err();
@@ -151,10 +156,10 @@ on_both! {
             }
         }
         let row = |namespace: &str, kind: &str, values| (namespace.to_owned(), kind.to_owned(), values);
-        let kind = |kind: &str| Forget { kind: Some(kind.to_owned()), ..Forget::default() };
+        let kind = |kind: &str| TokenSelection { kind: Some(kind.to_owned()), ..TokenSelection::default() };
         assert_eq!(forget(&store, Some("team"), kind("PHONE")).await, 3);
         assert_eq!(forget(&store, Some("team"), kind("NONE")).await, 0);
-        let token = Forget { token: Some(value("EMAIL", 1).token), ..Forget::default() };
+        let token = TokenSelection { token: Some(value("EMAIL", 1).token), ..TokenSelection::default() };
         assert_eq!(forget(&store, Some("team"), token).await, 1);
         assert_eq!(
             left(&store).await,
@@ -178,7 +183,7 @@ on_both! {
         // Used an hour after it is noted; a moment after it is not worth a write.
         found(&store, "team", &all[..1], 1000 + HOUR).await;
         found(&store, "team", &all[1..2], 1001).await;
-        let unused = Forget { before: Some(1000 + HOUR), ..Forget::default() };
+        let unused = TokenSelection { before: Some(1000 + HOUR), ..TokenSelection::default() };
         assert_eq!(forget(&store, None, unused).await, 2);
         assert_eq!(found(&store, "team", &all, 0).await, all[..1]);
     }
@@ -187,9 +192,9 @@ on_both! {
         let store = claimed(&home).await;
         store.vault().keep("team", &values("EMAIL", 3), LATER).await.unwrap();
         let token = value("EMAIL", 1).token;
-        let what = Forget { token: Some(token.clone()), ..Forget::default() };
+        let what = TokenSelection { token: Some(token.clone()), ..TokenSelection::default() };
         assert_eq!(forget(&store, Some("team"), what).await, 1);
-        let rest = Forget { kind: Some("EMAIL".to_owned()), ..Forget::default() };
+        let rest = TokenSelection { kind: Some("EMAIL".to_owned()), ..TokenSelection::default() };
         assert_eq!(forget(&store, None, rest).await, 2);
         let entries = store.audit().search(&Filter::default(), None, 10).await.unwrap();
         let noted: Vec<_> = entries
@@ -217,7 +222,7 @@ on_both! {
                     found(&store, "team", &all, LATER - HOUR * turn as i64).await;
                     store.vault().sweep(1).await.unwrap();
                     if task == 0 {
-                        forget(&store, None, Forget::default()).await;
+                        forget(&store, None, TokenSelection::default()).await;
                     }
                 }
             });
@@ -230,6 +235,6 @@ on_both! {
 
 #[test]
 fn a_sealed_value_is_short_when_it_is_printed() {
-    let value = Sealed { sealed: vec![1; 5_000], ..value("EMAIL", 1) };
+    let value = EncryptedValue { sealed: vec![1; 5_000], ..value("EMAIL", 1) };
     assert_eq!(format!("{value:?}"), "Sealed([EMAIL_000000000001], 5000 bytes)");
 }

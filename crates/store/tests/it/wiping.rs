@@ -1,6 +1,6 @@
 //! Of what is forgotten no byte is left in the files of the database.
 
-use narrows_store::{Forget, Sealed, StoreError};
+use narrows_store::{EncryptedValue, StoreError, TokenSelection};
 use narrows_testkit::Chance;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
@@ -12,13 +12,13 @@ use crate::{
 const LATER: i64 = 4_000_000_000_000;
 
 /// Values like real ones, most of them small, with bytes that are nowhere else.
-fn secrets(kind: &str, seed: u64, count: usize) -> Vec<Sealed> {
+fn secrets(kind: &str, seed: u64, count: usize) -> Vec<EncryptedValue> {
     let mut chance = Chance::new(seed);
     let secret = |number| {
         let length = if chance.below(20) == 0 { chance.below(9_000) } else { chance.below(60) };
         let sealed = (0..64 + length).map(|_| chance.below(256) as u8).collect();
         let token = format!("[{kind}_{:08}{number:04}]", chance.below(99_999_999));
-        Sealed { sealed, token, ..value(kind, number) }
+        EncryptedValue { sealed, token, ..value(kind, number) }
     };
     (0..count).map(secret).collect()
 }
@@ -45,12 +45,12 @@ async fn on_disk(home: &Home) -> Vec<u8> {
 }
 
 /// How many of the values have bytes there.
-fn seen(bytes: &[u8], values: &[Sealed]) -> usize {
+fn seen(bytes: &[u8], values: &[EncryptedValue]) -> usize {
     let wanted: std::collections::HashSet<&[u8]> =
         values.iter().flat_map(|value| [&value.sealed[..16], &value.sealed[40..56]]).collect();
     let found: std::collections::HashSet<_> =
         bytes.windows(16).filter(|window| wanted.contains(window)).collect();
-    let is_there = |value: &&Sealed| {
+    let is_there = |value: &&EncryptedValue| {
         found.contains(&value.sealed[..16]) || found.contains(&value.sealed[40..56])
     };
     values.iter().filter(is_there).count()
@@ -72,7 +72,7 @@ on_both! {
         let before = on_disk(&home).await;
         assert_eq!((seen(&before, &emails), seen(&before, &phones)), (1_500, 1_500));
 
-        let what = Forget { kind: Some("PHONE".to_owned()), ..Forget::default() };
+        let what = TokenSelection { kind: Some("PHONE".to_owned()), ..TokenSelection::default() };
         assert_eq!(store.vault().forget(Some("team"), &what, "ada").await.unwrap(), 1_500);
         let after = on_disk(&home).await;
         assert_eq!((seen(&after, &emails), seen(&after, &phones)), (1_500, 0));
@@ -80,7 +80,7 @@ on_both! {
         let tokens: Vec<_> = emails.iter().map(|value| value.token.clone()).collect();
         assert_eq!(store.vault().get("team", &tokens, 0).await.unwrap().len(), 1_500);
 
-        store.vault().forget(None, &Forget::default(), "ada").await.unwrap();
+        store.vault().forget(None, &TokenSelection::default(), "ada").await.unwrap();
         assert_eq!(seen(&on_disk(&home).await, &emails), 0);
     }
 }
@@ -97,13 +97,13 @@ async fn a_reader_in_the_way_is_told_and_forgetting_again_finishes_the_work() {
     let there: i64 = sqlx::query_scalar(count).fetch_one(&mut *reading).await.unwrap();
     assert_eq!(there, 50);
 
-    let (vault, everything) = (store.vault(), Forget::default());
+    let (vault, everything) = (store.vault(), TokenSelection::default());
     let refused = in_time(vault.forget(None, &everything, "ada")).await.unwrap_err();
     assert!(matches!(refused, StoreError::NotWiped { .. }), "{refused}");
     assert_eq!(store.vault().counts(None).await.unwrap(), []);
     assert_eq!(seen(&on_disk(&home).await, &values), 50, "the log still has them");
 
     reading.commit().await.unwrap();
-    assert_eq!(store.vault().forget(None, &Forget::default(), "ada").await.unwrap(), 0);
+    assert_eq!(store.vault().forget(None, &TokenSelection::default(), "ada").await.unwrap(), 0);
     assert_eq!(seen(&on_disk(&home).await, &values), 0);
 }

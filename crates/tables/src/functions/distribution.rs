@@ -22,19 +22,19 @@ use datafusion::{
 };
 
 use super::{
-    Tallied,
+    TallyOutput,
     quantiles::{between, place},
 };
 
 /// What a [`tally`](super::tally) tells, and the quantiles at these fractions under their indices.
-/// Gives up on what needs more memory than `most_bytes`: all of it is null then.
-pub fn distribution(value: Expr, fractions: &[f64], most_bytes: usize) -> Expr {
+/// Gives up on what needs more memory than `max_bytes`: all of it is null then.
+pub fn distribution(value: Expr, fractions: &[f64], max_bytes: usize) -> Expr {
     let types = [DataType::Int64, DataType::Float64];
     let types = types.map(|data_type| TypeSignature::Exact(vec![data_type])).to_vec();
     let distribution = Distribution {
         signature: Signature::one_of(types, Volatility::Immutable),
         fractions: fractions.iter().map(|fraction| fraction.to_bits()).collect(),
-        most_bytes,
+        max_bytes,
     };
     AggregateUDF::from(distribution).call(vec![value])
 }
@@ -44,7 +44,7 @@ struct Distribution {
     signature: Signature,
     /// As bits, because numbers with a point cannot be hashed.
     fractions: Vec<u64>,
-    most_bytes: usize,
+    max_bytes: usize,
 }
 
 impl AggregateUDFImpl for Distribution {
@@ -61,10 +61,10 @@ impl AggregateUDFImpl for Distribution {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        Ok(Box::new(Values {
+        Ok(Box::new(DistributionValues {
             data_type: args.expr_fields[0].data_type().clone(),
             fractions: self.fractions.iter().map(|bits| f64::from_bits(*bits)).collect(),
-            most_bytes: self.most_bytes,
+            max_bytes: self.max_bytes,
             runs: Some(Runs::default()),
         }))
     }
@@ -81,19 +81,19 @@ impl AggregateUDFImpl for Distribution {
 
 fn result_fields(data_type: &DataType, fractions: usize) -> Fields {
     let tallied = [
-        Field::new(Tallied::Distinct.name(), DataType::UInt64, true),
-        Field::new(Tallied::Value.name(), data_type.clone(), true),
-        Field::new(Tallied::Count.name(), DataType::UInt64, true),
+        Field::new(TallyOutput::Distinct.name(), DataType::UInt64, true),
+        Field::new(TallyOutput::Value.name(), data_type.clone(), true),
+        Field::new(TallyOutput::Count.name(), DataType::UInt64, true),
     ];
     let quantile = |index: usize| Field::new(index.to_string(), DataType::Float64, true);
     tallied.into_iter().chain((0..fractions).map(quantile)).collect()
 }
 
 #[derive(Debug)]
-struct Values {
+struct DistributionValues {
     data_type: DataType,
     fractions: Vec<f64>,
-    most_bytes: usize,
+    max_bytes: usize,
     /// Nothing if there were too many.
     runs: Option<Runs>,
 }
@@ -168,9 +168,9 @@ impl Runs {
     }
 }
 
-impl Values {
+impl DistributionValues {
     fn give_up_on_too_many(&mut self) {
-        if self.runs.as_ref().is_some_and(|runs| runs.bytes() > self.most_bytes) {
+        if self.runs.as_ref().is_some_and(|runs| runs.bytes() > self.max_bytes) {
             self.runs = None;
         }
     }
@@ -191,7 +191,7 @@ impl Values {
     }
 }
 
-impl Accumulator for Values {
+impl Accumulator for DistributionValues {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let Some(runs) = &mut self.runs else { return Ok(()) };
         match values[0].data_type() {

@@ -17,8 +17,8 @@ pub use json::{json_has, json_is_list};
 pub use part::{fields_of, part};
 pub use quantiles::{quantile, quantiles};
 pub use scatter::scatter;
-pub use series::Along;
-pub use tally::{Tallied, tally};
+pub use series::RunningFunction;
+pub use tally::{TallyOutput, tally};
 
 use datafusion::{
     arrow::array::ArrayRef,

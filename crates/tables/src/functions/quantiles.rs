@@ -51,9 +51,9 @@ impl Quantiles {
         }
     }
 
-    fn groups(&self, count: usize) -> Groups {
+    fn groups(&self, count: usize) -> QuantileGroups {
         let fractions = self.fractions.iter().map(|bits| f64::from_bits(*bits)).collect();
-        Groups { fractions, count, ..Groups::default() }
+        QuantileGroups { fractions, count, ..QuantileGroups::default() }
     }
 }
 
@@ -98,7 +98,7 @@ impl AggregateUDFImpl for Quantiles {
 
 /// Values in the order in which they came, each with its group: nothing is moved until the end.
 #[derive(Debug, Default)]
-struct Groups {
+struct QuantileGroups {
     fractions: Vec<f64>,
     /// How many groups there are.
     count: usize,
@@ -106,7 +106,7 @@ struct Groups {
     values: Vec<f64>,
 }
 
-impl Groups {
+impl QuantileGroups {
     fn grow(&mut self, count: usize) -> Result<()> {
         if u32::try_from(count).is_err() {
             return exec_err!("quantiles of more than {} groups", u32::MAX);
@@ -155,7 +155,7 @@ impl Groups {
     }
 }
 
-impl GroupsAccumulator for Groups {
+impl GroupsAccumulator for QuantileGroups {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],

@@ -24,12 +24,12 @@ use crate::stats::{
 
 /// What is made of each value and those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Along {
-    /// A figure of the last so many rows, where there are at least `least` values.
+pub enum RunningFunction {
+    /// A figure of the last so many rows, where there are at least `min` values.
     Rolling {
         rows: usize,
         function: Rolling,
-        least: usize,
+        min: usize,
     },
     /// How much a value differs from that so many rows before it, or after it if there are fewer
     /// than none.
@@ -47,7 +47,7 @@ pub enum Along {
     Median,
 }
 
-impl Along {
+impl RunningFunction {
     /// The function of a column of numbers; the window says what the order is by.
     pub fn of(self, value: Expr) -> Expr {
         let signature = Signature::exact(vec![DataType::Float64], Volatility::Immutable);
@@ -56,10 +56,10 @@ impl Along {
 
     fn figures(self, values: &[f64]) -> Vec<f64> {
         match self {
-            Self::Rolling { rows, function, least } => {
+            Self::Rolling { rows, function, min } => {
                 let starts: Vec<usize> =
                     (0..values.len()).map(|at| (at + 1).saturating_sub(rows)).collect();
-                rolling(values, &starts, function, least)
+                rolling(values, &starts, function, min)
             }
             Self::Change { periods, kind } => change(values, periods, kind),
             Self::Cumulative(kind) => cumulative(values, kind),
@@ -90,7 +90,7 @@ impl Along {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Series {
     signature: Signature,
-    along: Along,
+    along: RunningFunction,
 }
 
 impl WindowUDFImpl for Series {
@@ -119,7 +119,7 @@ impl WindowUDFImpl for Series {
 }
 
 #[derive(Debug)]
-struct Evaluator(Along);
+struct Evaluator(RunningFunction);
 
 impl PartitionEvaluator for Evaluator {
     fn evaluate_all(&mut self, values: &[ArrayRef], _rows: usize) -> Result<ArrayRef> {

@@ -26,7 +26,7 @@ use super::{Single, part};
 
 /// What a [`tally`] tells; all of it is null where there were too many values to count.
 #[derive(Clone, Copy, Debug)]
-pub enum Tallied {
+pub enum TallyOutput {
     /// How many different values there are.
     Distinct,
     /// The most frequent value; the smallest of several.
@@ -35,7 +35,7 @@ pub enum Tallied {
     Count,
 }
 
-impl Tallied {
+impl TallyOutput {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Distinct => "distinct",
@@ -49,23 +49,23 @@ impl Tallied {
     }
 }
 
-/// Counts the values of a column, but gives up on what needs more memory than `most_bytes`.
-pub fn tally(value: Expr, most_bytes: usize) -> Expr {
+/// Counts the values of a column, but gives up on what needs more memory than `max_bytes`.
+pub fn tally(value: Expr, max_bytes: usize) -> Expr {
     let signature = Signature::any(1, Volatility::Immutable);
-    AggregateUDF::from(Tally { signature, most_bytes }).call(vec![value])
+    AggregateUDF::from(Tally { signature, max_bytes }).call(vec![value])
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Tally {
     signature: Signature,
-    most_bytes: usize,
+    max_bytes: usize,
 }
 
 fn result_fields(data_type: &DataType) -> Fields {
     Fields::from(vec![
-        Field::new(Tallied::Distinct.name(), DataType::UInt64, true),
-        Field::new(Tallied::Value.name(), data_type.clone(), true),
-        Field::new(Tallied::Count.name(), DataType::UInt64, true),
+        Field::new(TallyOutput::Distinct.name(), DataType::UInt64, true),
+        Field::new(TallyOutput::Value.name(), data_type.clone(), true),
+        Field::new(TallyOutput::Count.name(), DataType::UInt64, true),
     ])
 }
 
@@ -91,7 +91,7 @@ impl AggregateUDFImpl for Tally {
     }
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
-        let mut groups = Groups::new(&args, self.most_bytes)?;
+        let mut groups = TallyGroups::new(&args, self.max_bytes)?;
         groups.grow(1);
         Ok(Box::new(Single(groups)))
     }
@@ -112,7 +112,7 @@ impl AggregateUDFImpl for Tally {
         &self,
         args: AccumulatorArgs,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        Ok(Box::new(Groups::new(&args, self.most_bytes)?))
+        Ok(Box::new(TallyGroups::new(&args, self.max_bytes)?))
     }
 }
 
@@ -123,25 +123,25 @@ type Counts = Option<HashMap<Box<[u8]>, u64>>;
 /// What an entry needs beside the bytes of its value: the place in the table and on the heap.
 const ENTRY_BYTES: usize = 56;
 
-struct Groups {
+struct TallyGroups {
     data_type: DataType,
     converter: RowConverter,
     groups: Vec<Counts>,
     bytes: usize,
-    most_bytes: usize,
+    max_bytes: usize,
 }
 
-impl fmt::Debug for Groups {
+impl fmt::Debug for TallyGroups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Groups").field("data_type", &self.data_type).finish_non_exhaustive()
+        f.debug_struct("TallyGroups").field("data_type", &self.data_type).finish_non_exhaustive()
     }
 }
 
-impl Groups {
-    fn new(args: &AccumulatorArgs, most_bytes: usize) -> Result<Self> {
+impl TallyGroups {
+    fn new(args: &AccumulatorArgs, max_bytes: usize) -> Result<Self> {
         let data_type = args.expr_fields[0].data_type().clone();
         let converter = RowConverter::new(vec![SortField::new(data_type.clone())])?;
-        Ok(Self { data_type, converter, groups: Vec::new(), bytes: 0, most_bytes })
+        Ok(Self { data_type, converter, groups: Vec::new(), bytes: 0, max_bytes })
     }
 
     fn grow(&mut self, count: usize) {
@@ -154,7 +154,7 @@ impl Groups {
         let Some(counts) = &mut self.groups[group] else { return };
         match counts.get_mut(value) {
             Some(known) => *known += count,
-            None if self.bytes >= self.most_bytes => self.give_up(group),
+            None if self.bytes >= self.max_bytes => self.give_up(group),
             None => {
                 self.bytes += value.len() + ENTRY_BYTES;
                 counts.insert(value.into(), count);
@@ -191,7 +191,7 @@ impl Groups {
     }
 }
 
-impl GroupsAccumulator for Groups {
+impl GroupsAccumulator for TallyGroups {
     fn update_batch(
         &mut self,
         values: &[ArrayRef],
@@ -215,7 +215,7 @@ impl GroupsAccumulator for Groups {
     fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
         let mut distinct = Vec::new();
         let mut values = Vec::new();
-        let mut most = Vec::new();
+        let mut max = Vec::new();
         for counts in self.take(emit_to) {
             distinct.push(counts.as_ref().map(|counts| counts.len() as u64));
             let first = counts.into_iter().flatten().reduce(|best, next| {
@@ -224,12 +224,12 @@ impl GroupsAccumulator for Groups {
             });
             let (value, count) = first.unzip();
             values.push(value);
-            most.push(count);
+            max.push(count);
         }
         let columns: Vec<ArrayRef> = vec![
             Arc::new(UInt64Array::from(distinct)),
             self.read(&values)?,
-            Arc::new(UInt64Array::from(most)),
+            Arc::new(UInt64Array::from(max)),
         ];
         Ok(Arc::new(StructArray::try_new(result_fields(&self.data_type), columns, None)?))
     }
@@ -289,7 +289,7 @@ impl GroupsAccumulator for Groups {
             converter: RowConverter::new(vec![SortField::new(self.data_type.clone())])?,
             groups: Vec::new(),
             bytes: 0,
-            most_bytes: usize::MAX,
+            max_bytes: usize::MAX,
         };
         let count = values[0].len();
         each.update_batch(values, &(0..count).collect::<Vec<_>>(), filter, count)?;

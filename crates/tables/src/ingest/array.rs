@@ -9,8 +9,8 @@ use datafusion::arrow::{
 };
 
 use super::{
-    column::{Column, Kind, Texts, Values, mixed},
-    facts::Type,
+    column::{Column, ColumnValues, Kind, Texts, mixed},
+    column_stats::Type,
     nested::text_json,
     number::{self, Number},
 };
@@ -32,19 +32,21 @@ impl Column {
         let len = self.len();
         let nulls = self.nulls.finish();
         Ok(match (self.values, kind) {
-            (Values::Nothing, kind) => new_null_array(&kind.data_type(), len),
-            (Values::Bool(values), Type::Bool) => {
+            (ColumnValues::Nothing, kind) => new_null_array(&kind.data_type(), len),
+            (ColumnValues::Bool(values), Type::Bool) => {
                 Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls))
             }
-            (Values::Int(values), Type::Int) => Arc::new(Int64Array::new(values.into(), nulls)),
-            (Values::Int(values), Type::Float) => {
+            (ColumnValues::Int(values), Type::Int) => {
+                Arc::new(Int64Array::new(values.into(), nulls))
+            }
+            (ColumnValues::Int(values), Type::Float) => {
                 let values = values.into_iter().map(|value| value as f64).collect();
                 Arc::new(Float64Array::new(values, nulls))
             }
-            (Values::Float(values), Type::Float) => {
+            (ColumnValues::Float(values), Type::Float) => {
                 Arc::new(Float64Array::new(values.into(), nulls))
             }
-            (Values::Text(texts), Type::Text) => Arc::new(text_array(texts, nulls)?),
+            (ColumnValues::Text(texts), Type::Text) => Arc::new(text_array(texts, nulls)?),
             (values, kind) => {
                 let present = |row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
                 let (texts, kinds) = mixed(values, len, present)?;

@@ -2,11 +2,11 @@
 
 use std::{borrow::Cow, fs::File, ops::Range, os::unix::fs::FileExt, sync::Arc};
 
-use super::{allowance::Allowance, each::each, task::Task};
+use super::{memory_budget::Allowance, parallel::each, task::Task};
 use crate::flaw::{Flaw, Result};
 
 /// Large enough to be worth a hand-over, small enough to share the work evenly.
-pub(super) const LARGEST_BLOCK: u64 = 4 << 20;
+pub(super) const MAX_BLOCK: u64 = 4 << 20;
 
 /// Finds the end of the last whole record in bytes that begin with a record.
 pub(super) type LastEnd = fn(&[u8], u8) -> Option<usize>;
@@ -47,7 +47,7 @@ impl Source {
         let mut lines = 0;
         let mut start = 0;
         while start < offset {
-            let end = offset.min(start + LARGEST_BLOCK);
+            let end = offset.min(start + MAX_BLOCK);
             let bytes = self.read(start..end)?;
             lines += bytes.iter().filter(|byte| **byte == b'\n').count();
             start = end;
@@ -116,9 +116,9 @@ impl Blocks {
     }
 
     /// How many threads have something to do.
-    fn threads(&self, most: usize) -> usize {
+    fn threads(&self, max: usize) -> usize {
         let blocks = self.source.length.saturating_sub(self.position) / self.size + 1;
-        most.min(usize::try_from(blocks).unwrap_or(usize::MAX))
+        max.min(usize::try_from(blocks).unwrap_or(usize::MAX))
     }
 }
 

@@ -3,7 +3,7 @@
 use datafusion::arrow::array::NullBufferBuilder;
 
 use super::{
-    facts::Facts,
+    column_stats::Facts,
     number::{is_exact, write_int, write_plain},
 };
 use crate::{
@@ -63,11 +63,11 @@ pub(super) enum Kind {
 pub(super) struct Column {
     len: usize,
     pub(super) nulls: NullBufferBuilder,
-    pub(super) values: Values,
+    pub(super) values: ColumnValues,
 }
 
 #[derive(Debug)]
-pub(super) enum Values {
+pub(super) enum ColumnValues {
     /// Only nulls so far.
     Nothing,
     Bool(Vec<bool>),
@@ -128,7 +128,7 @@ impl Texts {
 
 impl Column {
     pub(super) fn new() -> Self {
-        Self { len: 0, nulls: NullBufferBuilder::new(0), values: Values::Nothing }
+        Self { len: 0, nulls: NullBufferBuilder::new(0), values: ColumnValues::Nothing }
     }
 
     #[inline]
@@ -143,18 +143,18 @@ impl Column {
             self.reach(row);
         }
         match (&mut self.values, cell) {
-            (Values::Int(values), Cell::Int(value)) => values.push(value),
-            (Values::Text(texts), Cell::Text(text)) => texts.push(text.as_bytes())?,
-            (Values::Float(values), Cell::Float(value)) => values.push(value),
-            (Values::Float(values), Cell::Int(value)) if is_exact(value) => {
+            (ColumnValues::Int(values), Cell::Int(value)) => values.push(value),
+            (ColumnValues::Text(texts), Cell::Text(text)) => texts.push(text.as_bytes())?,
+            (ColumnValues::Float(values), Cell::Float(value)) => values.push(value),
+            (ColumnValues::Float(values), Cell::Int(value)) if is_exact(value) => {
                 values.push(value as f64);
             }
-            (Values::Bool(values), Cell::Bool(value)) => values.push(value),
+            (ColumnValues::Bool(values), Cell::Bool(value)) => values.push(value),
             (_, Cell::Null) => {
                 self.pad(1);
                 return Ok(());
             }
-            (Values::Mixed(texts, kinds), cell) => {
+            (ColumnValues::Mixed(texts, kinds), cell) => {
                 kinds.push(write(texts, cell));
                 texts.end()?;
             }
@@ -181,12 +181,12 @@ impl Column {
         let len = self.len + count;
         self.len = len;
         match &mut self.values {
-            Values::Nothing => {}
-            Values::Bool(values) => values.resize(len, false),
-            Values::Int(values) => values.resize(len, 0),
-            Values::Float(values) => values.resize(len, 0.0),
-            Values::Text(texts) => texts.pad(count),
-            Values::Mixed(texts, kinds) => {
+            ColumnValues::Nothing => {}
+            ColumnValues::Bool(values) => values.resize(len, false),
+            ColumnValues::Int(values) => values.resize(len, 0),
+            ColumnValues::Float(values) => values.resize(len, 0.0),
+            ColumnValues::Text(texts) => texts.pad(count),
+            ColumnValues::Mixed(texts, kinds) => {
                 texts.pad(count);
                 kinds.resize(len, Kind::Null);
             }
@@ -196,12 +196,12 @@ impl Column {
 
     fn truncate(&mut self, len: usize) {
         match &mut self.values {
-            Values::Nothing => {}
-            Values::Bool(values) => values.truncate(len),
-            Values::Int(values) => values.truncate(len),
-            Values::Float(values) => values.truncate(len),
-            Values::Text(texts) => texts.truncate(len),
-            Values::Mixed(texts, kinds) => {
+            ColumnValues::Nothing => {}
+            ColumnValues::Bool(values) => values.truncate(len),
+            ColumnValues::Int(values) => values.truncate(len),
+            ColumnValues::Float(values) => values.truncate(len),
+            ColumnValues::Text(texts) => texts.truncate(len),
+            ColumnValues::Mixed(texts, kinds) => {
                 texts.truncate(len);
                 kinds.truncate(len);
             }
@@ -214,17 +214,17 @@ impl Column {
     #[cold]
     fn widen(&mut self, cell: Cell<'_>) -> Result<()> {
         let len = self.len();
-        self.values = match (std::mem::replace(&mut self.values, Values::Nothing), cell) {
-            (Values::Nothing, Cell::Bool(_)) => Values::Bool(vec![false; len]),
-            (Values::Nothing, Cell::Int(_)) => Values::Int(vec![0; len]),
-            (Values::Nothing, Cell::Float(_)) => Values::Float(vec![0.0; len]),
-            (Values::Nothing, Cell::Text(_)) => Values::Text(Texts::new(len)),
-            (Values::Int(values), Cell::Float(_)) if values.iter().copied().all(is_exact) => {
-                Values::Float(values.into_iter().map(|value| value as f64).collect())
+        self.values = match (std::mem::replace(&mut self.values, ColumnValues::Nothing), cell) {
+            (ColumnValues::Nothing, Cell::Bool(_)) => ColumnValues::Bool(vec![false; len]),
+            (ColumnValues::Nothing, Cell::Int(_)) => ColumnValues::Int(vec![0; len]),
+            (ColumnValues::Nothing, Cell::Float(_)) => ColumnValues::Float(vec![0.0; len]),
+            (ColumnValues::Nothing, Cell::Text(_)) => ColumnValues::Text(Texts::new(len)),
+            (ColumnValues::Int(values), Cell::Float(_)) if values.iter().copied().all(is_exact) => {
+                ColumnValues::Float(values.into_iter().map(|value| value as f64).collect())
             }
             (values, _) => {
                 let (texts, kinds) = mixed(values, len, |row| self.nulls.is_valid(row))?;
-                Values::Mixed(texts, kinds)
+                ColumnValues::Mixed(texts, kinds)
             }
         };
         Ok(())
@@ -239,15 +239,15 @@ impl Column {
             Some(_) => present.clone().count(),
         };
         match &self.values {
-            Values::Nothing => {}
-            Values::Bool(_) => facts.bools = count(),
-            Values::Int(values) => {
+            ColumnValues::Nothing => {}
+            ColumnValues::Bool(_) => facts.bools = count(),
+            ColumnValues::Int(values) => {
                 facts.ints = count();
                 facts.inexact = !values.iter().copied().all(is_exact);
             }
-            Values::Float(_) => facts.floats = count(),
-            Values::Text(texts) => present.for_each(|row| facts.text(texts.get(row))),
-            Values::Mixed(texts, kinds) => {
+            ColumnValues::Float(_) => facts.floats = count(),
+            ColumnValues::Text(texts) => present.for_each(|row| facts.text(texts.get(row))),
+            ColumnValues::Mixed(texts, kinds) => {
                 for row in present {
                     facts.see(kinds[row], texts.get(row));
                 }
@@ -259,7 +259,7 @@ impl Column {
     /// The text of a row, if it is text.
     pub(super) fn text(&self, row: usize) -> Option<String> {
         match &self.values {
-            Values::Text(texts) if row < texts.len() && self.nulls.is_valid(row) => {
+            ColumnValues::Text(texts) if row < texts.len() && self.nulls.is_valid(row) => {
                 Some(String::from_utf8_lossy(texts.get(row)).into_owned())
             }
             _ => None,
@@ -301,29 +301,33 @@ fn write(texts: &mut Texts, cell: Cell<'_>) -> Kind {
 
 /// All values as text, with what they were.
 pub(super) fn mixed(
-    values: Values,
+    values: ColumnValues,
     len: usize,
     present: impl Fn(usize) -> bool,
 ) -> Result<(Texts, Vec<Kind>)> {
     let kind = match &values {
-        Values::Nothing => Kind::Null,
-        Values::Bool(_) => Kind::Bool,
-        Values::Int(_) => Kind::Int,
-        Values::Float(_) => Kind::Float,
-        Values::Text(_) => Kind::Text,
-        Values::Mixed(..) => Kind::Json,
+        ColumnValues::Nothing => Kind::Null,
+        ColumnValues::Bool(_) => Kind::Bool,
+        ColumnValues::Int(_) => Kind::Int,
+        ColumnValues::Float(_) => Kind::Float,
+        ColumnValues::Text(_) => Kind::Text,
+        ColumnValues::Mixed(..) => Kind::Json,
     };
     let kinds = |len: usize| {
         (0..len).map(|row| if present(row) { kind } else { Kind::Null }).collect::<Vec<_>>()
     };
     let mut texts = Texts::new(0);
     match values {
-        Values::Mixed(texts, kinds) => return Ok((texts, kinds)),
-        Values::Text(texts) => return Ok((texts, kinds(len))),
-        Values::Nothing => texts.pad(len),
-        Values::Bool(values) => fill(&mut texts, &present, values.into_iter().map(Cell::Bool))?,
-        Values::Int(values) => fill(&mut texts, &present, values.into_iter().map(Cell::Int))?,
-        Values::Float(values) => fill(&mut texts, &present, values.into_iter().map(Cell::Float))?,
+        ColumnValues::Mixed(texts, kinds) => return Ok((texts, kinds)),
+        ColumnValues::Text(texts) => return Ok((texts, kinds(len))),
+        ColumnValues::Nothing => texts.pad(len),
+        ColumnValues::Bool(values) => {
+            fill(&mut texts, &present, values.into_iter().map(Cell::Bool))?
+        }
+        ColumnValues::Int(values) => fill(&mut texts, &present, values.into_iter().map(Cell::Int))?,
+        ColumnValues::Float(values) => {
+            fill(&mut texts, &present, values.into_iter().map(Cell::Float))?
+        }
     }
     Ok((texts, kinds(len)))
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    allowance::Budget,
+    memory_budget::Budget,
     nested::skip,
     rows::{Filled, Kept, ROOT, Rows},
 };

@@ -28,9 +28,10 @@ use datafusion::{
 };
 
 use super::{
-    allowance::Allowance,
     blocks::Source,
-    csv, python,
+    csv,
+    memory_budget::Allowance,
+    python,
     task::{Made, MadeRows, Task},
 };
 use crate::{
@@ -151,7 +152,7 @@ const MAX_BLOCK: u64 = 1 << 20;
 fn read_csv(file: &File, delimiter: Option<u8>, block: u64, held: HeldIn) -> Result<Table, String> {
     let mut task = task(Arc::new(GreedyMemoryPool::new(1 << 30)), block);
     if let HeldIn::File = held {
-        task.most_in_memory = 0;
+        task.max_in_memory = 0;
     }
     let source = Source::new(file.try_clone().expect("a handle")).expect("a source");
     let loaded = csv::load(&task, &source, delimiter).and_then(|made| table_of(&task, made));
@@ -162,7 +163,7 @@ fn read_csv(file: &File, delimiter: Option<u8>, block: u64, held: HeldIn) -> Res
 }
 
 fn task(pool: Arc<dyn MemoryPool>, block: u64) -> Task {
-    Task { allowance: Allowance::new("fuzz", &pool), threads: 2, most_in_memory: u64::MAX, block }
+    Task { allowance: Allowance::new("fuzz", &pool), threads: 2, max_in_memory: u64::MAX, block }
 }
 
 /// All rows of a table, wherever they are held.

@@ -20,7 +20,7 @@ pub(super) struct JsonReader<'a> {
 }
 
 /// Where a text is.
-enum Found {
+enum TextPlace {
     InPlace(usize, usize),
     Unescaped,
 }
@@ -101,15 +101,15 @@ impl<'a> JsonReader<'a> {
 
     /// Reads a text after its opening quote.
     #[inline]
-    fn string(&mut self) -> Result<Found> {
+    fn string(&mut self) -> Result<TextPlace> {
         let start = self.position;
         self.position = plain_end(self.text.as_bytes(), start);
         if self.peek() == Some(b'"') {
             self.position += 1;
-            return Ok(Found::InPlace(start, self.position - 1));
+            return Ok(TextPlace::InPlace(start, self.position - 1));
         }
         self.unescape(start)?;
-        Ok(Found::Unescaped)
+        Ok(TextPlace::Unescaped)
     }
 
     #[cold]
@@ -251,8 +251,8 @@ impl Reader for JsonReader<'_> {
             Some(b'"') => {
                 self.position += 1;
                 Ok(Token::Text(match self.string()? {
-                    Found::InPlace(start, end) => &self.text[start..end],
-                    Found::Unescaped => &self.unescaped,
+                    TextPlace::InPlace(start, end) => &self.text[start..end],
+                    TextPlace::Unescaped => &self.unescaped,
                 }))
             }
             Some(b'0'..=b'9' | b'-') => self.number(),
@@ -313,8 +313,8 @@ impl Reader for JsonReader<'_> {
         }
         self.position += 1;
         Ok(Some(match found {
-            Found::InPlace(start, end) => &self.text.as_bytes()[start..end],
-            Found::Unescaped => self.unescaped.as_bytes(),
+            TextPlace::InPlace(start, end) => &self.text.as_bytes()[start..end],
+            TextPlace::Unescaped => self.unescaped.as_bytes(),
         }))
     }
 }

@@ -5,13 +5,13 @@ use std::{ops::Range, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    allowance::Budget,
     blocks::{
         Block, Blocks, REPLACED, Source, byte_order_mark, each_block, last_line_end, located,
         text_of,
     },
     document::{self, Elements, Shape},
     json::JsonReader,
+    memory_budget::Budget,
     names::Notes,
     nested::skip,
     rows::{Filled, Kept},
@@ -88,7 +88,7 @@ pub(super) fn load_lines(task: &Task, source: &Source) -> Result<Made> {
     if beginning[start..].trim_ascii().is_empty() && source.length <= GLANCE {
         return Err(Flaw::data(EMPTY));
     }
-    let in_memory = source.length <= task.most_in_memory;
+    let in_memory = source.length <= task.max_in_memory;
     task.retrying(|kept| {
         let read = |block: &Block| {
             let (text, replaced) = text_of(&block.bytes);

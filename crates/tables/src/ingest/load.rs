@@ -11,11 +11,12 @@ use thiserror::Error;
 use tokio::sync::oneshot;
 
 use super::{
-    allowance::GiveUp,
     blocks::Source,
     csv,
     input::{FileFormat, Input},
-    lines, objects, parquet, python, table,
+    lines,
+    memory_budget::GiveUp,
+    objects, parquet, python, table,
     task::{Made, MadeRows, Task},
 };
 use crate::flaw::Flaw;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 /// The most columns that notes are written about.
-const MOST_NOTES: usize = 10;
+const MAX_NOTES: usize = 10;
 
 /// What was done to the data that one might not expect.
 #[derive(Debug, Default)]
@@ -26,8 +26,8 @@ impl Notes {
 
     /// One line each, and not too many.
     pub(super) fn finish(mut self) -> Vec<String> {
-        let more = self.columns.len().saturating_sub(MOST_NOTES);
-        self.columns.truncate(MOST_NOTES);
+        let more = self.columns.len().saturating_sub(MAX_NOTES);
+        self.columns.truncate(MAX_NOTES);
         self.general.append(&mut self.columns);
         if more > 0 {
             let columns = if more == 1 { "column" } else { "columns" };
@@ -105,7 +105,7 @@ fn distinct(wanted: String, taken: &mut HashSet<String>) -> String {
 }
 
 fn columns(number: usize) -> String {
-    super::facts::count(number, "column")
+    super::column_stats::count(number, "column")
 }
 
 /// Begins what stands for a character of a key that means something in the name of a column.

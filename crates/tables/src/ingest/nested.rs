@@ -1,13 +1,13 @@
 //! Nested values that are not taken apart: written as JSON text, or left out.
 
-use super::{allowance::Budget, number};
+use super::{memory_budget::Budget, number};
 use crate::{
     flaw::{Flaw, Result},
     reader::{Reader, Token},
 };
 
 /// Against a stack overflow.
-const DEEPEST: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// Keys are text, except where Python wrote something that is not.
 pub(super) fn key_text(key: &[u8]) -> String {
@@ -96,10 +96,10 @@ pub(super) fn skip<R: Reader>(reader: &mut R, budget: &mut Budget, depth: usize)
 }
 
 fn deeper(depth: usize) -> Result<usize> {
-    if depth < DEEPEST {
+    if depth < MAX_DEPTH {
         Ok(depth + 1)
     } else {
-        Err(Flaw::data(format!("values are nested more than {DEEPEST} levels deep")))
+        Err(Flaw::data(format!("values are nested more than {MAX_DEPTH} levels deep")))
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::{
     document::{self, Elements, Shape},
-    each::each,
+    parallel::each,
     task::{Made, Task},
 };
 use crate::{

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
-    allowance::Budget,
     column::{Cell, Column},
+    memory_budget::Budget,
     names,
     nested::{key_text, list_json, object_json},
 };
@@ -18,13 +18,13 @@ use crate::{
 };
 
 /// Objects are taken apart into as many columns at most.
-pub(super) const MOST_COLUMNS: usize = 1_000;
+pub(super) const MAX_COLUMNS: usize = 1_000;
 
 /// More columns than any table has; then keys are data.
 const TOO_MANY_COLUMNS: usize = 10_000;
 
 /// Objects in objects are taken apart as many levels deep.
-const MOST_LEVELS: usize = 16;
+const MAX_LEVELS: usize = 16;
 
 /// The objects that are not taken apart but kept as JSON text, by their dotted names.
 #[derive(Clone, Debug, Default)]
@@ -254,7 +254,7 @@ impl Rows {
         if self.kept.contains(&outer.fields[field].name) {
             return false;
         }
-        let shallow = outer.level < MOST_LEVELS;
+        let shallow = outer.level < MAX_LEVELS;
         self.deep |= !shallow;
         shallow
     }
@@ -283,7 +283,7 @@ impl Rows {
             self.columns.push((name.clone(), Column::new()));
         }
         self.objects[object].fields[field].column = Some(column);
-        if next > MOST_COLUMNS && self.objects.len() > 1 {
+        if next > MAX_COLUMNS && self.objects.len() > 1 {
             let names = self.columns.iter().map(|(name, _)| name.as_str());
             return Err(Flaw::Wide(widest(self.object_names(), names)));
         }
@@ -373,7 +373,7 @@ pub(super) fn widest<'a>(
     let mut left = columns.count();
     let mut chosen = Vec::new();
     for (size, name) in sizes {
-        if left <= MOST_COLUMNS / 2 && !chosen.is_empty() {
+        if left <= MAX_COLUMNS / 2 && !chosen.is_empty() {
             break;
         }
         left = left.saturating_sub(size);

@@ -10,8 +10,8 @@ use datafusion::{
 };
 
 use super::{
-    allowance::{Allowance, Budget},
     blocks::Source,
+    memory_budget::{Allowance, Budget},
     task::Parse,
 };
 use crate::flaw::Flaw;

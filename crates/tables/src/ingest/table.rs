@@ -171,13 +171,13 @@ fn uncounted(data: &ArrayData, counted: &mut HashSet<*const u8>) -> usize {
 const FEW_ROWS: usize = 8192;
 
 /// Large batches cannot be shared evenly.
-const MOST_ROWS: usize = 1 << 16;
+const MAX_ROWS: usize = 1 << 16;
 
 fn sliced(batch: RecordBatch) -> impl Iterator<Item = RecordBatch> {
     let rows = batch.num_rows();
     (0..rows.max(1))
-        .step_by(MOST_ROWS)
-        .map(move |start| batch.slice(start, MOST_ROWS.min(rows - start)))
+        .step_by(MAX_ROWS)
+        .map(move |start| batch.slice(start, MAX_ROWS.min(rows - start)))
 }
 
 /// Shares items among several: each gets neighbours, and about as much as the others.

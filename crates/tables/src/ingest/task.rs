@@ -9,11 +9,11 @@ use datafusion::{
 };
 
 use super::{
-    allowance::{Allowance, Budget},
-    blocks::{LARGEST_BLOCK, Source},
-    layout::{Layout, Summary, settle},
+    blocks::{MAX_BLOCK, Source},
+    memory_budget::{Allowance, Budget},
     names::Notes,
     rows::{Filled, Kept},
+    schema_inference::{Layout, LayoutSummary, settle},
 };
 use crate::flaw::{Flaw, Result};
 
@@ -21,7 +21,7 @@ pub(super) struct Task {
     pub(super) allowance: Arc<Allowance>,
     pub(super) threads: usize,
     /// Files of text up to this size are held in memory; larger ones are read for each query.
-    pub(super) most_in_memory: u64,
+    pub(super) max_in_memory: u64,
     /// How much of a file is worked on at once; less if there is little memory.
     pub(super) block: u64,
 }
@@ -50,13 +50,13 @@ pub(super) type Parse = dyn Fn(&[u8], Range<u64>, Budget) -> Result<Vec<RecordBa
 impl Task {
     pub(super) fn new(context: &SessionContext, table: &str) -> Self {
         let pool = &context.runtime_env().memory_pool;
-        let most_in_memory = match pool.memory_limit() {
+        let max_in_memory = match pool.memory_limit() {
             MemoryLimit::Finite(bytes) => bytes as u64 / 4,
             MemoryLimit::Infinite | MemoryLimit::Unknown => u64::MAX,
         };
         let threads = context.copied_config().target_partitions();
-        let block = (most_in_memory / 16).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
-        Self { allowance: Allowance::new(table, pool), threads, most_in_memory, block }
+        let block = (max_in_memory / 16).clamp(MIN_BLOCK, MAX_BLOCK);
+        Self { allowance: Allowance::new(table, pool), threads, max_in_memory, block }
     }
 
     pub(super) fn budget(&self) -> Budget {
@@ -94,20 +94,20 @@ impl Task {
                 Err(Flaw::Wide(names)) if !now.all => now.wide.extend(names),
                 result => return result,
             }
-            now.all = tries == MOST_TRIES;
+            now.all = tries == MAX_TRIES;
         }
         Err(Flaw::changed())
     }
 }
 
-const SMALLEST_BLOCK: u64 = 1 << 18;
+const MIN_BLOCK: u64 = 1 << 18;
 
 /// After so many attempts no object is taken apart any more.
-const MOST_TRIES: usize = 4;
+const MAX_TRIES: usize = 4;
 
 /// A part of a table: what is in it, and the values themselves if they are kept.
 pub(super) struct Piece {
-    pub(super) summary: Summary,
+    pub(super) summary: LayoutSummary,
     pub(super) filled: Option<Filled>,
 }
 
@@ -118,7 +118,7 @@ impl Piece {
 }
 
 pub(super) fn layout_of(pieces: &mut [Piece], kept: &Kept, notes: &mut Notes) -> Result<Layout> {
-    let summaries: Vec<Summary> =
+    let summaries: Vec<LayoutSummary> =
         pieces.iter_mut().map(|piece| std::mem::take(&mut piece.summary)).collect();
     settle(&summaries, kept, notes)
 }

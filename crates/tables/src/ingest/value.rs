@@ -11,11 +11,11 @@ use crate::{
 
 pub(super) struct ValueReader<'a> {
     next: &'a Value,
-    inside: Vec<Inside<'a>>,
+    inside: Vec<ValueChildren<'a>>,
     digits: String,
 }
 
-enum Inside<'a> {
+enum ValueChildren<'a> {
     List(slice::Iter<'a, Value>),
     Object(map::Iter<'a>),
 }
@@ -52,18 +52,20 @@ impl Reader for ValueReader<'_> {
                 }
             }
             Value::Array(items) => {
-                self.inside.push(Inside::List(items.iter()));
+                self.inside.push(ValueChildren::List(items.iter()));
                 Token::List
             }
             Value::Object(fields) => {
-                self.inside.push(Inside::Object(fields.iter()));
+                self.inside.push(ValueChildren::Object(fields.iter()));
                 Token::Object
             }
         })
     }
 
     fn element(&mut self) -> Result<bool> {
-        let Some(Inside::List(items)) = self.inside.last_mut() else { return Err(misread()) };
+        let Some(ValueChildren::List(items)) = self.inside.last_mut() else {
+            return Err(misread());
+        };
         match items.next() {
             Some(value) => self.next = value,
             None => {
@@ -75,7 +77,9 @@ impl Reader for ValueReader<'_> {
     }
 
     fn key(&mut self) -> Result<Option<&[u8]>> {
-        let Some(Inside::Object(fields)) = self.inside.last_mut() else { return Err(misread()) };
+        let Some(ValueChildren::Object(fields)) = self.inside.last_mut() else {
+            return Err(misread());
+        };
         match fields.next() {
             Some((key, value)) => {
                 self.next = value;

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Python itself refuses to write longer numbers as text.
-const MOST_DIGITS: usize = 952;
+const MAX_DIGITS: usize = 952;
 
 /// A reference is its code and its number.
 const REFERENCE_BYTES: usize = 5;
@@ -19,7 +19,7 @@ pub(crate) struct MarshalReader<'a> {
     /// Values from here on that can be referred to are read for the first time.
     frontier: usize,
     references: Vec<Reference>,
-    inside: Vec<Inside>,
+    inside: Vec<OpenContainer>,
     /// A text that is not in the bytes as it is.
     text: String,
     /// The reference that the last key was, if it was one.
@@ -34,7 +34,7 @@ struct Reference {
 }
 
 /// A list or dictionary that is being read.
-struct Inside {
+struct OpenContainer {
     content: Content,
     /// If it can be referred to.
     reference: Option<usize>,
@@ -55,7 +55,7 @@ struct Item {
 }
 
 /// Where a text is.
-enum Found<'a> {
+enum TextBytes<'a> {
     Bytes(&'a [u8]),
     Text,
 }
@@ -151,11 +151,11 @@ impl<'a> MarshalReader<'a> {
 
     fn enter(&mut self, item: &Item, content: Content) {
         let Item { reference, resume, .. } = *item;
-        self.inside.push(Inside { content, reference, resume });
+        self.inside.push(OpenContainer { content, reference, resume });
     }
 
     fn leave(&mut self) {
-        let Some(Inside { reference, resume, .. }) = self.inside.pop() else { return };
+        let Some(OpenContainer { reference, resume, .. }) = self.inside.pop() else { return };
         if let Some(reference) = reference.and_then(|index| self.references.get_mut(index)) {
             reference.open = false;
         }
@@ -178,7 +178,7 @@ impl<'a> MarshalReader<'a> {
         let count = i32::from_le_bytes(self.array()?);
         let negative = count < 0;
         let digits = count.unsigned_abs() as usize;
-        if digits > MOST_DIGITS {
+        if digits > MAX_DIGITS {
             return Err(Flaw::data("a whole number has more than 4,300 digits"));
         }
         let bytes = self.take(digits * 2)?;
@@ -232,14 +232,14 @@ impl<'a> MarshalReader<'a> {
 
     /// The key that begins at the current position.
     #[inline]
-    fn key_found(&mut self) -> Result<Found<'a>> {
+    fn key_found(&mut self) -> Result<TextBytes<'a>> {
         self.key = self.referred();
         let item = self.item()?;
         let found = match self.string(item.kind)? {
-            Some(bytes) => Found::Bytes(bytes),
+            Some(bytes) => TextBytes::Bytes(bytes),
             None => {
                 self.other_key(item.kind)?;
-                Found::Text
+                TextBytes::Text
             }
         };
         self.position = item.resume.unwrap_or(self.position);
@@ -352,8 +352,8 @@ impl Reader for MarshalReader<'_> {
             return Ok(None);
         }
         Ok(Some(match self.key_found()? {
-            Found::Bytes(bytes) => bytes,
-            Found::Text => self.text.as_bytes(),
+            TextBytes::Bytes(bytes) => bytes,
+            TextBytes::Text => self.text.as_bytes(),
         }))
     }
 

@@ -138,7 +138,7 @@ pub fn spearman(ranks_x: &[f64], ranks_y: &[f64]) -> Option<Correlation> {
 }
 
 /// Without ties, the distribution is counted out up to this size.
-const MOST_FOR_EXACT: usize = 33;
+const MAX_FOR_EXACT: usize = 33;
 
 /// Kendall's tau-b, by Knight's method: sorting takes as many exchanges as pairs disagree.
 pub fn kendall(x: &[f64], y: &[f64]) -> Option<Correlation> {
@@ -160,7 +160,7 @@ pub fn kendall(x: &[f64], y: &[f64]) -> Option<Correlation> {
     let value = (score / untied(&ties_x) / untied(&ties_y)).clamp(-1.0, 1.0);
     let rarer = discordant.min(all - discordant);
     let has_ties = ties_x.pairs > 0 || ties_y.pairs > 0;
-    let p_value = if !has_ties && (n <= MOST_FOR_EXACT || rarer <= 1) {
+    let p_value = if !has_ties && (n <= MAX_FOR_EXACT || rarer <= 1) {
         exact_kendall(n, rarer as usize)
     } else {
         let z = score / kendall_variance(n as f64, &ties_x, &ties_y).sqrt();

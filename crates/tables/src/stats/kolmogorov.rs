@@ -7,7 +7,7 @@ use super::{
 };
 
 /// Up to this size the probability is counted out.
-const MOST_FOR_EXACT: usize = 10_000;
+const MAX_FOR_EXACT: usize = 10_000;
 
 /// Whether two samples come from the same distribution. `Greater` is about the distribution
 /// function of the first sample, which is greater where its values are less.
@@ -20,7 +20,7 @@ pub fn two_samples(first: &[f64], second: &[f64], alternative: Alternative) -> T
         Alternative::TwoSided => over.max(under),
     };
     let d = distance as f64 / (m as f64 * n as f64);
-    let (p_value, method) = if m.max(n) <= MOST_FOR_EXACT {
+    let (p_value, method) = if m.max(n) <= MAX_FOR_EXACT {
         (exact(m, n, distance, alternative == Alternative::TwoSided), "exact")
     } else {
         (asymptotic(m as f64, n as f64, d, alternative), "asymptotic")

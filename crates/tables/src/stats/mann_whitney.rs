@@ -7,9 +7,9 @@ use super::{
 };
 
 /// With this many values in the smaller sample, and no ties, the distribution is counted out.
-const MOST_FOR_EXACT: usize = 8;
+const MAX_FOR_EXACT: usize = 8;
 /// Against tables that fill the memory, where the larger sample is huge.
-const MOST_OUTCOMES: usize = 4_000_000;
+const MAX_OUTCOMES: usize = 4_000_000;
 
 /// Whether values of one sample tend to be greater than those of the other. The statistic is U of
 /// the first sample: in how many pairs its value is the greater one.
@@ -23,9 +23,9 @@ pub fn mann_whitney(first: &[f64], second: &[f64], alternative: Alternative) -> 
         Alternative::Less => (pairs - u, 1.0),
         Alternative::TwoSided => (u.max(pairs - u), 2.0),
     };
-    let is_exact = m.min(n) <= MOST_FOR_EXACT
+    let is_exact = m.min(n) <= MAX_FOR_EXACT
         && ties.is_empty()
-        && m.checked_mul(n).is_some_and(|outcomes| outcomes <= MOST_OUTCOMES);
+        && m.checked_mul(n).is_some_and(|outcomes| outcomes <= MAX_OUTCOMES);
     let (p_value, method) = if is_exact {
         (exact_from(tested as usize, m, n), "exact")
     } else {

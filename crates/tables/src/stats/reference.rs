@@ -51,9 +51,9 @@ impl Differences {
         }
     }
 
-    fn end(self, least: usize) {
+    fn end(self, min: usize) {
         assert!(self.found.is_empty(), "{} differ:\n{}", self.found.len(), self.found.join("\n"));
-        assert!(self.compared >= least, "only {} were compared", self.compared);
+        assert!(self.compared >= min, "only {} were compared", self.compared);
     }
 }
 

@@ -18,19 +18,19 @@ pub enum Rolling {
 
 /// The figure of each window, which is the values from a start up to and with the value itself;
 /// the starts never go back. NaN is a missing value, and the figure where there are fewer than
-/// `least` others.
-pub fn rolling(values: &[f64], starts: &[usize], function: Rolling, least: usize) -> Vec<f64> {
+/// `min` others.
+pub fn rolling(values: &[f64], starts: &[usize], function: Rolling, min: usize) -> Vec<f64> {
     match function {
-        Rolling::Min => extremes(values, starts, least, |new, old| new <= old),
-        Rolling::Max => extremes(values, starts, least, |new, old| new >= old),
-        Rolling::Median => medians(values, starts, least),
-        Rolling::Sum => moments(values, starts, least, |window| window.sum),
-        Rolling::Mean => moments(values, starts, least, |window| window.mean),
-        Rolling::Count => moments(values, starts, least, |window| window.n),
-        Rolling::Variance => moments(values, starts, least.max(2), |window| {
-            window.squares.max(0.0) / (window.n - 1.0)
-        }),
-        Rolling::Deviation => moments(values, starts, least.max(2), |window| {
+        Rolling::Min => extremes(values, starts, min, |new, old| new <= old),
+        Rolling::Max => extremes(values, starts, min, |new, old| new >= old),
+        Rolling::Median => medians(values, starts, min),
+        Rolling::Sum => moments(values, starts, min, |window| window.sum),
+        Rolling::Mean => moments(values, starts, min, |window| window.mean),
+        Rolling::Count => moments(values, starts, min, |window| window.n),
+        Rolling::Variance => {
+            moments(values, starts, min.max(2), |window| window.squares.max(0.0) / (window.n - 1.0))
+        }
+        Rolling::Deviation => moments(values, starts, min.max(2), |window| {
             (window.squares.max(0.0) / (window.n - 1.0)).sqrt()
         }),
     }
@@ -87,7 +87,7 @@ const MOST_IS_GONE: f64 = 1e-6;
 fn moments(
     values: &[f64],
     starts: &[usize],
-    least: usize,
+    min: usize,
     figure: impl Fn(&Window) -> f64,
 ) -> Vec<f64> {
     let mut window = Window::default();
@@ -108,7 +108,7 @@ fn moments(
             window.add(value);
         }
         from = start;
-        figures.push(if window.n >= least.max(1) as f64 { figure(&window) } else { f64::NAN });
+        figures.push(if window.n >= min.max(1) as f64 { figure(&window) } else { f64::NAN });
     }
     figures
 }
@@ -117,7 +117,7 @@ fn moments(
 fn extremes(
     values: &[f64],
     starts: &[usize],
-    least: usize,
+    min: usize,
     beats: impl Fn(f64, f64) -> bool,
 ) -> Vec<f64> {
     // Places of values that are the extreme once those before them have left.
@@ -138,13 +138,13 @@ fn extremes(
         while candidates.front().is_some_and(|&front| front < start) {
             candidates.pop_front();
         }
-        let extreme = candidates.front().filter(|_| known >= least.max(1));
+        let extreme = candidates.front().filter(|_| known >= min.max(1));
         figures.push(extreme.map_or(f64::NAN, |&place| values[place]));
     }
     figures
 }
 
-fn medians(values: &[f64], starts: &[usize], least: usize) -> Vec<f64> {
+fn medians(values: &[f64], starts: &[usize], min: usize) -> Vec<f64> {
     let mut sorted: Vec<f64> = Vec::new();
     let mut from = 0;
     let mut figures = Vec::with_capacity(values.len());
@@ -161,7 +161,7 @@ fn medians(values: &[f64], starts: &[usize], least: usize) -> Vec<f64> {
         }
         let middle = sorted.len() / 2;
         figures.push(match sorted.len() {
-            count if count < least.max(1) => f64::NAN,
+            count if count < min.max(1) => f64::NAN,
             count if count % 2 == 1 => sorted[middle],
             _ => 0.5 * sorted[middle - 1] + 0.5 * sorted[middle],
         });
@@ -202,8 +202,8 @@ mod tests {
     fn what_is_missing_does_not_count() {
         let values = [1.0, f64::NAN, 3.0, f64::NAN, f64::NAN, f64::NAN, 5.0];
         let starts = [0, 0, 0, 1, 2, 3, 4];
-        let shown = |function, least| -> String {
-            rolling(&values, &starts, function, least).iter().map(|it| format!("{it} ")).collect()
+        let shown = |function, min| -> String {
+            rolling(&values, &starts, function, min).iter().map(|it| format!("{it} ")).collect()
         };
         assert_eq!(shown(Rolling::Sum, 1), "1 1 4 3 3 NaN 5 ");
         assert_eq!(shown(Rolling::Median, 2), "NaN NaN 2 NaN NaN NaN NaN ");

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use super::special::{binomial_mass, stirling_error};
 
 /// From this size on the one-sided distribution is approximated.
-const MOST_FOR_SUM: f64 = 1_000_000.0;
+const MAX_FOR_SUM: f64 = 1_000_000.0;
 
 /// The probability that `n` values are at some point farther than `d` above their distribution.
 pub(super) fn one_sided_above(n: f64, d: f64) -> f64 {
@@ -18,7 +18,7 @@ pub(super) fn one_sided_above(n: f64, d: f64) -> f64 {
     if n * d <= 1.0 {
         return 1.0 - d * ((n - 1.0) * d.ln_1p()).exp();
     }
-    if n > MOST_FOR_SUM {
+    if n > MAX_FOR_SUM {
         return (-(6.0 * n * d + 1.0).powi(2) / (18.0 * n)).exp();
     }
     // The formula of Birnbaum and Tingey; all its terms are positive.

@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 use statrs::function::gamma::ln_gamma;
 
 /// Continued fractions and series take about the square root of their parameters in steps.
-const MOST_STEPS: usize = 1_000_000;
+const MAX_STEPS: usize = 1_000_000;
 const PRECISION: f64 = f64::EPSILON / 2.0;
 /// Stands for zero in denominators of continued fractions.
 const TINY: f64 = 1e-300;
@@ -113,7 +113,7 @@ pub(super) fn gamma_above(a: f64, x: f64) -> f64 {
 fn gamma_series(a: f64, x: f64) -> f64 {
     let mut sum = 1.0;
     let mut term = 1.0;
-    for step in 1..MOST_STEPS {
+    for step in 1..MAX_STEPS {
         term *= x / (a + step as f64);
         sum += term;
         if term < sum * PRECISION {
@@ -130,7 +130,7 @@ fn lentz(start: f64, part: impl Fn(usize) -> (f64, f64)) -> f64 {
     let mut value = not_zero(start);
     let mut above = value;
     let mut below = 0.0;
-    for step in 1..MOST_STEPS {
+    for step in 1..MAX_STEPS {
         let (a, b) = part(step);
         below = 1.0 / not_zero(b + a * below);
         above = not_zero(b + a / above);

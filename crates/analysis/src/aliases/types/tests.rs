@@ -18,7 +18,7 @@ fn refused(name: &str, parameters: Value) -> String {
 fn no_name_stands_for_two_types() {
     let mut seen = std::collections::HashSet::new();
     let names = SAME.iter().map(|(names, _)| *names).chain(FORMS.iter().map(|(names, _)| *names));
-    for name in names.flatten().copied().chain(Kind::ALL.map(Kind::name)) {
+    for name in names.flatten().copied().chain(AnalysisType::ALL.map(AnalysisType::name)) {
         assert!(seen.insert(name), "{name} is there twice");
         assert_eq!(snake_case(name), name);
     }
@@ -27,20 +27,20 @@ fn no_name_stands_for_two_types() {
 #[test]
 fn what_pandas_and_sql_call_a_type_is_understood() {
     for (name, parameters, kind, meant) in [
-        ("Histogram", json!({"column": "a"}), Kind::Histogram, json!({"column": "a"})),
-        ("profile", json!({}), Kind::Describe, json!({})),
-        ("percentile", json!({"q": 0.5}), Kind::Percentiles, json!({"q": 0.5})),
-        ("groupBy", json!({"by": "a"}), Kind::Aggregate, json!({"by": "a"})),
+        ("Histogram", json!({"column": "a"}), AnalysisType::Histogram, json!({"column": "a"})),
+        ("profile", json!({}), AnalysisType::Describe, json!({})),
+        ("percentile", json!({"q": 0.5}), AnalysisType::Percentiles, json!({"q": 0.5})),
+        ("groupBy", json!({"by": "a"}), AnalysisType::Aggregate, json!({"by": "a"})),
         (
             "top_n",
             json!({"by": "roi", "n": 3}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"sort": "roi", "descending": true, "limit": 3}),
         ),
         (
             "nsmallest",
             json!({"n": 2, "columns": ["roi"], "group_by": "sector"}),
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({
                 "group_by": "sector",
                 "aggregations": [{"function": "bottom", "n": 2, "by": "roi"}],
@@ -49,7 +49,7 @@ fn what_pandas_and_sql_call_a_type_is_understood() {
         (
             "value_counts",
             json!({"column": "sector", "limit": 2}),
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({
                 "limit": 2,
                 "group_by": "sector",
@@ -60,7 +60,7 @@ fn what_pandas_and_sql_call_a_type_is_understood() {
         (
             "pivot_table",
             json!({"index": "a", "columns": "b", "values": "c", "aggfunc": "mean", "limit": 5}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({
                 "limit": 5,
                 "pivot": {"index": "a", "columns": "b", "values": "c", "aggfunc": "mean"},
@@ -69,62 +69,67 @@ fn what_pandas_and_sql_call_a_type_is_understood() {
         (
             "crosstab",
             json!({"index": "a", "columns": "b"}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"pivot": {"index": "a", "columns": "b", "function": "count"}}),
         ),
         (
             "merge",
             json!({"right": "heads", "on": "region", "how": "left"}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"join": {"right": "heads", "on": "region", "how": "left"}}),
         ),
         (
             "sort_values",
             json!({"by": ["a", "b"], "ascending": [true, false]}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"ascending": [true, false], "sort": ["a", "b"]}),
         ),
-        ("head", json!({"n": 3}), Kind::Transform, json!({"limit": 3})),
-        ("tail", json!({}), Kind::Transform, json!({"tail": 5})),
+        ("head", json!({"n": 3}), AnalysisType::Transform, json!({"limit": 3})),
+        ("tail", json!({}), AnalysisType::Transform, json!({"tail": 5})),
         (
             "count",
             json!({}),
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({"aggregations": [{"function": "count", "as": "count"}]}),
         ),
         (
             "unique",
             json!({"column": "sector"}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"select": "sector", "deduplicate": true}),
         ),
         (
             "mean",
             json!({"column": "roi", "by": "sector"}),
-            Kind::Aggregate,
+            AnalysisType::Aggregate,
             json!({"column": "roi", "by": "sector", "aggregations": ["mean"]}),
         ),
-        ("rename", json!({"a": "b"}), Kind::Transform, json!({"rename": {"a": "b"}})),
-        ("rename", json!({"columns": {"a": "b"}}), Kind::Transform, json!({"rename": {"a": "b"}})),
-        ("fillna", json!({"value": 0}), Kind::Transform, json!({"fill_null": 0})),
+        ("rename", json!({"a": "b"}), AnalysisType::Transform, json!({"rename": {"a": "b"}})),
+        (
+            "rename",
+            json!({"columns": {"a": "b"}}),
+            AnalysisType::Transform,
+            json!({"rename": {"a": "b"}}),
+        ),
+        ("fillna", json!({"value": 0}), AnalysisType::Transform, json!({"fill_null": 0})),
         (
             "fillna",
             json!({"column": "a", "value": 0}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"fill_null": {"a": 0}}),
         ),
-        ("dropna", json!({"subset": ["a"]}), Kind::Transform, json!({"drop_null": ["a"]})),
-        ("dropna", json!({}), Kind::Transform, json!({"drop_null": true})),
+        ("dropna", json!({"subset": ["a"]}), AnalysisType::Transform, json!({"drop_null": ["a"]})),
+        ("dropna", json!({}), AnalysisType::Transform, json!({"drop_null": true})),
         (
             "dropna",
             json!({"columns": "a", "how": "all"}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"drop_null": {"how": "all", "fields": "a"}}),
         ),
         (
             "value_counts",
             json!({"column": "se\"x", "normalize": true, "n": 2}),
-            Kind::Sql,
+            AnalysisType::Sql,
             json!({"query": "select \"se\"\"x\", count(*) as count, count(*) * 1.0 / \
                 sum(count(*)) over () as proportion from data group by \"se\"\"x\" \
                 order by count desc, \"se\"\"x\" limit 2"}),
@@ -132,48 +137,58 @@ fn what_pandas_and_sql_call_a_type_is_understood() {
         (
             "nlargest",
             json!({"n": 2, "by": "roi", "columns": ["symbol", "roi"]}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"select": ["symbol", "roi"], "sort": "roi", "descending": true, "limit": 2}),
         ),
         (
             "rank",
             json!({"column": "roi", "by": "sector", "pct": true}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"rank": {"pct": true, "field": "roi", "group_by": "sector"}}),
         ),
         (
             "dense_rank",
             json!({"order_by": "roi", "descending": true, "limit": 3}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"limit": 3, "rank": {"descending": true, "field": "roi", "method": "dense"}}),
         ),
         (
             "lead",
             json!({"column": "roi", "periods": 2}),
-            Kind::TimeSeries,
+            AnalysisType::TimeSeries,
             json!({"column": "roi", "shift": -2}),
         ),
         (
             "compute",
             json!({"name": "x", "expression": "a * b"}),
-            Kind::Transform,
+            AnalysisType::Transform,
             json!({"computed": {"x": "a * b"}}),
         ),
         (
             "pct_change",
             json!({"time": "day", "value": "v"}),
-            Kind::TimeSeries,
+            AnalysisType::TimeSeries,
             json!({"time": "day", "value": "v", "change": {"kind": "fraction", "periods": 1}}),
         ),
         (
             "rolling",
             json!({"window": 7, "time": "day"}),
-            Kind::TimeSeries,
+            AnalysisType::TimeSeries,
             json!({"time": "day", "rolling": {"window": 7}}),
         ),
-        ("anova", json!({"field": "a"}), Kind::Test, json!({"field": "a", "test": "anova"})),
-        ("query", json!({"query": "roi > 3"}), Kind::Filter, json!({"conditions": "roi > 3"})),
-        ("query", json!({"sql": "SELECT 1"}), Kind::Sql, json!({"query": "SELECT 1"})),
+        (
+            "anova",
+            json!({"field": "a"}),
+            AnalysisType::Test,
+            json!({"field": "a", "test": "anova"}),
+        ),
+        (
+            "query",
+            json!({"query": "roi > 3"}),
+            AnalysisType::Filter,
+            json!({"conditions": "roi > 3"}),
+        ),
+        ("query", json!({"sql": "SELECT 1"}), AnalysisType::Sql, json!({"query": "SELECT 1"})),
     ] {
         let understood = read(name, parameters);
         assert_eq!(understood.kind, kind, "{name}");

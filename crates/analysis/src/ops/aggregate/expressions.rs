@@ -17,25 +17,25 @@ use datafusion::{
 };
 
 use super::{
-    figures::{Figure, FigureFunction},
     keys::{key_of, number_of},
-    whole::whole,
+    metrics::{Figure, FigureFunction},
+    totals::whole,
 };
 use crate::{
     error::Result,
-    functions::{Tallied, quantile, quantiles, tally},
+    functions::{TallyOutput, quantile, quantiles, tally},
     ops::{
         columns,
         numbers::{is_text, numeric},
-        reading::Named,
+        params::ParamName,
         time_columns::{ValueOrder, with_time, without_time},
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// The aggregates that figures are made of, each of which is computed once.
 pub(super) struct Aggregates<'f> {
-    work: &'f Work,
+    work: &'f AnalysisContext,
     frame: &'f DataFrame,
     /// The column with the number of the row, if there is one.
     row: Option<&'f str>,
@@ -48,7 +48,11 @@ pub(super) struct Aggregates<'f> {
 }
 
 impl<'f> Aggregates<'f> {
-    pub(super) fn new(work: &'f Work, frame: &'f DataFrame, row: Option<&'f str>) -> Self {
+    pub(super) fn new(
+        work: &'f AnalysisContext,
+        frame: &'f DataFrame,
+        row: Option<&'f str>,
+    ) -> Self {
         Self {
             work,
             frame,
@@ -103,7 +107,7 @@ impl<'f> Aggregates<'f> {
                 self.add(without_nulls(last_value(plain, by_row))?)
             }
             FigureFunction::Quantile(fraction) => self.quantile(field, *fraction).await?,
-            FigureFunction::Mode => Tallied::Value.of(self.add(tally(plain, usize::MAX))),
+            FigureFunction::Mode => TallyOutput::Value.of(self.add(tally(plain, usize::MAX))),
             FigureFunction::Collect | FigureFunction::Top(_) => {
                 let by_row = self.by_row();
                 let item = plain.get_type(self.frame.schema())?;
@@ -136,7 +140,7 @@ impl<'f> Aggregates<'f> {
         columns::unused(self.frame, &index.to_string())
     }
 
-    async fn number(&mut self, field: &Named) -> Result<Expr> {
+    async fn number(&mut self, field: &ParamName) -> Result<Expr> {
         if let Some(known) = self.numbers.get(&field.name) {
             return Ok(known.clone());
         }
@@ -146,7 +150,7 @@ impl<'f> Aggregates<'f> {
         Ok(number)
     }
 
-    async fn ordered(&mut self, field: &Named) -> Result<ValueOrder> {
+    async fn ordered(&mut self, field: &ParamName) -> Result<ValueOrder> {
         if let Some(known) = self.ordered.get(&field.name) {
             return Ok(known.clone());
         }
@@ -165,7 +169,7 @@ impl<'f> Aggregates<'f> {
         }
     }
 
-    async fn float(&mut self, field: &Named) -> Result<Expr> {
+    async fn float(&mut self, field: &ParamName) -> Result<Expr> {
         Ok(cast(self.number(field).await?, DataType::Float64))
     }
 
@@ -185,7 +189,7 @@ impl<'f> Aggregates<'f> {
     /// Whole numbers are added up in more bits than they have: a sum that does not fit is an
     /// error, not another number. Those that have no sign may be too large already; their sums
     /// are decimals.
-    fn sum(&mut self, number: Expr, field: &Named) -> Result<Expr> {
+    fn sum(&mut self, number: Expr, field: &ParamName) -> Result<Expr> {
         let data_type = number.get_type(self.frame.schema())?;
         if !data_type.is_integer() {
             return Ok(coalesce(vec![self.add(sum(number)), lit(0)]));
@@ -200,7 +204,7 @@ impl<'f> Aggregates<'f> {
     }
 
     /// All quantiles of a column come from one copy of its values.
-    async fn quantile(&mut self, field: &Named, fraction: f64) -> Result<Expr> {
+    async fn quantile(&mut self, field: &ParamName, fraction: f64) -> Result<Expr> {
         let number = self.float(field).await?;
         let known = self.quantiles.iter().position(|(name, ..)| *name == field.name);
         let known = known.unwrap_or_else(|| {

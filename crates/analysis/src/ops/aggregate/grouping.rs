@@ -8,24 +8,27 @@ use serde_json::{Map, Value};
 
 use super::{
     expressions::Aggregates,
-    figures::{self, Figure, FigureFunction},
+    metrics::{self, Figure, FigureFunction},
     top,
 };
 use crate::{
     error::{AnalysisError, Result},
-    kind::Kind,
+    kind::AnalysisType,
     ops::{
         columns,
         conditions::{Logic, predicate},
-        order::Rows,
-        reading::{Given, Named},
+        params::{ParamName, Params},
+        row_order::OrderedRows,
         sorting::{Sorted, by_keys, page, sort_keys},
     },
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Aggregate, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Aggregate, parameters)?;
     let keys = given.names("group_by")?.unwrap_or_default();
     let frame = work.main().await?;
     columns::check(work, &frame, &keys)?;
@@ -44,24 +47,24 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         None => {
             let needs_rows = figures.iter().any(|figure| figure.function.is_ordered());
             let (frame, row) = match needs_rows {
-                true => with_rows(Rows::of(frame.clone()))?,
+                true => with_rows(OrderedRows::of(frame.clone()))?,
                 false => (frame.clone(), None),
             };
             let groups = grouped(work, frame, row.as_deref(), &keys, &figures).await?;
             let sort = by_keys(&groups, &keys);
-            Rows::sorted(groups, sort)?
+            OrderedRows::sorted(groups, sort)?
         }
     };
-    finish(work, rows, (&frame, &keys), &given).await.map(Outcome::from)
+    finish(work, rows, (&frame, &keys), &given).await.map(OpOutput::from)
 }
 
 /// The figures that are asked for: of the columns that they name, of those that are named beside
 /// them, or, as in pandas, of all numbers.
 fn asked_figures(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
-    keys: &[Named],
-    given: &Given<'_>,
+    keys: &[ParamName],
+    given: &Params<'_>,
 ) -> Result<Vec<Figure>> {
     let fields = given.names("fields")?;
     columns::check(work, frame, fields.as_deref().unwrap_or_default())?;
@@ -70,10 +73,10 @@ fn asked_figures(
     };
     let counts_rows = value.as_str().is_some_and(|name| matches!(name, "count" | "size"));
     if counts_rows && fields.is_none() {
-        return figures::read(&path, value);
+        return metrics::read(&path, value);
     }
     let columns = fields.clone().unwrap_or_else(|| numbers_of(frame, keys));
-    match figures::read_bare(&path, value, &columns) {
+    match metrics::read_bare(&path, value, &columns) {
         Some(_) if columns.is_empty() => {
             let reason = "there is no column with numbers; `fields` names others";
             Err(AnalysisError::parameter(path, reason))
@@ -84,22 +87,22 @@ fn asked_figures(
                           functions only, such as [\"sum\", \"mean\"]";
             Err(AnalysisError::parameter(path, reason))
         }
-        None => figures::read(&path, value),
+        None => metrics::read(&path, value),
     }
 }
 
 /// The columns of numbers that are not grouped by.
-fn numbers_of(frame: &DataFrame, keys: &[Named]) -> Vec<Named> {
+fn numbers_of(frame: &DataFrame, keys: &[ParamName]) -> Vec<ParamName> {
     let is_key = |name: &str| keys.iter().any(|key| key.name == name);
     let fields = frame.schema().fields().iter();
     fields
         .filter(|field| field.data_type().is_numeric() && !is_key(field.name()))
-        .map(|field| Named { path: "aggregations".to_owned(), name: field.name().clone() })
+        .map(|field| ParamName { path: "aggregations".to_owned(), name: field.name().clone() })
         .collect()
 }
 
 /// A frame with the number of the row in a column.
-pub(crate) fn with_rows(rows: Rows) -> Result<(DataFrame, Option<String>)> {
+pub(crate) fn with_rows(rows: OrderedRows) -> Result<(DataFrame, Option<String>)> {
     let (rows, row) = rows.numbered()?;
     Ok((rows.into_frame(), Some(row)))
 }
@@ -107,10 +110,10 @@ pub(crate) fn with_rows(rows: Rows) -> Result<(DataFrame, Option<String>)> {
 /// The figures of each group, in columns after those of the keys. Where order matters to them,
 /// `row` is the column with the number of the row.
 pub(crate) async fn grouped(
-    work: &Work,
+    work: &AnalysisContext,
     frame: DataFrame,
     row: Option<&str>,
-    keys: &[Named],
+    keys: &[ParamName],
     figures: &[Figure],
 ) -> Result<DataFrame> {
     let key_names = keys.iter().map(|key| key.name.as_str());
@@ -129,10 +132,10 @@ pub(crate) async fn grouped(
 
 /// The groups that are wanted, in the order that is. `of` is what they are groups of, and by what.
 async fn finish(
-    work: &Work,
-    mut rows: Rows,
-    of: (&DataFrame, &[Named]),
-    given: &Given<'_>,
+    work: &AnalysisContext,
+    mut rows: OrderedRows,
+    of: (&DataFrame, &[ParamName]),
+    given: &Params<'_>,
 ) -> Result<DataFrame> {
     let having = given.value("having");
     // Where groups are left out, what is left may be numbers though not all of the text is.
@@ -157,10 +160,10 @@ const FEW_COLUMNS: usize = 5;
 /// What there is if nothing is asked for: how many rows, and the figures of these columns or of all
 /// numbers.
 fn default_figures(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
-    keys: &[Named],
-    fields: Option<Vec<Named>>,
+    keys: &[ParamName],
+    fields: Option<Vec<ParamName>>,
 ) -> Vec<Figure> {
     let is_key = |name: &str| keys.iter().any(|key| key.name == name);
     let are_asked = fields.is_some();
@@ -172,7 +175,7 @@ fn default_figures(
             numbers.len()
         ));
     }
-    let figure = |field: Option<&Named>, name: String, function| Figure {
+    let figure = |field: Option<&ParamName>, name: String, function| Figure {
         path: "aggregations".to_owned(),
         field: field.cloned(),
         function,

@@ -17,26 +17,26 @@ use crate::float_keys::{key, number};
 
 /// The whole number in the place of a number with a point, which is not NaN.
 pub(super) fn key_of(number: Expr) -> Expr {
-    call(Way::ToKey, number)
+    call(KeyEncoding::ToKey, number)
 }
 
 /// The number with a point that a key stands for.
 pub(super) fn number_of(key: Expr) -> Expr {
-    call(Way::FromKey, key)
+    call(KeyEncoding::FromKey, key)
 }
 
-fn call(way: Way, value: Expr) -> Expr {
+fn call(way: KeyEncoding, value: Expr) -> Expr {
     let signature = Signature::exact(vec![way.given()], Volatility::Immutable);
     ScalarUDF::from(KeyFunction { signature, way }).call(vec![value])
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Way {
+enum KeyEncoding {
     ToKey,
     FromKey,
 }
 
-impl Way {
+impl KeyEncoding {
     fn given(self) -> DataType {
         match self {
             Self::ToKey => DataType::Float64,
@@ -55,14 +55,14 @@ impl Way {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct KeyFunction {
     signature: Signature,
-    way: Way,
+    way: KeyEncoding,
 }
 
 impl ScalarUDFImpl for KeyFunction {
     fn name(&self) -> &str {
         match self.way {
-            Way::ToKey => "key_of",
-            Way::FromKey => "number_of",
+            KeyEncoding::ToKey => "key_of",
+            KeyEncoding::FromKey => "number_of",
         }
     }
 
@@ -77,10 +77,10 @@ impl ScalarUDFImpl for KeyFunction {
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let arrays = ColumnarValue::values_to_arrays(&args.args)?;
         let made: ArrayRef = match self.way {
-            Way::ToKey => {
+            KeyEncoding::ToKey => {
                 Arc::new(arrays[0].as_primitive::<Float64Type>().unary::<_, Int64Type>(key))
             }
-            Way::FromKey => {
+            KeyEncoding::FromKey => {
                 Arc::new(arrays[0].as_primitive::<Int64Type>().unary::<_, Float64Type>(number))
             }
         };

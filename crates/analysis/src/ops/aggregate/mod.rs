@@ -5,10 +5,10 @@
 //! group of their own, which comes last.
 
 mod expressions;
-pub(crate) mod figures;
 mod grouping;
 mod keys;
+pub(crate) mod metrics;
 mod top;
-mod whole;
+mod totals;
 
 pub(crate) use grouping::{grouped, run, with_rows};

@@ -6,20 +6,23 @@ use datafusion::{
     prelude::{DataFrame, ident},
 };
 
-use super::figures::{Figure, FigureFunction};
+use super::metrics::{Figure, FigureFunction};
 use crate::{
     error::{AnalysisError, Result},
-    ops::{columns, order::Rows, reading::Named, sorting::by_keys, time_columns::sort_value},
-    work::Work,
+    ops::{
+        columns, params::ParamName, row_order::OrderedRows, sorting::by_keys,
+        time_columns::sort_value,
+    },
+    work::AnalysisContext,
 };
 
 /// All columns of the rows with the largest or smallest values, group by group.
 pub(super) async fn rows(
-    work: &Work,
+    work: &AnalysisContext,
     frame: DataFrame,
-    keys: &[Named],
+    keys: &[ParamName],
     figure: &Figure,
-) -> Result<Rows> {
+) -> Result<OrderedRows> {
     let (FigureFunction::Top(top), Some(by)) = (&figure.function, &figure.field) else {
         return Err(AnalysisError::Internal("no rows are asked for".to_owned()));
     };
@@ -30,7 +33,7 @@ pub(super) async fn rows(
     let (first, rest): (Vec<String>, Vec<String>) = names.into_iter().partition(is_key);
     let all: Vec<String> = first.into_iter().chain(rest).collect();
 
-    let (rows, row) = Rows::of(frame).numbered()?;
+    let (rows, row) = OrderedRows::of(frame).numbered()?;
     let frame = rows.into_frame();
     let place = columns::unused(&frame, "place");
     let in_group = row_number()
@@ -41,5 +44,5 @@ pub(super) async fn rows(
     values.push(in_group.alias(&place));
     let frame = frame.select(values)?.filter(ident(&place).lt_eq(lit(top.count as u64)))?;
     let sort = by_keys(&frame, keys);
-    Rows::by(frame, [place]).first_by(sort)
+    OrderedRows::by(frame, [place]).first_by(sort)
 }

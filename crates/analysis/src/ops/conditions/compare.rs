@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::{
     condition::Comparison,
-    literal::{Nature, beside, fitting, plain_text, scalar},
+    literal::{ComparisonType, beside, fitting, plain_text, scalar},
 };
 use crate::{
     error::{AnalysisError, Result},
@@ -25,11 +25,11 @@ use crate::{
     ops::{
         columns,
         numbers::{self, is_text, note_text, plain_type, read_number},
-        reading::{short, wrong},
+        params::{short, wrong},
         time_columns::{Texts, TimeForm, comparable, meant, note_texts},
     },
     times::Time,
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// The columns that conditions are about.
@@ -56,7 +56,7 @@ enum Question {
 impl<'f> ComparedColumns<'f> {
     /// Looks at the values where the meaning of a comparison depends on them.
     pub(super) async fn look_at(
-        work: &Work,
+        work: &AnalysisContext,
         frame: &'f DataFrame,
         comparisons: &[&Comparison],
     ) -> Result<Self> {
@@ -84,7 +84,7 @@ impl<'f> ComparedColumns<'f> {
     }
 
     /// Finds lists and numbers, in one pass.
-    async fn count(&mut self, work: &Work, asked: Vec<ColumnQuestion>) -> Result<()> {
+    async fn count(&mut self, work: &AnalysisContext, asked: Vec<ColumnQuestion>) -> Result<()> {
         if asked.is_empty() {
             return Ok(());
         }
@@ -110,7 +110,12 @@ impl<'f> ComparedColumns<'f> {
         Ok(())
     }
 
-    async fn read_times(&mut self, work: &Work, name: String, question: Question) -> Result<()> {
+    async fn read_times(
+        &mut self,
+        work: &AnalysisContext,
+        name: String,
+        question: Question,
+    ) -> Result<()> {
         let Question::Time(form) = &question else { return Ok(()) };
         let texts = Texts::of(work, self.frame, &name, form.as_ref()).await?;
         note_texts(work, &name, texts);
@@ -140,8 +145,8 @@ impl Comparison {
             Operator::Contains => Some(Question::List),
             Operator::StartsWith | Operator::EndsWith | Operator::Matches => None,
             Operator::IsNull | Operator::IsNotNull => None,
-            _ => match Nature::of(data_type, &self.values()) {
-                Some(Nature::NumberInText) => Some(Question::Number),
+            _ => match ComparisonType::of(data_type, &self.values()) {
+                Some(ComparisonType::NumberInText) => Some(Question::Number),
                 _ => self.question_of_times(),
             },
         }
@@ -216,8 +221,8 @@ impl ComparisonSubject<'_> {
         if self.is_float() { is_null.or(isnan(self.column())) } else { is_null }
     }
 
-    fn nature(&self) -> Result<Nature> {
-        Nature::of(&self.data_type, &self.comparison.values()).ok_or_else(|| {
+    fn nature(&self) -> Result<ComparisonType> {
+        ComparisonType::of(&self.data_type, &self.comparison.values()).ok_or_else(|| {
             let name = &self.comparison.field.name;
             let reason =
                 format!("column {name:?} holds {}, which has no such operator", self.data_type);
@@ -226,18 +231,20 @@ impl ComparisonSubject<'_> {
     }
 
     /// Compares the column as what it is compared as.
-    fn compared(&self, nature: Nature, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
+    fn compared(&self, nature: ComparisonType, compare: impl Fn(Expr) -> Expr) -> Result<Expr> {
         Ok(match nature {
-            Nature::NumberInText => numbers::compared(self.column(), compare)?,
-            Nature::Text if self.comparison.ignore_case => compare(lower(self.column())),
+            ComparisonType::NumberInText => numbers::compared(self.column(), compare)?,
+            ComparisonType::Text if self.comparison.ignore_case => compare(lower(self.column())),
             _ => compare(self.column()),
         })
     }
 
-    fn scalar(&self, path: &str, nature: Nature, value: &Value) -> Result<ScalarValue> {
+    fn scalar(&self, path: &str, nature: ComparisonType, value: &Value) -> Result<ScalarValue> {
         let name = &self.comparison.field.name;
         let lowered = match value {
-            Value::String(text) if nature == Nature::Text && self.comparison.ignore_case => {
+            Value::String(text)
+                if nature == ComparisonType::Text && self.comparison.ignore_case =>
+            {
                 &Value::String(text.to_lowercase())
             }
             other => other,
@@ -252,7 +259,7 @@ impl ComparisonSubject<'_> {
         }
         let nature = self.nature()?;
         let value = self.scalar(path, nature, value)?;
-        if nature == Nature::Time
+        if nature == ComparisonType::Time
             && let Some((beside, is_before)) = beside(&value, plain_type(&self.data_type))
         {
             let operator = match (operator, is_before) {
@@ -297,7 +304,7 @@ impl ComparisonSubject<'_> {
             .map(|(index, value)| self.scalar(&format!("{path}[{index}]"), nature, value))
             .collect::<Result<_>>()?;
         let held = plain_type(&self.data_type);
-        literals.retain(|value| nature != Nature::Time || value.data_type() == *held);
+        literals.retain(|value| nature != ComparisonType::Time || value.data_type() == *held);
         let literals: Vec<Expr> = literals.into_iter().map(lit).collect();
         match literals.is_empty() {
             true => Ok(lit(false)),
@@ -345,7 +352,7 @@ impl ComparisonSubject<'_> {
         let Comparison { path, value, ignore_case, .. } = self.comparison;
         match plain_type(&self.data_type) {
             DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
-                let nature = Nature::of(item.data_type(), &[value]);
+                let nature = ComparisonType::of(item.data_type(), &[value]);
                 let nature = nature.ok_or_else(|| {
                     let reason =
                         format!("the lists hold {}, not {}", item.data_type(), short(value));

@@ -12,14 +12,14 @@ use crate::{
     aliases::parameters::{CONDITION, CONDITIONS},
     error::{AnalysisError, Result},
     operators::Operator,
-    ops::reading::{self, Given, Named, one_or_more, short, wrong},
+    ops::params::{self, ParamName, Params, one_or_more, short, wrong},
     sql,
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// Reads conditions: a list, one condition or a group. No conditions hold for every row.
 pub(crate) async fn predicate(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
     path: &str,
     value: &Value,
@@ -33,8 +33,9 @@ pub(crate) async fn predicate(
         one => Condition::read(path, one, 0)?,
     };
     let comparisons = conditions.comparisons();
-    if comparisons.len() > MOST {
-        let reason = format!("there are more than {MOST} conditions; many values are for \"in\"");
+    if comparisons.len() > MAX_CONDITIONS {
+        let reason =
+            format!("there are more than {MAX_CONDITIONS} conditions; many values are for \"in\"");
         return Err(AnalysisError::parameter(path, reason));
     }
     let columns = compare::ComparedColumns::look_at(work, frame, &comparisons).await?;
@@ -53,7 +54,7 @@ const LOGIC: &[(&str, Logic)] =
     &[("and", Logic::And), ("or", Logic::Or), ("all", Logic::And), ("any", Logic::Or)];
 
 impl Logic {
-    pub(crate) fn of(given: &Given<'_>) -> Result<Self> {
+    pub(crate) fn of(given: &Params<'_>) -> Result<Self> {
         Ok(given.choice("logic", LOGIC)?.unwrap_or_default())
     }
 }
@@ -70,7 +71,7 @@ enum Condition {
 #[derive(Debug)]
 pub(super) struct Comparison {
     pub(super) path: String,
-    pub(super) field: Named,
+    pub(super) field: ParamName,
     pub(super) operator: Operator,
     pub(super) value: Value,
     pub(super) ignore_case: bool,
@@ -87,15 +88,15 @@ fn pattern_of(like: &str) -> String {
 }
 
 /// Against groups within groups without end.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// The query engine makes one deep expression of all conditions, for which a stack has to do.
-const MOST: usize = 500;
+const MAX_CONDITIONS: usize = 500;
 
 impl Condition {
     fn read(path: &str, value: &Value, depth: usize) -> Result<Self> {
-        if depth > DEEPEST {
-            let reason = format!("conditions are more than {DEEPEST} groups deep");
+        if depth > MAX_DEPTH {
+            let reason = format!("conditions are more than {MAX_DEPTH} groups deep");
             return Err(AnalysisError::parameter(path, reason));
         }
         let fields = match value {
@@ -105,7 +106,7 @@ impl Condition {
             other => return Err(wrong(path, "a condition or a list of conditions", other)),
         };
         if let Some(conditions) = fields.get("conditions") {
-            let given = Given::object(path, value, &CONDITIONS)?;
+            let given = Params::object(path, value, &CONDITIONS)?;
             let logic = Logic::of(&given)?;
             return Self::group(&given.path("conditions"), conditions, logic, depth + 1);
         }
@@ -118,7 +119,7 @@ impl Condition {
             }
             Some((name, "and" | "or" | "all" | "any", inner)) => {
                 let path = format!("{path}.{name}");
-                let logic = reading::choice(&path, name, LOGIC)?;
+                let logic = params::choice(&path, name, LOGIC)?;
                 Self::group(&path, inner, logic, depth + 1)
             }
             _ => Comparison::read(path, value).map(Self::Comparison),
@@ -147,7 +148,7 @@ impl Condition {
 
     fn expression(
         &self,
-        work: &Work,
+        work: &AnalysisContext,
         frame: &DataFrame,
         columns: &compare::ComparedColumns<'_>,
     ) -> Result<Expr> {
@@ -166,7 +167,7 @@ impl Condition {
 }
 
 /// A condition as SQL has it, or pandas: `roi > 3 and sector == 'Tech'`.
-fn written(work: &Work, frame: &DataFrame, path: &str, text: &str) -> Result<Expr> {
+fn written(work: &AnalysisContext, frame: &DataFrame, path: &str, text: &str) -> Result<Expr> {
     let holds = sql::expression(work, frame, path, text)?;
     match holds.get_type(frame.schema())? {
         DataType::Boolean | DataType::Null => Ok(holds),
@@ -211,7 +212,7 @@ impl Comparison {
             );
             return Err(AnalysisError::parameter(path, reason));
         }
-        let given = Given::object(path, value, &CONDITION)?;
+        let given = Params::object(path, value, &CONDITION)?;
         let field = given.required_name("field")?;
         let operator = given.required_name("operator")?;
         let word = operator.name.trim().to_lowercase();

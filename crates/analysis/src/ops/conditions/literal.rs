@@ -16,14 +16,14 @@ use crate::{
     error::{AnalysisError, Result},
     ops::{
         numbers::{is_text, plain_type},
-        reading::short,
+        params::short,
     },
     times::of_clock,
 };
 
 /// What a column is compared as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nature {
+pub(crate) enum ComparisonType {
     Number,
     /// A number that is read from text.
     NumberInText,
@@ -32,7 +32,7 @@ pub(crate) enum Nature {
     Time,
 }
 
-impl Nature {
+impl ComparisonType {
     /// How a column of this type is compared with these values.
     pub(crate) fn of(data_type: &DataType, values: &[&Value]) -> Option<Self> {
         let are_numbers = values.iter().all(|value| value.is_number()) && !values.is_empty();
@@ -51,7 +51,7 @@ impl Nature {
 pub(crate) fn literal(
     path: &str,
     column: &str,
-    nature: Nature,
+    nature: ComparisonType,
     data_type: &DataType,
     value: &Value,
 ) -> Result<Expr> {
@@ -62,22 +62,24 @@ pub(crate) fn literal(
 pub(super) fn scalar(
     path: &str,
     column: &str,
-    nature: Nature,
+    nature: ComparisonType,
     data_type: &DataType,
     value: &Value,
 ) -> Result<ScalarValue> {
     let found = match nature {
-        Nature::Number | Nature::NumberInText => number(plain_type(data_type), value),
-        Nature::Text => plain_text(value).map(ScalarValue::from),
-        Nature::Boolean => boolean(value).map(ScalarValue::from),
-        Nature::Time => time(data_type, value),
+        ComparisonType::Number | ComparisonType::NumberInText => {
+            number(plain_type(data_type), value)
+        }
+        ComparisonType::Text => plain_text(value).map(ScalarValue::from),
+        ComparisonType::Boolean => boolean(value).map(ScalarValue::from),
+        ComparisonType::Time => time(data_type, value),
     };
     found.ok_or_else(|| {
         let (held, one) = match nature {
-            Nature::Number | Nature::NumberInText => ("numbers", "one"),
-            Nature::Text => ("text", "text"),
-            Nature::Boolean => ("true and false", "either"),
-            Nature::Time => ("times", "one as 2026-03-01 or 2026-03-01T12:30:00Z"),
+            ComparisonType::Number | ComparisonType::NumberInText => ("numbers", "one"),
+            ComparisonType::Text => ("text", "text"),
+            ComparisonType::Boolean => ("true and false", "either"),
+            ComparisonType::Time => ("times", "one as 2026-03-01 or 2026-03-01T12:30:00Z"),
         };
         let reason = format!("column {column:?} holds {held}, and {} is not {one}", short(value));
         AnalysisError::parameter(path, reason)

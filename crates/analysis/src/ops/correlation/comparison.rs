@@ -15,21 +15,21 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    kind::Kind,
+    kind::AnalysisType,
     ops::{
+        arrays::{HeldArrays, floats},
         groups::Groups,
-        held::{Held, floats},
         names::{Names, counted, word},
         numbers::numeric,
-        reading::Given,
+        params::Params,
     },
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// The most columns of which all pairs are compared.
-const MOST_FIELDS: usize = 50;
+const MAX_FIELDS: usize = 50;
 /// The most groups with a matrix each.
-const MOST_GROUPS: usize = 1_000;
+const MAX_GROUPS: usize = 1_000;
 
 #[derive(Debug)]
 struct CorrelationParameters {
@@ -38,7 +38,7 @@ struct CorrelationParameters {
 }
 
 impl CorrelationParameters {
-    fn read(given: &Given<'_>) -> Result<Self> {
+    fn read(given: &Params<'_>) -> Result<Self> {
         let group_by = given.read("group_by", Names::read)?.unwrap_or_default();
         let fields = match (given.name("x")?, given.name("y")?) {
             (None, None) => given.read("fields", Names::read)?,
@@ -54,8 +54,11 @@ impl CorrelationParameters {
     }
 }
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Correlation, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Correlation, parameters)?;
     let method = match given.text("method")? {
         Some(method) => word("method", method, &METHODS)?,
         None => CorrelationMethod::Pearson,
@@ -63,16 +66,19 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     compare(work, &CorrelationParameters::read(&given)?, method).await
 }
 
-pub(crate) async fn covariance(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Covariance, parameters)?;
+pub(crate) async fn covariance(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Covariance, parameters)?;
     compare(work, &CorrelationParameters::read(&given)?, CorrelationMethod::Covariance).await
 }
 
 async fn compare(
-    work: &Work,
+    work: &AnalysisContext,
     parameters: &CorrelationParameters,
     method: CorrelationMethod,
-) -> Result<Outcome> {
+) -> Result<OpOutput> {
     let frame = work.main().await?;
     let group_by = parameters.group_by.as_slice();
     let fields = match &parameters.fields {
@@ -85,8 +91,8 @@ async fn compare(
             format!("at least two columns of numbers are needed, and there are {}", names.len());
         return Err(AnalysisError::parameter("fields", reason));
     }
-    if names.len() > MOST_FIELDS {
-        let reason = format!("at most {MOST_FIELDS} columns can be compared, not {}", names.len());
+    if names.len() > MAX_FIELDS {
+        let reason = format!("at most {MAX_FIELDS} columns can be compared, not {}", names.len());
         return Err(AnalysisError::parameter("fields", reason));
     }
     fields.check_distinct("fields")?;
@@ -108,18 +114,18 @@ async fn compare(
 }
 
 /// The columns of numbers, as many as can be compared.
-fn numeric_fields(work: &Work, frame: &DataFrame, group_by: &[String]) -> Names {
+fn numeric_fields(work: &AnalysisContext, frame: &DataFrame, group_by: &[String]) -> Names {
     let fields = frame.schema().fields().iter();
     let mut names: Vec<String> = fields
         .filter(|field| field.data_type().is_numeric() && !group_by.contains(field.name()))
         .map(|field| field.name().clone())
         .collect();
-    if names.len() > MOST_FIELDS {
+    if names.len() > MAX_FIELDS {
         work.note(format!(
-            "only the first {MOST_FIELDS} of {} columns of numbers are compared; `fields` chooses others",
+            "only the first {MAX_FIELDS} of {} columns of numbers are compared; `fields` chooses others",
             names.len()
         ));
-        names.truncate(MOST_FIELDS);
+        names.truncate(MAX_FIELDS);
     }
     Names::Many(names)
 }
@@ -127,7 +133,7 @@ fn numeric_fields(work: &Work, frame: &DataFrame, group_by: &[String]) -> Names 
 /// Goes through the rows once. What is summed up needs no more memory than the matrices; ranks
 /// need all values.
 async fn read(
-    work: &Work,
+    work: &AnalysisContext,
     frame: DataFrame,
     grouped: usize,
     names: &[String],
@@ -135,15 +141,15 @@ async fn read(
 ) -> Result<(Groups, Vec<Matrix>)> {
     let types = frame.schema().fields().iter().take(grouped);
     let mut groups = Groups::new(types.map(|field| field.data_type().clone()).collect())?;
-    let held = Held::new(work, "correlation");
+    let held = HeldArrays::new(work, "correlation");
     let mut sinks: Vec<PairSink> = Vec::new();
     let mut infinite = 0_u64;
     let mut rows = frame.execute_stream().await?;
     while let Some(batch) = rows.try_next().await? {
         let (keys, values) = batch.columns().split_at(grouped);
         let places = groups.of(keys, batch.num_rows())?;
-        if groups.len() > MOST_GROUPS {
-            let reason = format!("there are more than {MOST_GROUPS} groups");
+        if groups.len() > MAX_GROUPS {
+            let reason = format!("there are more than {MAX_GROUPS} groups");
             return Err(AnalysisError::parameter("group_by", reason));
         }
         let mut columns: ColumnValues = values.iter().map(floats).collect::<Result<_>>()?;

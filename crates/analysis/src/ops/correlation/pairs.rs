@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::method::CorrelationMethod;
 use crate::{
     error::{AnalysisError, Result},
-    ops::held::busy,
+    ops::arrays::busy,
     stats::correlation::{Centred, Correlation, Moments, kendall, ranks, spearman},
 };
 
 /// The most rows that are ranked.
-const MOST_RANKED: usize = 5_000_000;
+const MAX_RANKED: usize = 5_000_000;
 
 /// Values by column; NaN stands for what is missing.
 pub(super) type ColumnValues = Vec<Vec<f64>>;
@@ -80,9 +80,9 @@ impl PairSink {
             Self::Kept(kept) => {
                 let rows = kept.first().map_or(0, Vec::len);
                 let more = columns.first().map_or(0, Vec::len);
-                if rows + more > MOST_RANKED {
+                if rows + more > MAX_RANKED {
                     let reason = format!(
-                        "ranks of more than {MOST_RANKED} rows take too long; use pearson, or \
+                        "ranks of more than {MAX_RANKED} rows take too long; use pearson, or \
                          fewer rows"
                     );
                     return Err(AnalysisError::parameter("method", reason));

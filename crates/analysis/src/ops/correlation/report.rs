@@ -15,14 +15,14 @@ use super::{
 use crate::{
     error::{AnalysisError, Result},
     ops::{groups::Groups, names::free_name},
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// How many of the strongest pairs are facts.
 const STRONGEST: usize = 10;
 
 pub(super) struct Report<'a> {
-    pub(super) work: &'a Work,
+    pub(super) work: &'a AnalysisContext,
     pub(super) names: &'a [String],
     pub(super) group_by: &'a [String],
     pub(super) method: CorrelationMethod,
@@ -32,7 +32,7 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    pub(super) fn outcome(&self) -> Result<Outcome> {
+    pub(super) fn outcome(&self) -> Result<OpOutput> {
         let mut facts = Map::new();
         if self.method != CorrelationMethod::Covariance {
             facts.insert("method".to_owned(), self.method.name().into());
@@ -42,17 +42,17 @@ impl Report<'_> {
             [matrix] if self.group_by.is_empty() => matrix,
             _ => {
                 facts.insert("group_count".to_owned(), self.matrices.len().into());
-                return Ok(Outcome { facts, frame: Some(self.frame()?), later: None });
+                return Ok(OpOutput { facts, frame: Some(self.frame()?), later: None });
             }
         };
         if self.names.len() == 2 {
             facts.extend(self.facts_of_two(matrix));
-            return Ok(Outcome { facts, frame: None, later: None });
+            return Ok(OpOutput { facts, frame: None, later: None });
         }
         if self.method != CorrelationMethod::Covariance {
             facts.insert("strongest".to_owned(), self.strongest(matrix).into());
         }
-        Ok(Outcome { facts, frame: Some(self.frame()?), later: None })
+        Ok(OpOutput { facts, frame: Some(self.frame()?), later: None })
     }
 
     fn value_name(&self) -> &'static str {
@@ -115,14 +115,14 @@ impl Report<'_> {
             (0..size).flat_map(move |a| (a + 1..size).map(move |b| matrix.get(a, b).n))
         });
         let rows = self.matrices.iter().flat_map(|matrix| (0..size).map(|at| matrix.get(at, at).n));
-        let (least, most) = (counts.clone().min(), rows.max());
+        let (min, max) = (counts.clone().min(), rows.max());
         if self.group_by.is_empty()
-            && let (Some(least), Some(most)) = (least, most)
-            && least < most
+            && let (Some(min), Some(max)) = (min, max)
+            && min < max
         {
             self.work.note(format!(
-                "missing values are left out pair by pair: pairs have from {least} to {} of up to \
-                 {most} rows",
+                "missing values are left out pair by pair: pairs have from {min} to {} of up to \
+                 {max} rows",
                 counts.max().unwrap_or_default()
             ));
         }

@@ -1,15 +1,15 @@
 use serde_json::{Value, json};
 
 use crate::{
-    kind::Kind,
-    ops::testing::{Given, analyse},
+    kind::AnalysisType,
+    ops::testing::{TestOutput, analyse},
 };
 
-async fn correlation(rows: Value, parameters: Value) -> Given {
-    analyse(Kind::Correlation, rows, parameters).await.unwrap()
+async fn correlation(rows: Value, parameters: Value) -> TestOutput {
+    analyse(AnalysisType::Correlation, rows, parameters).await.unwrap()
 }
 
-async fn error(kind: Kind, rows: Value, parameters: Value) -> String {
+async fn error(kind: AnalysisType, rows: Value, parameters: Value) -> String {
     analyse(kind, rows, parameters).await.unwrap_err().to_string()
 }
 
@@ -56,11 +56,12 @@ async fn more_fields_are_a_matrix() {
 
 #[tokio::test]
 async fn covariances_have_the_variances_in_the_diagonal() {
-    let given = analyse(Kind::Covariance, rows(), json!({"fields": ["x", "twice", "down"]}));
+    let given =
+        analyse(AnalysisType::Covariance, rows(), json!({"fields": ["x", "twice", "down"]}));
     let given = given.await.unwrap();
     assert!(near(&given.rows[0]["x"], 13.0) && near(&given.rows[0]["twice"], 26.0));
     assert!(near(&given.rows[2]["twice"], -26.0));
-    let given = analyse(Kind::Covariance, rows(), json!({"fields": ["x", "down"]}));
+    let given = analyse(AnalysisType::Covariance, rows(), json!({"fields": ["x", "down"]}));
     let given = given.await.unwrap();
     assert!(near(&given.facts["covariance"], -13.0));
     assert!(near(&given.facts["variances"][1], 13.0));
@@ -118,20 +119,20 @@ async fn text_is_read_as_numbers() {
 
 #[tokio::test]
 async fn what_is_wrong_is_said() {
-    let said = error(Kind::Correlation, rows(), json!({"fields": ["x", "twize"]})).await;
+    let said = error(AnalysisType::Correlation, rows(), json!({"fields": ["x", "twize"]})).await;
     assert!(said.starts_with("fields[1]: no column \"twize\"; did you mean twice?"), "{said}");
-    let said = error(Kind::Correlation, rows(), json!({"fields": {"x": 1}})).await;
+    let said = error(AnalysisType::Correlation, rows(), json!({"fields": {"x": 1}})).await;
     assert_eq!(said, "fields: must be a text, not {\"x\":1}");
-    let said = error(Kind::Correlation, rows(), json!({"fields": ["x"]})).await;
+    let said = error(AnalysisType::Correlation, rows(), json!({"fields": ["x"]})).await;
     assert!(said.contains("at least two columns"), "{said}");
-    let said = error(Kind::Correlation, rows(), json!({"fields": ["x", "x"]})).await;
+    let said = error(AnalysisType::Correlation, rows(), json!({"fields": ["x", "x"]})).await;
     assert!(said.contains("twice"), "{said}");
-    let said = error(Kind::Correlation, rows(), json!({"fields": ["x", "name"]})).await;
+    let said = error(AnalysisType::Correlation, rows(), json!({"fields": ["x", "name"]})).await;
     assert!(said.contains("holds text that is no number"), "{said}");
-    let said = error(Kind::Correlation, rows(), json!({"method": "spearmen"})).await;
+    let said = error(AnalysisType::Correlation, rows(), json!({"method": "spearmen"})).await;
     assert!(said.contains("did you mean spearman"), "{said}");
-    let said = error(Kind::Covariance, rows(), json!({"method": "kendall"})).await;
+    let said = error(AnalysisType::Covariance, rows(), json!({"method": "kendall"})).await;
     assert!(said.starts_with("method: there is no such parameter"), "{said}");
-    let said = error(Kind::Correlation, json!([]), json!({})).await;
+    let said = error(AnalysisType::Correlation, json!([]), json!({})).await;
     assert!(said.contains("at least two columns"), "{said}");
 }

@@ -17,16 +17,16 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    kind::Kind,
-    ops::{columns, order::Rows, reading::Given},
-    work::{Outcome, Work},
+    kind::AnalysisType,
+    ops::{columns, params::Params, row_order::OrderedRows},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// At most so many columns are looked at in one pass.
 const AT_ONCE: usize = 40;
 
 /// Rows are compared as a whole if there are no more values than this.
-const MOST_COMPARED: usize = 5_000_000;
+const MAX_COMPARED: usize = 5_000_000;
 
 /// What counting the values of all columns of a pass may take, and what one value needs.
 const COUNTING_BYTES: usize = 256 << 20;
@@ -36,8 +36,11 @@ const VALUE_BYTES: usize = 64;
 const FIRST_ROWS: usize = 1_000;
 const SAMPLES: usize = 5;
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Describe, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Describe, parameters)?;
     let frame = work.main().await?;
     let names: Vec<String> = match given.names("columns")? {
         Some(named) => {
@@ -59,7 +62,7 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
     // The more rows, the fewer columns at once: every value may be another one.
     let at_once = (budget / VALUE_BYTES / rows.max(1)).clamp(1, AT_ONCE);
     for names in names.chunks(at_once) {
-        let pass = profile::Pass { rows, most_bytes: budget / names.len() };
+        let pass = profile::ProfilePass { rows, max_bytes: budget / names.len() };
         profiles.extend(pass.run(work, &columns::only(frame.clone(), names)?, names).await?);
     }
     add_samples(work, &frame, &mut profiles).await?;
@@ -72,12 +75,16 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         facts.insert("duplicate_count".to_owned(), json!(duplicates));
     }
     let table = work.context().read_batch(table::of(&profiles)?)?;
-    Ok(Outcome { facts, frame: Some(Rows::of(table).finish()?), later: None })
+    Ok(OpOutput { facts, frame: Some(OrderedRows::of(table).finish()?), later: None })
 }
 
 /// The first few different values of each column.
-async fn add_samples(work: &Work, frame: &DataFrame, profiles: &mut [Profile]) -> Result<()> {
-    let first = Rows::of(frame.clone()).page(0, Some(FIRST_ROWS))?.finish()?;
+async fn add_samples(
+    work: &AnalysisContext,
+    frame: &DataFrame,
+    profiles: &mut [Profile],
+) -> Result<()> {
+    let first = OrderedRows::of(frame.clone()).page(0, Some(FIRST_ROWS))?.finish()?;
     let batches = work.collect(first).await?;
     for (index, profile) in profiles.iter_mut().enumerate() {
         let mut seen = HashSet::new();
@@ -93,7 +100,7 @@ fn values_of(batch: &RecordBatch, index: usize) -> impl Iterator<Item = String> 
     given.filter_map(|row| Some(table::shortened(&array_value_to_string(column, row).ok()?)))
 }
 
-fn note_estimates(work: &Work, profiles: &[Profile]) {
+fn note_estimates(work: &AnalysisContext, profiles: &[Profile]) {
     let estimated = profiles.iter().filter(|profile| profile.is_estimated);
     let names: Vec<&str> = estimated.map(|profile| profile.name.as_str()).collect();
     if !names.is_empty() {
@@ -106,9 +113,13 @@ fn note_estimates(work: &Work, profiles: &[Profile]) {
 }
 
 /// How many rows are the same as one before them, where that is quickly found.
-async fn duplicates(work: &Work, frame: &DataFrame, rows: usize) -> Result<Option<usize>> {
+async fn duplicates(
+    work: &AnalysisContext,
+    frame: &DataFrame,
+    rows: usize,
+) -> Result<Option<usize>> {
     let fields = frame.schema().fields();
-    let is_quick = rows.saturating_mul(fields.len()) <= MOST_COMPARED
+    let is_quick = rows.saturating_mul(fields.len()) <= MAX_COMPARED
         && fields.iter().all(|field| !field.data_type().is_nested());
     if !is_quick {
         return Ok(None);

@@ -16,12 +16,12 @@ use datafusion::{
 
 use crate::{
     error::Result,
-    functions::{Tallied, bits, distribution, quantile, tally},
+    functions::{TallyOutput, bits, distribution, quantile, tally},
     ops::{
         columns,
         numbers::{is_text, plain_type},
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// What is known of a column.
@@ -62,10 +62,10 @@ const QUARTILES: [f64; 3] = [0.25, 0.5, 0.75];
 const EXACT: i128 = 1 << 53;
 
 /// One look at some columns.
-pub(super) struct Pass {
+pub(super) struct ProfilePass {
     pub(super) rows: usize,
     /// What counting the values of a column may take.
-    pub(super) most_bytes: usize,
+    pub(super) max_bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +89,10 @@ impl ColumnNature {
     }
 }
 
-impl Pass {
+impl ProfilePass {
     pub(super) async fn run(
         &self,
-        work: &Work,
+        work: &AnalysisContext,
         frame: &DataFrame,
         names: &[String],
     ) -> Result<Vec<Profile>> {
@@ -129,12 +129,12 @@ impl Pass {
             ColumnNature::Nested => return Ok(()),
             ColumnNature::Number => self.add_distribution(column, frame, &value)?,
             ColumnNature::Text | ColumnNature::Plain => {
-                column.aggregate("values", tally(value.clone(), self.most_bytes))
+                column.aggregate("values", tally(value.clone(), self.max_bytes))
             }
         };
-        column.value("distinct", Tallied::Distinct.of(tallied.clone()));
-        column.value("top", cast(Tallied::Value.of(tallied.clone()), DataType::Utf8));
-        column.value("top_count", Tallied::Count.of(tallied.clone()));
+        column.value("distinct", TallyOutput::Distinct.of(tallied.clone()));
+        column.value("top", cast(TallyOutput::Value.of(tallied.clone()), DataType::Utf8));
+        column.value("top_count", TallyOutput::Count.of(tallied.clone()));
         if nature == ColumnNature::Number {
             let number = cast(value.clone(), DataType::Float64);
             column.add("min", min(value.clone()));
@@ -163,14 +163,14 @@ impl Pass {
         value: &Expr,
     ) -> Result<Expr> {
         let (number, is_exact) = sortable(value, frame)?;
-        let most_bytes = if is_exact { self.most_bytes } else { self.most_bytes / 2 };
-        let sorted = column.aggregate("values", distribution(number, &QUARTILES, most_bytes));
+        let max_bytes = if is_exact { self.max_bytes } else { self.max_bytes / 2 };
+        let sorted = column.aggregate("values", distribution(number, &QUARTILES, max_bytes));
         for place in 0..QUARTILES.len() {
             column.value(&quartile(place), quantile(sorted.clone(), place));
         }
         Ok(match is_exact {
             true => sorted,
-            false => column.aggregate("counts", tally(value.clone(), most_bytes)),
+            false => column.aggregate("counts", tally(value.clone(), max_bytes)),
         })
     }
 
@@ -310,7 +310,7 @@ impl AllFigures {
 impl ProfileRow<'_> {
     /// Looks at columns in one pass; `add` says at what.
     async fn of(
-        work: &Work,
+        work: &AnalysisContext,
         frame: &DataFrame,
         names: &[String],
         add: impl Fn(&mut ProfiledColumn<'_>, &str) -> Result<()>,

@@ -57,8 +57,8 @@ fn null_share(profile: &Profile) -> Option<f64> {
 
 /// Long texts have no place in a profile.
 pub(super) fn shortened(text: &str) -> String {
-    const MOST: usize = 100;
-    match text.char_indices().nth(MOST) {
+    const MAX_COLUMNS: usize = 100;
+    match text.char_indices().nth(MAX_COLUMNS) {
         Some((end, _)) => format!("{}…", cut::head(text, end)),
         None => text.to_owned(),
     }

@@ -19,17 +19,17 @@ use crate::{
     error::{AnalysisError, Result, available},
     ops::names::{Names, counted, free_name},
     stats::{expected_counts, goodness_of_fit, independence},
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// The most values that a column may have.
-const MOST_VALUES: usize = 1_000;
+const MAX_VALUES: usize = 1_000;
 /// The most cells of a table of two columns.
-const MOST_CELLS: usize = 100_000;
+const MAX_CELLS: usize = 100_000;
 /// Where fewer rows are expected, the distribution is not as the test takes it to be.
 const FEW: f64 = 5.0;
 
-pub(super) async fn run(work: &Work, asked: &TestRequest) -> Result<Outcome> {
+pub(super) async fn run(work: &AnalysisContext, asked: &TestRequest) -> Result<OpOutput> {
     let fields = fields(asked)?;
     match fields.as_slice() {
         [(path, field)] => fit(work, asked, path, field).await,
@@ -64,7 +64,10 @@ fn fields(asked: &TestRequest) -> Result<Vec<(String, String)>> {
 }
 
 /// How often each combination of values occurs; rows with a missing value are left out.
-async fn count_rows(work: &Work, columns: &[(&str, &str)]) -> Result<BTreeMap<Vec<String>, f64>> {
+async fn count_rows(
+    work: &AnalysisContext,
+    columns: &[(&str, &str)],
+) -> Result<BTreeMap<Vec<String>, f64>> {
     let frame = work.main().await?;
     let mut keys = Vec::new();
     for (at, (path, name)) in columns.iter().enumerate() {
@@ -87,7 +90,7 @@ async fn count_rows(work: &Work, columns: &[(&str, &str)]) -> Result<BTreeMap<Ve
             }
             counts.insert(keys.iter().map(|key| key.value(row).to_owned()).collect(), number);
         }
-        if counts.len() > MOST_CELLS {
+        if counts.len() > MAX_CELLS {
             let reason = "the columns have too many different values to count them";
             return Err(AnalysisError::parameter(columns[0].0, reason));
         }
@@ -100,11 +103,11 @@ async fn count_rows(work: &Work, columns: &[(&str, &str)]) -> Result<BTreeMap<Ve
 
 /// Whether two columns have something to do with each other.
 async fn independent(
-    work: &Work,
+    work: &AnalysisContext,
     asked: &TestRequest,
     first: &(String, String),
     second: &(String, String),
-) -> Result<Outcome> {
+) -> Result<OpOutput> {
     if asked.parameters.expected.is_some() {
         let reason = "expected counts are for one column, and there are two";
         return Err(AnalysisError::parameter("expected", reason));
@@ -112,7 +115,7 @@ async fn independent(
     let counts = count_rows(work, &[(&first.0, &first.1), (&second.0, &second.1)]).await?;
     let rows = values(&counts, 0, first)?;
     let columns = values(&counts, 1, second)?;
-    if rows.len() * columns.len() > MOST_CELLS {
+    if rows.len() * columns.len() > MAX_CELLS {
         let reason = "the columns have too many combinations of values";
         return Err(AnalysisError::parameter(&first.0, reason));
     }
@@ -137,7 +140,7 @@ async fn independent(
     ];
     let cells = |table: Vec<Vec<f64>>| table.into_iter().flatten().collect();
     let frame = frame(work, names.into(), cells(table), cells(expected))?;
-    Ok(Outcome { facts, frame: Some(frame), later: None })
+    Ok(OpOutput { facts, frame: Some(frame), later: None })
 }
 
 /// The different values of one of the columns.
@@ -154,7 +157,7 @@ fn values(
         let reason = format!("{name:?} has {has}, and at least two are needed to compare them");
         return Err(AnalysisError::parameter(path, reason));
     }
-    if values.len() > MOST_VALUES {
+    if values.len() > MAX_VALUES {
         let reason = format!(
             "{name:?} has {} different values; chi_square is about columns with few of them",
             values.len()
@@ -165,7 +168,12 @@ fn values(
 }
 
 /// Whether the values of one column occur as often as expected.
-async fn fit(work: &Work, asked: &TestRequest, path: &str, field: &str) -> Result<Outcome> {
+async fn fit(
+    work: &AnalysisContext,
+    asked: &TestRequest,
+    path: &str,
+    field: &str,
+) -> Result<OpOutput> {
     let counts = count_rows(work, &[(path, field)]).await?;
     let mut observed: BTreeMap<String, f64> =
         counts.into_iter().filter_map(|(key, n)| Some((key.into_iter().next()?, n))).collect();
@@ -173,9 +181,9 @@ async fn fit(work: &Work, asked: &TestRequest, path: &str, field: &str) -> Resul
         Some(expected) => shares(expected, &mut observed)?,
         None => vec![1.0; observed.len()],
     };
-    if observed.len() < 2 || observed.len() > MOST_VALUES {
+    if observed.len() < 2 || observed.len() > MAX_VALUES {
         let has = counted(observed.len() as u64, "different value");
-        let reason = format!("{field:?} has {has}, and from 2 to {MOST_VALUES} are needed");
+        let reason = format!("{field:?} has {has}, and from 2 to {MAX_VALUES} are needed");
         return Err(AnalysisError::parameter(path, reason));
     }
     let n: f64 = observed.values().sum();
@@ -187,7 +195,7 @@ async fn fit(work: &Work, asked: &TestRequest, path: &str, field: &str) -> Resul
     facts.insert("n".to_owned(), json!(n as u64));
     let names = vec![(field.to_owned(), observed.keys().map(String::as_str).collect())];
     let frame = frame(work, names, numbers, expected)?;
-    Ok(Outcome { facts, frame: Some(frame), later: None })
+    Ok(OpOutput { facts, frame: Some(frame), later: None })
 }
 
 /// What is expected of each value. One that does not occur counts too; one that does must be
@@ -215,7 +223,7 @@ fn shares(
     observed.keys().map(share).collect()
 }
 
-fn note_few<'a>(work: &Work, expected: impl Iterator<Item = &'a f64>) {
+fn note_few<'a>(work: &AnalysisContext, expected: impl Iterator<Item = &'a f64>) {
     let (few, all) =
         expected.fold((0_u64, 0_u64), |(few, all), &count| (few + u64::from(count < FEW), all + 1));
     if few > 0 {
@@ -228,7 +236,7 @@ fn note_few<'a>(work: &Work, expected: impl Iterator<Item = &'a f64>) {
 
 /// A row for each combination of values.
 fn frame(
-    work: &Work,
+    work: &AnalysisContext,
     names: Vec<(String, Vec<&str>)>,
     observed: Vec<f64>,
     expected: Vec<f64>,

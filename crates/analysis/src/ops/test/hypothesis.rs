@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 use super::{counts, samples};
 use crate::{
     error::{AnalysisError, Result, available},
-    kind::Kind,
+    kind::AnalysisType,
     ops::{
         names::{Names, plain, word},
-        reading::{Given, wrong},
+        params::{Params, wrong},
     },
     stats::Alternative,
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub(super) struct TestParameters {
 }
 
 impl TestParameters {
-    fn read(given: &Given<'_>) -> Result<Self> {
+    fn read(given: &Params<'_>) -> Result<Self> {
         let expected = |path: &str, value: &Value| match value {
             Value::Object(counts) => Ok(counts.clone()),
             other => Err(wrong(path, "an object with a number for each value", other)),
@@ -137,7 +137,7 @@ pub(super) struct TestRequest {
 
 impl TestRequest {
     fn read(given: &Map<String, Value>) -> Result<Self> {
-        let given = Given::parameters(Kind::Test, given)?;
+        let given = Params::parameters(AnalysisType::Test, given)?;
         let names = TESTS.map(|(name, _, _)| name);
         let test = match given.text("test")? {
             Some(test) => find(test)?,
@@ -201,7 +201,10 @@ fn find(given: &str) -> Result<Test> {
     })
 }
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
     let asked = TestRequest::read(parameters)?;
     match asked.test {
         Test::ChiSquare => counts::run(work, &asked).await,

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     ops::names::counted,
     stats::{Alternative, Effect, Interval, Tested},
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// With fewer values, whether they are normal cannot be seen, and matters.
@@ -50,11 +50,11 @@ fn effect(effect: Effect) -> Value {
 }
 
 pub(super) fn samples(
-    work: &Work,
+    work: &AnalysisContext,
     asked: &TestRequest,
     mut tested: Tested,
     samples: &[SampleFigures],
-) -> Outcome {
+) -> OpOutput {
     if asked.parameters.hedges {
         tested.effect = hedges(tested.effect, &tested.degrees_of_freedom);
     }
@@ -65,7 +65,7 @@ pub(super) fn samples(
     }
     let groups: Vec<Value> = samples.iter().map(group).collect();
     facts.insert("groups".to_owned(), groups.into());
-    Outcome { facts, frame: None, later: None }
+    OpOutput { facts, frame: None, later: None }
 }
 
 /// Cohen's d of small samples is too large on average.
@@ -95,7 +95,7 @@ fn group(sample: &SampleFigures) -> Value {
     })
 }
 
-fn note_doubts(work: &Work, asked: &TestRequest, samples: &[SampleFigures]) {
+fn note_doubts(work: &AnalysisContext, asked: &TestRequest, samples: &[SampleFigures]) {
     let is_about_means = matches!(asked.test, Test::T | Test::Welch | Test::PairedT | Test::Anova);
     let fewest = samples.iter().map(|sample| sample.n).min().unwrap_or_default();
     if is_about_means && fewest < FEW {
@@ -123,7 +123,7 @@ fn note_doubts(work: &Work, asked: &TestRequest, samples: &[SampleFigures]) {
     }
 }
 
-fn note_about_ks(work: &Work, asked: &TestRequest, samples: &[SampleFigures]) {
+fn note_about_ks(work: &AnalysisContext, asked: &TestRequest, samples: &[SampleFigures]) {
     let is_estimated = asked.parameters.mean.is_none() || asked.parameters.std.is_none();
     if samples.len() == 1 && is_estimated {
         work.note(

@@ -14,8 +14,8 @@ use super::{
 use crate::{
     error::{AnalysisError, Result, available},
     ops::{
+        arrays::{HeldArrays, busy, floats},
         groups::Groups,
-        held::{Held, busy, floats},
         names::{Names, counted},
         numbers::numeric,
     },
@@ -23,15 +23,15 @@ use crate::{
         Alternative, Summary, Tested, mann_whitney, median, one_sample_t, one_way_anova, paired_t,
         two_sample_t, two_samples, welch, with_normal,
     },
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// The most values that a test takes into memory.
-const MOST_VALUES: usize = 20_000_000;
+const MAX_VALUES: usize = 20_000_000;
 /// How often a value is held while it is ranked.
 const COPIES: usize = 5;
 /// The most groups that an analysis of variance compares.
-const MOST_GROUPS: usize = 1_000;
+const MAX_GROUPS: usize = 1_000;
 
 #[derive(Debug)]
 struct Sample {
@@ -56,8 +56,8 @@ impl SampleFigures {
     }
 }
 
-pub(super) async fn run(work: &Work, asked: &TestRequest) -> Result<Outcome> {
-    let held = Held::new(work, "test");
+pub(super) async fn run(work: &AnalysisContext, asked: &TestRequest) -> Result<OpOutput> {
+    let held = HeldArrays::new(work, "test");
     let samples = read(work, asked, &held).await?;
     check(asked, &samples)?;
     let (test, alternative, alpha) = (asked.test, asked.alternative, asked.alpha);
@@ -106,7 +106,11 @@ fn parameter(asked: &TestRequest) -> &'static str {
     if asked.parameters.fields.is_some() { "fields" } else { "field" }
 }
 
-async fn read(work: &Work, asked: &TestRequest, held: &Held) -> Result<Vec<Sample>> {
+async fn read(
+    work: &AnalysisContext,
+    asked: &TestRequest,
+    held: &HeldArrays,
+) -> Result<Vec<Sample>> {
     let given = &asked.parameters;
     match (&given.field, &given.fields, &given.group_by) {
         (Some(field), None, Some(group_by)) => grouped(work, asked, field, group_by, held).await,
@@ -122,10 +126,10 @@ async fn read(work: &Work, asked: &TestRequest, held: &Held) -> Result<Vec<Sampl
 
 /// A sample for each column.
 async fn columns(
-    work: &Work,
+    work: &AnalysisContext,
     asked: &TestRequest,
     fields: &Names,
-    held: &Held,
+    held: &HeldArrays,
 ) -> Result<Vec<Sample>> {
     fields.check_distinct("fields")?;
     let names = fields.as_slice();
@@ -167,11 +171,11 @@ async fn columns(
 
 /// A sample for each group.
 async fn grouped(
-    work: &Work,
+    work: &AnalysisContext,
     asked: &TestRequest,
     field: &str,
     group_by: &str,
-    held: &Held,
+    held: &HeldArrays,
 ) -> Result<Vec<Sample>> {
     if asked.test == Test::PairedT {
         let reason = "pairs are in the columns of a row: `fields` names the two columns";
@@ -189,8 +193,8 @@ async fn grouped(
         held.add(batch.num_rows() * COPIES * size_of::<f64>())?;
         let places = groups.of(&batch.columns()[..1], batch.num_rows())?;
         let numbers = floats(batch.column(1))?;
-        if groups.len() > MOST_GROUPS {
-            let reason = format!("{group_by:?} has more than {MOST_GROUPS} values");
+        if groups.len() > MAX_GROUPS {
+            let reason = format!("{group_by:?} has more than {MAX_GROUPS} values");
             return Err(AnalysisError::parameter("group_by", reason));
         }
         values.resize_with(groups.len(), Vec::new);
@@ -289,14 +293,14 @@ fn check(asked: &TestRequest, samples: &[Sample]) -> Result<()> {
         let reason = "a distribution to compare with is for one sample, and there are two";
         return Err(AnalysisError::parameter("mean", reason));
     }
-    let least = match asked.test {
+    let min = match asked.test {
         Test::T | Test::Welch | Test::PairedT => 2,
         _ => 1,
     };
     for Sample { name, values } in samples {
-        if values.len() < least {
+        if values.len() < min {
             let has = counted(values.len() as u64, "value");
-            let reason = format!("{name:?} has {has}, and at least {least} are needed");
+            let reason = format!("{name:?} has {has}, and at least {min} are needed");
             return Err(AnalysisError::parameter(parameter(asked), reason));
         }
         let is_about_order =
@@ -310,14 +314,14 @@ fn check(asked: &TestRequest, samples: &[Sample]) -> Result<()> {
 }
 
 fn check_size(values: usize) -> Result<()> {
-    if values > MOST_VALUES {
-        let reason = format!("a test takes at most {MOST_VALUES} values; use a sample of the rows");
+    if values > MAX_VALUES {
+        let reason = format!("a test takes at most {MAX_VALUES} values; use a sample of the rows");
         return Err(AnalysisError::parameter("field", reason));
     }
     Ok(())
 }
 
-fn note_missing(work: &Work, count: u64, what: &str) {
+fn note_missing(work: &AnalysisContext, count: u64, what: &str) {
     if count > 0 {
         let missing = if what == "value" { "missing value" } else { what };
         work.note(format!("{} left out", counted(count, missing)));

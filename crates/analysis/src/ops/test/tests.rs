@@ -1,16 +1,16 @@
 use serde_json::{Value, json};
 
 use crate::{
-    kind::Kind,
-    ops::testing::{Given, analyse},
+    kind::AnalysisType,
+    ops::testing::{TestOutput, analyse},
 };
 
-async fn test(rows: Value, parameters: Value) -> Given {
-    analyse(Kind::Test, rows, parameters).await.unwrap()
+async fn test(rows: Value, parameters: Value) -> TestOutput {
+    analyse(AnalysisType::Test, rows, parameters).await.unwrap()
 }
 
 async fn error(rows: Value, parameters: Value) -> String {
-    analyse(Kind::Test, rows, parameters).await.unwrap_err().to_string()
+    analyse(AnalysisType::Test, rows, parameters).await.unwrap_err().to_string()
 }
 
 fn near(value: &Value, wanted: f64) -> bool {

@@ -19,10 +19,10 @@ use crate::{
     error::Result,
     ops::{
         columns,
-        numbers::{Order, order},
+        numbers::{NumericOrder, order},
     },
     times::{Precision, Time, parse},
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// How a time is written. Texts of one form are in the order of their times.
@@ -95,7 +95,7 @@ impl Texts {
     /// Those of a column which is compared with times that are all written in this form, or in
     /// different ones.
     pub(crate) async fn of(
-        work: &Work,
+        work: &AnalysisContext,
         frame: &DataFrame,
         name: &str,
         form: Option<&TimeForm>,
@@ -118,7 +118,7 @@ impl Texts {
     }
 }
 
-pub(crate) fn note_texts(work: &Work, name: &str, texts: Texts) {
+pub(crate) fn note_texts(work: &AnalysisContext, name: &str, texts: Texts) {
     match texts {
         Texts::Plain => {}
         Texts::Times => work.note(format!("column {name:?} holds text and was read as times")),
@@ -191,10 +191,10 @@ pub(crate) enum ValueOrder {
 impl ValueOrder {
     /// That of a column; of text that is read as something else a note is made. Times that are
     /// written in one form stay text.
-    pub(crate) async fn of(work: &Work, frame: &DataFrame, name: &str) -> Result<Self> {
+    pub(crate) async fn of(work: &AnalysisContext, frame: &DataFrame, name: &str) -> Result<Self> {
         let text = match order(work, frame, name).await? {
-            Order::Number(number) => return Ok(Self::Number(number)),
-            Order::Plain(text) => text,
+            NumericOrder::Number(number) => return Ok(Self::Number(number)),
+            NumericOrder::Plain(text) => text,
         };
         let plain = Self::Plain(columns::value(frame, name));
         let Some(form) = text.and_then(|text| TimeForm::of(&text)) else { return Ok(plain) };
@@ -208,7 +208,11 @@ impl ValueOrder {
 }
 
 /// What rows are sorted by.
-pub(crate) async fn sort_value(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
+pub(crate) async fn sort_value(
+    work: &AnalysisContext,
+    frame: &DataFrame,
+    name: &str,
+) -> Result<Expr> {
     let order = ValueOrder::of(work, frame, name).await?;
     let (ValueOrder::Plain(value) | ValueOrder::Number(value) | ValueOrder::Moment(value)) = order;
     Ok(value)

@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 
 use super::{
     interval::{Interval, begin_of_month, is_weekday, month_of},
-    series::Series,
+    series::TimeSeries,
     table::SeriesTable,
 };
 use crate::{
     error::Result,
-    ops::held::Held,
+    ops::arrays::HeldArrays,
     times::{DAY, date_of},
-    work::Outcome,
+    work::OpOutput,
 };
 
 /// The first and the last time that is missing between two that are there.
@@ -27,10 +27,10 @@ pub(super) struct Gap {
 
 pub(super) fn outcome(
     table: &SeriesTable<'_>,
-    series: &[Series],
+    series: &[TimeSeries],
     expected: Option<Interval>,
-    held: Held,
-) -> Result<Outcome> {
+    held: HeldArrays,
+) -> Result<OpOutput> {
     let step = expected.or_else(|| usual_step(series));
     let gaps: Vec<Vec<Gap>> = series.iter().map(|series| find(&series.times, step)).collect();
     let mut facts = table.facts(
@@ -49,7 +49,7 @@ pub(super) fn outcome(
     columns.push(("to".to_owned(), times(|gap| gap.to)));
     let missing = Int64Array::from_iter_values(all.iter().map(|gap| gap.missing));
     columns.push(("missing".to_owned(), Arc::new(missing)));
-    Ok(Outcome { facts, frame: Some(table.frame(columns, held)?), later: None })
+    Ok(OpOutput { facts, frame: Some(table.frame(columns, held)?), later: None })
 }
 
 pub(super) fn facts<'a>(
@@ -84,7 +84,7 @@ fn note_weekends<'a>(
 
 /// The most common step from one time to the next, the shortest of those. Times on the same day
 /// of each month, or at its end, have steps of months.
-pub(super) fn usual_step(series: &[Series]) -> Option<Interval> {
+pub(super) fn usual_step(series: &[TimeSeries]) -> Option<Interval> {
     let steps = || {
         series.iter().flat_map(|series| series.times.windows(2)).filter(|pair| pair[0] < pair[1])
     };

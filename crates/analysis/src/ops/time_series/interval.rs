@@ -73,8 +73,8 @@ impl Interval {
 
     fn times(self, count: i64) -> Option<Self> {
         // A thousand years are long enough, and nothing overflows.
-        let within = |every: i64, most: i64| {
-            every.checked_mul(count).filter(|every| (1..=most).contains(every))
+        let within = |every: i64, max: i64| {
+            every.checked_mul(count).filter(|every| (1..=max).contains(every))
         };
         Some(match self {
             Self::Fixed(micros) => Self::Fixed(within(micros, 366_000 * DAY)?),

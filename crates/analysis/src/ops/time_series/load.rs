@@ -14,13 +14,13 @@ use datafusion::{
 use futures::TryStreamExt;
 use narrows_model::nearest;
 
-use super::{interval::Interval, parameters::SeriesRequest, series::Series};
+use super::{interval::Interval, parameters::SeriesRequest, series::TimeSeries};
 use crate::{
     error::{AnalysisError, Result},
     ops::{
+        arrays::{HeldArrays, floats},
         columns,
         groups::Groups,
-        held::{Held, floats},
         names::{Names, counted},
         numbers::{numeric, plain_type},
         rows::in_order,
@@ -28,13 +28,13 @@ use crate::{
     },
     suggestion::TIME_NAMES,
     times::{self, Precision, on_clock},
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// The most columns of values.
-const MOST_VALUES: usize = 50;
+const MAX_VALUES: usize = 50;
 /// The most groups, each with a series of its own.
-pub(super) const MOST_GROUPS: usize = 100_000;
+pub(super) const MAX_GROUPS: usize = 100_000;
 
 /// Which time counts where a day or more is meant, and where less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) enum Axis {
 
 /// The rows of a table as times and values.
 pub(super) struct Source<'a> {
-    work: &'a Work,
+    work: &'a AnalysisContext,
     frame: DataFrame,
     pub(super) time: String,
     pub(super) values: Vec<String>,
@@ -77,7 +77,7 @@ struct Seen {
 
 /// What the times turned out to be.
 #[derive(Clone, Debug)]
-pub(super) struct Read {
+pub(super) struct LoadedTimes {
     pub(super) rows: u64,
     /// The zone of the times of a result; without one they are of a clock somewhere.
     pub(super) zone: Option<(String, Tz)>,
@@ -92,7 +92,11 @@ pub(super) struct Row<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(super) async fn open(work: &'a Work, asked: &SeriesRequest, axis: Axis) -> Result<Self> {
+    pub(super) async fn open(
+        work: &'a AnalysisContext,
+        asked: &SeriesRequest,
+        axis: Axis,
+    ) -> Result<Self> {
         let frame = work.main().await?;
         let time = match &asked.time {
             Some(time) => time.clone(),
@@ -173,8 +177,8 @@ impl<'a> Source<'a> {
         let (keys, rest) = batch.columns().split_at(self.group_by.len());
         let (time, values) = rest.split_at(1);
         let places = groups.of(keys, batch.num_rows())?;
-        if groups.len() > MOST_GROUPS {
-            let reason = format!("there are more than {MOST_GROUPS} groups");
+        if groups.len() > MAX_GROUPS {
+            let reason = format!("there are more than {MAX_GROUPS} groups");
             return Err(AnalysisError::parameter("group_by", reason));
         }
         let mut columns: Vec<Vec<f64>> = values.iter().map(floats).collect::<Result<_>>()?;
@@ -225,7 +229,7 @@ impl<'a> Source<'a> {
     }
 
     /// Says what was met, once all rows were read.
-    pub(super) fn finish(&self) -> Result<Read> {
+    pub(super) fn finish(&self) -> Result<LoadedTimes> {
         let seen = self.seen;
         if seen.read == 0 && seen.unread > 0 {
             let reason = format!(
@@ -263,7 +267,7 @@ impl<'a> Source<'a> {
         // Steps of less than a day lead to times of a day, even from dates.
         let has_dates_only = self.resample.is_some_and(Interval::is_calendar)
             || seen.times_of_day == 0 && self.step.is_none_or(Interval::is_whole_days);
-        Ok(Read { rows: seen.read, zone: zone.flatten(), has_dates_only })
+        Ok(LoadedTimes { rows: seen.read, zone: zone.flatten(), has_dates_only })
     }
 }
 
@@ -275,7 +279,7 @@ fn zone(name: &str) -> Result<(String, Tz)> {
     })
 }
 
-fn time_column(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
+fn time_column(work: &AnalysisContext, frame: &DataFrame, name: &str) -> Result<Expr> {
     let column = work.column(frame, "time", name)?;
     let data_type = frame.schema().field_with_unqualified_name(name)?.data_type();
     if !time_columns::can_read(data_type) {
@@ -286,7 +290,7 @@ fn time_column(work: &Work, frame: &DataFrame, name: &str) -> Result<Expr> {
 }
 
 /// A column that is a time by its type, or by its name and its values.
-pub(super) async fn find_time(work: &Work, frame: &DataFrame) -> Result<Option<String>> {
+pub(super) async fn find_time(work: &AnalysisContext, frame: &DataFrame) -> Result<Option<String>> {
     let fields = frame.schema().fields();
     let is_time = |data_type: &DataType| {
         matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
@@ -309,7 +313,7 @@ pub(super) async fn find_time(work: &Work, frame: &DataFrame) -> Result<Option<S
 }
 
 /// Whether any text of a column is a time; numbers of months, weeks and days are none.
-async fn has_times(work: &Work, frame: &DataFrame, field: &FieldRef) -> Result<bool> {
+async fn has_times(work: &AnalysisContext, frame: &DataFrame, field: &FieldRef) -> Result<bool> {
     let data_type = plain_type(field.data_type());
     if data_type.is_numeric() {
         let is_part = ["day", "month", "week"].contains(&field.name().to_lowercase().as_str());
@@ -332,28 +336,35 @@ fn no_time(frame: &DataFrame) -> AnalysisError {
 }
 
 /// The columns of numbers that are no others, as many as there may be.
-pub(super) fn numeric_fields(work: &Work, frame: &DataFrame, others: &[String]) -> Names {
+pub(super) fn numeric_fields(
+    work: &AnalysisContext,
+    frame: &DataFrame,
+    others: &[String],
+) -> Names {
     let is_value = |name: &String| !others.contains(name);
     let fields = frame.schema().fields().iter();
     let mut names: Vec<String> = fields
         .filter(|field| field.data_type().is_numeric() && is_value(field.name()))
         .map(|field| field.name().clone())
         .collect();
-    if names.len() > MOST_VALUES {
+    if names.len() > MAX_VALUES {
         work.note(format!(
-            "only the first {MOST_VALUES} of {} columns of numbers are taken; `values` chooses others",
+            "only the first {MAX_VALUES} of {} columns of numbers are taken; `values` chooses others",
             names.len()
         ));
-        names.truncate(MOST_VALUES);
+        names.truncate(MAX_VALUES);
     }
     Names::Many(names)
 }
 
 /// All rows, each group in the order of time.
-pub(super) async fn all(source: &mut Source<'_>, held: &Held) -> Result<(Groups, Vec<Series>)> {
+pub(super) async fn all(
+    source: &mut Source<'_>,
+    held: &HeldArrays,
+) -> Result<(Groups, Vec<TimeSeries>)> {
     let mut groups = source.groups()?;
     let names = source.values.clone();
-    let mut series: Vec<Series> = Vec::new();
+    let mut series: Vec<TimeSeries> = Vec::new();
     // A row is held twice while it is sorted.
     let size = 2 * size_of::<f64>() * (1 + names.len());
     let mut left = 0;
@@ -365,13 +376,13 @@ pub(super) async fn all(source: &mut Source<'_>, held: &Held) -> Result<(Groups,
             }
             left -= 1;
             while series.len() <= row.group {
-                series.push(Series::new(&names));
+                series.push(TimeSeries::new(&names));
             }
             series[row.group].push(row.time, row.values);
             Ok(())
         })
         .await?;
-    series.iter_mut().for_each(Series::sort);
-    series.resize_with(groups.len(), || Series::new(&names));
+    series.iter_mut().for_each(TimeSeries::sort);
+    series.resize_with(groups.len(), || TimeSeries::new(&names));
     Ok((groups, series))
 }

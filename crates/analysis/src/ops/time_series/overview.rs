@@ -7,10 +7,12 @@ use serde_json::{Map, Value, json};
 
 use super::{
     gaps::{self, find, usual_step},
-    series::{Series, SeriesColumn},
+    series::{SeriesColumn, TimeSeries},
     table::SeriesTable,
 };
-use crate::{error::Result, ops::held::Held, stats::series::slope, times::DAY, work::Outcome};
+use crate::{
+    error::Result, ops::arrays::HeldArrays, stats::series::slope, times::DAY, work::OpOutput,
+};
 
 /// The figures of a column.
 #[derive(Clone, Debug)]
@@ -49,7 +51,11 @@ impl ColumnOverview {
     }
 }
 
-pub(super) fn outcome(table: &SeriesTable<'_>, series: &[Series], held: Held) -> Result<Outcome> {
+pub(super) fn outcome(
+    table: &SeriesTable<'_>,
+    series: &[TimeSeries],
+    held: HeldArrays,
+) -> Result<OpOutput> {
     let step = usual_step(series);
     let gaps: Vec<_> = series.iter().map(|series| find(&series.times, step)).collect();
     let mut facts = table.facts(
@@ -73,19 +79,19 @@ pub(super) fn outcome(table: &SeriesTable<'_>, series: &[Series], held: Held) ->
     if table.source.group_by.is_empty() {
         let values: Vec<Value> = figures.iter().flatten().map(ColumnOverview::fact).collect();
         facts.insert("values".to_owned(), values.into());
-        return Ok(Outcome { facts, frame: None, later: None });
+        return Ok(OpOutput { facts, frame: None, later: None });
     }
     let frame = rows(table, series, &gaps, &figures, held)?;
-    Ok(Outcome { facts, frame: Some(frame), later: None })
+    Ok(OpOutput { facts, frame: Some(frame), later: None })
 }
 
 /// A row for each column of each group.
 fn rows(
     table: &SeriesTable<'_>,
-    series: &[Series],
+    series: &[TimeSeries],
     gaps: &[Vec<gaps::Gap>],
     figures: &[Vec<ColumnOverview>],
-    held: Held,
+    held: HeldArrays,
 ) -> Result<datafusion::prelude::DataFrame> {
     let mut columns = table.group_columns(figures.iter().map(Vec::len))?;
     let each = || {
@@ -95,7 +101,7 @@ fn rows(
             .zip(figures)
             .flat_map(|((series, gaps), all)| all.iter().map(move |one| (series, gaps, one)))
     };
-    let times = |of: fn(&Series) -> Option<i64>| -> ArrayRef {
+    let times = |of: fn(&TimeSeries) -> Option<i64>| -> ArrayRef {
         table
             .times(&each().map(|(series, _, _)| of(series).unwrap_or_default()).collect::<Vec<_>>())
     };

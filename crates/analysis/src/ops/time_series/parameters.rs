@@ -6,10 +6,10 @@ use super::interval::Interval;
 use crate::{
     aliases::parameters::{CHANGE, GAPS, ROLLING, SHIFT},
     error::{AnalysisError, Result},
-    kind::Kind,
+    kind::AnalysisType,
     ops::{
         names::{Names, word},
-        reading::{Given, count, one_or_more, text, wrong},
+        params::{Params, count, one_or_more, text, wrong},
     },
     stats::{
         rolling::Rolling,
@@ -30,21 +30,21 @@ pub(super) enum PeriodFunction {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum TimeParameter {
     One(PeriodFunction),
     /// Open, high, low and close.
     Ohlc,
 }
 
-const FUNCTIONS: [(&str, &[&str], Wanted); 8] = [
-    ("mean", &["avg", "average"], Wanted::One(PeriodFunction::Mean)),
-    ("sum", &["total"], Wanted::One(PeriodFunction::Sum)),
-    ("min", &["minimum", "low"], Wanted::One(PeriodFunction::Min)),
-    ("max", &["maximum", "high"], Wanted::One(PeriodFunction::Max)),
-    ("first", &["open"], Wanted::One(PeriodFunction::First)),
-    ("last", &["close"], Wanted::One(PeriodFunction::Last)),
-    ("count", &["n", "size"], Wanted::One(PeriodFunction::Count)),
-    ("ohlc", &["candles"], Wanted::Ohlc),
+const FUNCTIONS: [(&str, &[&str], TimeParameter); 8] = [
+    ("mean", &["avg", "average"], TimeParameter::One(PeriodFunction::Mean)),
+    ("sum", &["total"], TimeParameter::One(PeriodFunction::Sum)),
+    ("min", &["minimum", "low"], TimeParameter::One(PeriodFunction::Min)),
+    ("max", &["maximum", "high"], TimeParameter::One(PeriodFunction::Max)),
+    ("first", &["open"], TimeParameter::One(PeriodFunction::First)),
+    ("last", &["close"], TimeParameter::One(PeriodFunction::Last)),
+    ("count", &["n", "size"], TimeParameter::One(PeriodFunction::Count)),
+    ("ohlc", &["candles"], TimeParameter::Ohlc),
 ];
 
 /// What becomes of periods without values.
@@ -103,7 +103,7 @@ pub(super) struct Windows {
     pub(super) window: Window,
     /// With their names.
     pub(super) functions: Vec<(&'static str, Rolling)>,
-    pub(super) least: usize,
+    pub(super) min: usize,
 }
 
 /// The parameters, with their words understood.
@@ -136,7 +136,7 @@ pub(super) struct SeriesRequest {
 
 impl SeriesRequest {
     pub(super) fn read(given: &Map<String, Value>) -> Result<Self> {
-        let given = Given::parameters(Kind::TimeSeries, given)?;
+        let given = Params::parameters(AnalysisType::TimeSeries, given)?;
         let resample = given.text("resample")?;
         let resample = resample.map(|text| Interval::parse("resample", text)).transpose()?;
         if resample == Some(Interval::Weekdays) {
@@ -223,7 +223,7 @@ impl SeriesRequest {
 }
 
 /// One name or several, and where they stand.
-fn names(given: &Given<'_>, parameter: &str) -> Result<Option<(String, Names)>> {
+fn names(given: &Params<'_>, parameter: &str) -> Result<Option<(String, Names)>> {
     let named = |(path, value): (String, &Value)| {
         let names = Names::read(&path, value)?;
         Ok((path, names))
@@ -281,8 +281,8 @@ fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
     let mut functions = Vec::new();
     for (name, wanted) in &wanted {
         match wanted {
-            Wanted::One(function) => functions.push((*name, *function)),
-            Wanted::Ohlc => functions.extend([
+            TimeParameter::One(function) => functions.push((*name, *function)),
+            TimeParameter::Ohlc => functions.extend([
                 ("open", PeriodFunction::First),
                 ("high", PeriodFunction::Max),
                 ("low", PeriodFunction::Min),
@@ -290,14 +290,14 @@ fn read_functions(path: &str, names: &Names) -> Result<(Functions, bool)> {
             ]),
         }
     }
-    Ok((functions, matches!(wanted[..], [(_, Wanted::Ohlc)])))
+    Ok((functions, matches!(wanted[..], [(_, TimeParameter::Ohlc)])))
 }
 
 /// `7`, `"7d"` or `{"window": 7, "function": "mean", "min_periods": 1}`.
 fn windows(path: &str, value: &Value) -> Result<Windows> {
-    let (window, functions, least) = match value {
+    let (window, functions, min) = match value {
         Value::Object(_) => {
-            let given = Given::object(path, value, &ROLLING)?;
+            let given = Params::object(path, value, &ROLLING)?;
             let window = given.read("window", length)?;
             let window = window.ok_or_else(|| given.missing("window"))?;
             let functions = names(&given, "functions")?;
@@ -305,12 +305,12 @@ fn windows(path: &str, value: &Value) -> Result<Windows> {
         }
         short => (length(path, short)?, None, None),
     };
-    let least = match (window, least) {
-        (Window::Rows(rows), Some(least)) if least > rows => {
-            let reason = format!("a window of {rows} rows never has {least} values");
+    let min = match (window, min) {
+        (Window::Rows(rows), Some(min)) if min > rows => {
+            let reason = format!("a window of {rows} rows never has {min} values");
             return Err(AnalysisError::parameter(format!("{path}.min_periods"), reason));
         }
-        (_, Some(least)) => least,
+        (_, Some(min)) => min,
         (Window::Rows(rows), None) => rows,
         (Window::Time(_), None) => 1,
     };
@@ -319,7 +319,7 @@ fn windows(path: &str, value: &Value) -> Result<Windows> {
     if functions.is_empty() {
         functions.push(("mean", Rolling::Mean));
     }
-    Ok(Windows { window, functions, least })
+    Ok(Windows { window, functions, min })
 }
 
 /// A number of rows, or a length of time.
@@ -341,7 +341,7 @@ fn length(path: &str, value: &Value) -> Result<Window> {
 }
 
 /// What is given as `change`, or as pandas has it: `"pct_change": true`, `"diff": 7`.
-fn read_change(given: &Given<'_>) -> Result<Option<(i64, Change)>> {
+fn read_change(given: &Params<'_>) -> Result<Option<(i64, Change)>> {
     let mut changes = Vec::from_iter(given.read("change", change)?.flatten());
     for (name, kind) in [("pct_change", Change::Fraction), ("diff", Change::Absolute)] {
         let periods = |path: &str, value: &Value| match value {
@@ -370,7 +370,7 @@ fn shift(path: &str, value: &Value) -> Result<i64> {
     match value {
         Value::Bool(true) => Ok(1),
         Value::Object(_) => {
-            let given = Given::object(path, value, &SHIFT)?;
+            let given = Params::object(path, value, &SHIFT)?;
             Ok(given.read("periods", periods)?.unwrap_or(1))
         }
         value => periods(path, value),
@@ -384,7 +384,7 @@ fn change(path: &str, value: &Value) -> Result<Option<(i64, Change)>> {
         Value::Bool(is_asked) => Ok(is_asked.then_some((1, Change::Absolute))),
         Value::String(_) => Ok(Some((1, kind(path, value)?))),
         Value::Object(_) => {
-            let given = Given::object(path, value, &CHANGE)?;
+            let given = Params::object(path, value, &CHANGE)?;
             let periods = given.read("periods", periods)?.unwrap_or(1);
             Ok(Some((periods, given.read("kind", kind)?.unwrap_or(Change::Absolute))))
         }
@@ -406,7 +406,7 @@ fn gaps(path: &str, value: &Value) -> Result<Option<Option<Interval>>> {
     match value {
         Value::Bool(is_asked) => Ok(is_asked.then_some(None)),
         Value::Object(_) => {
-            let given = Given::object(path, value, &GAPS)?;
+            let given = Params::object(path, value, &GAPS)?;
             let expected = |path: &str, value: &Value| Interval::parse(path, text(path, value)?);
             Ok(Some(given.read("expected", expected)?))
         }

@@ -6,15 +6,15 @@ use super::{
     interval::Interval,
     load::Source,
     parameters::{Fill, PeriodFunction, SeriesRequest},
-    series::{Series, SeriesColumn},
+    series::{SeriesColumn, TimeSeries},
 };
 use crate::{
     error::{AnalysisError, Result},
-    ops::{groups::Groups, held::Held},
+    ops::{arrays::HeldArrays, groups::Groups},
 };
 
 /// The most periods of a result.
-const MOST_PERIODS: i64 = 5_000_000;
+const MAX_PERIODS: i64 = 5_000_000;
 
 /// What is known of a column in a period.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,12 @@ struct Periods {
 
 impl Periods {
     /// The figures of a period, one for each column of values.
-    fn of(&mut self, period: i64, columns: usize, held: &Held) -> Result<&mut [PeriodFigures]> {
+    fn of(
+        &mut self,
+        period: i64,
+        columns: usize,
+        held: &HeldArrays,
+    ) -> Result<&mut [PeriodFigures]> {
         let place = match self.places.entry(period) {
             Entry::Occupied(place) => *place.get(),
             Entry::Vacant(place) => {
@@ -101,8 +106,8 @@ pub(super) async fn run(
     source: &mut Source<'_>,
     asked: &SeriesRequest,
     interval: Interval,
-    held: &Held,
-) -> Result<(Groups, Vec<Series>)> {
+    held: &HeldArrays,
+) -> Result<(Groups, Vec<TimeSeries>)> {
     let columns = source.values.len();
     if columns == 0 {
         let reason = "there is no column of numbers to resample";
@@ -123,7 +128,7 @@ pub(super) async fn run(
         })
         .await?;
     periods.resize_with(groups.len(), Periods::default);
-    let mut left = MOST_PERIODS;
+    let mut left = MAX_PERIODS;
     let series = periods.iter().enumerate().map(|(group, periods)| {
         let series = series(&source.values, asked, interval, origin(group), periods, left)?;
         left -= series.times.len() as i64;
@@ -162,7 +167,7 @@ fn series(
     origin: i64,
     periods: &Periods,
     most: i64,
-) -> Result<Series> {
+) -> Result<TimeSeries> {
     let mut numbers: Vec<i64> = periods.places.keys().copied().collect();
     numbers.sort_unstable();
     if let (Fill::Null | Fill::Zero | Fill::Previous | Fill::Linear, Some(&first), Some(&last)) =
@@ -181,7 +186,7 @@ fn series(
             place.map_or(none.as_slice(), |&place| &periods.figures[place..place + columns])
         })
         .collect();
-    let mut series = Series {
+    let mut series = TimeSeries {
         times: numbers.iter().map(|&number| interval.begin(number, origin)).collect(),
         columns: Vec::new(),
     };
@@ -204,7 +209,7 @@ fn series(
 fn check_count(periods: i64, most: i64) -> Result<()> {
     if periods >= most {
         let reason = format!(
-            "there are more than {MOST_PERIODS} periods from the first to the last; a longer one \
+            "there are more than {MAX_PERIODS} periods from the first to the last; a longer one \
              has fewer"
         );
         return Err(AnalysisError::parameter("resample", reason));

@@ -16,27 +16,27 @@ use super::{
 };
 use crate::{
     error::{AnalysisError, Result},
-    functions::Along,
-    kind::Kind,
+    functions::RunningFunction,
+    kind::AnalysisType,
     ops::{
         columns,
         names::free_name,
         numbers::numeric,
-        order::Rows,
-        reading::Given,
+        params::Params,
+        row_order::OrderedRows,
         sorting::{Sorted, sort_keys},
         time_columns::sort_value,
     },
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// What the rows are ordered by, if it is not time that figures follow; nothing is their own order.
 pub(super) async fn order(
-    work: &Work,
+    work: &AnalysisContext,
     asked: &SeriesRequest,
     parameters: &Map<String, Value>,
 ) -> Result<Option<Vec<SortExpr>>> {
-    let given = Given::parameters(Kind::TimeSeries, parameters)?;
+    let given = Params::parameters(AnalysisType::TimeSeries, parameters)?;
     let frame = work.main().await?;
     let sorted = sort_keys(work, &Sorted { frame: &frame, groups: None }, &given).await?;
     if !asked.is_along_rows() {
@@ -71,10 +71,10 @@ pub(super) async fn order(
 }
 
 pub(super) async fn run(
-    work: &Work,
+    work: &AnalysisContext,
     asked: &SeriesRequest,
     keys: Vec<SortExpr>,
-) -> Result<Outcome> {
+) -> Result<OpOutput> {
     let frame = work.main().await?;
     let values = values(work, asked, &frame, &keys)?;
     asked.group_by.check_distinct("group_by")?;
@@ -84,7 +84,7 @@ pub(super) async fn run(
         groups.push(columns::value(&frame, name));
     }
     let mut taken = columns::names(&frame);
-    let rows = Rows::of(frame.clone());
+    let rows = OrderedRows::of(frame.clone());
     let rows = if keys.is_empty() { rows } else { rows.sort(keys)? };
     let (rows, row) = rows.numbered()?;
     let mut added: Vec<(String, Expr)> = Vec::new();
@@ -109,7 +109,7 @@ pub(super) async fn run(
 
 /// The columns that figures are of, each with its place in the parameters.
 fn values(
-    work: &Work,
+    work: &AnalysisContext,
     asked: &SeriesRequest,
     frame: &DataFrame,
     keys: &[SortExpr],
@@ -138,27 +138,27 @@ fn values(
 
 /// What is asked for of a column: names and functions of a window.
 async fn functions(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
     asked: &SeriesRequest,
     path: &str,
     name: &str,
 ) -> Result<Vec<(String, Expr)>> {
     let mut functions = Vec::new();
-    let mut along: Vec<(String, Along)> = Vec::new();
+    let mut along: Vec<(String, RunningFunction)> = Vec::new();
     if let Some(windows) = &asked.rolling
         && let Window::Rows(rows) = windows.window
     {
-        let least = windows.least;
+        let min = windows.min;
         along.extend(windows.functions.iter().map(|(word, function)| {
-            (rolling_name(name, word), Along::Rolling { rows, function: *function, least })
+            (rolling_name(name, word), RunningFunction::Rolling { rows, function: *function, min })
         }));
     }
     if let Some((periods, kind)) = asked.change {
-        along.push((change_name(name, kind), Along::Change { periods, kind }));
+        along.push((change_name(name, kind), RunningFunction::Change { periods, kind }));
     }
     for (word, kind) in &asked.cumulative {
-        along.push((cumulative_name(name, word), Along::Cumulative(*kind)));
+        along.push((cumulative_name(name, word), RunningFunction::Cumulative(*kind)));
     }
     if !along.is_empty() {
         let number = cast(numeric(work, frame, path, name).await?, DataType::Float64);

@@ -11,7 +11,7 @@ use crate::{
 
 /// Times in their order, and columns of values, where NaN is a missing one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Series {
+pub(super) struct TimeSeries {
     pub(super) times: Vec<i64>,
     pub(super) columns: Vec<SeriesColumn>,
 }
@@ -30,7 +30,7 @@ impl SeriesColumn {
     }
 }
 
-impl Series {
+impl TimeSeries {
     pub(super) fn new(names: &[String]) -> Self {
         let columns = names.iter().map(|name| SeriesColumn::new(name, Vec::new())).collect();
         Self { times: Vec::new(), columns }
@@ -64,7 +64,7 @@ impl Series {
         for column in &self.columns {
             if let (Some(windows), Some(starts)) = (&asked.rolling, &starts) {
                 for (name, function) in &windows.functions {
-                    let values = rolling(&column.values, starts, *function, windows.least);
+                    let values = rolling(&column.values, starts, *function, windows.min);
                     added.push(SeriesColumn::new(rolling_name(&column.name, name), values));
                 }
             }

@@ -14,21 +14,21 @@ use datafusion::{
 use serde_json::{Map, Value};
 
 use super::{
-    load::{Read, Source},
-    series::{Series, SeriesColumn},
+    load::{LoadedTimes, Source},
+    series::{SeriesColumn, TimeSeries},
 };
 use crate::{
     error::{AnalysisError, Result},
-    ops::{groups::Groups, held::Held, names::free_name, rows::made},
+    ops::{arrays::HeldArrays, groups::Groups, names::free_name, rows::made},
     times::{DAY, format, format_date, on_clock},
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// What tables are made with.
 pub(super) struct SeriesTable<'a> {
-    pub(super) work: &'a Work,
+    pub(super) work: &'a AnalysisContext,
     pub(super) source: &'a Source<'a>,
-    pub(super) read: &'a Read,
+    pub(super) read: &'a LoadedTimes,
     pub(super) groups: &'a Groups,
     /// The groups by their values.
     pub(super) order: &'a [usize],
@@ -39,7 +39,7 @@ pub(super) type NamedArray = (String, ArrayRef);
 
 impl SeriesTable<'_> {
     /// The series themselves, one after the other.
-    pub(super) fn outcome(&self, series: &[Series], held: Held) -> Result<Outcome> {
+    pub(super) fn outcome(&self, series: &[TimeSeries], held: HeldArrays) -> Result<OpOutput> {
         let rows: usize = series.iter().map(|series| series.times.len()).sum();
         let width = series.first().map_or(1, |series| series.columns.len() + 1);
         held.add(rows * width * size_of::<f64>())?;
@@ -58,7 +58,7 @@ impl SeriesTable<'_> {
             series.iter().flat_map(|series| series.times.first().copied()),
             series.iter().flat_map(|series| series.times.last().copied()),
         );
-        Ok(Outcome { facts, frame: Some(self.frame(columns, held)?), later: None })
+        Ok(OpOutput { facts, frame: Some(self.frame(columns, held)?), later: None })
     }
 
     /// The figures that all results have.
@@ -116,7 +116,7 @@ impl SeriesTable<'_> {
     }
 
     /// A table; where two columns have the same name, the later one gets another.
-    pub(super) fn frame(&self, columns: Vec<NamedArray>, held: Held) -> Result<DataFrame> {
+    pub(super) fn frame(&self, columns: Vec<NamedArray>, held: HeldArrays) -> Result<DataFrame> {
         let mut names: Vec<String> = Vec::new();
         let mut fields = Vec::new();
         for (name, column) in &columns {

@@ -4,20 +4,20 @@ use datafusion::arrow::array::{ArrayRef, Float64Array, RecordBatch, TimestampMic
 use serde_json::{Value, json};
 
 use crate::{
-    kind::Kind,
-    ops::testing::{Given, analyse, analyse_tables, batch},
+    kind::AnalysisType,
+    ops::testing::{TestOutput, analyse, analyse_tables, batch},
     work::MAIN,
 };
 
-async fn series(rows: Value, parameters: Value) -> Given {
-    analyse(Kind::TimeSeries, rows, parameters).await.unwrap()
+async fn series(rows: Value, parameters: Value) -> TestOutput {
+    analyse(AnalysisType::TimeSeries, rows, parameters).await.unwrap()
 }
 
 async fn error(rows: Value, parameters: Value) -> String {
-    analyse(Kind::TimeSeries, rows, parameters).await.unwrap_err().to_string()
+    analyse(AnalysisType::TimeSeries, rows, parameters).await.unwrap_err().to_string()
 }
 
-fn column(given: &Given, name: &str) -> Vec<Value> {
+fn column(given: &TestOutput, name: &str) -> Vec<Value> {
     given.rows.iter().map(|row| row.get(name).cloned().unwrap_or_default()).collect()
 }
 
@@ -263,7 +263,8 @@ async fn times_may_have_a_zone_themselves() {
     for table in [typed, text] {
         let sums = async |resample: &str| {
             let tables = vec![(MAIN, table.clone())];
-            let given = analyse_tables(Kind::TimeSeries, tables, parameters(resample)).await;
+            let given =
+                analyse_tables(AnalysisType::TimeSeries, tables, parameters(resample)).await;
             let given = given.unwrap();
             assert!(given.notes.is_empty(), "{:?}", given.notes);
             (column(&given, "t"), column(&given, "x"))

@@ -18,12 +18,12 @@ use crate::{
     ops::{
         columns,
         numbers::{is_text, plain_type, read_any_whole, read_number},
-        order::Rows,
-        reading::{self, Named, pairs},
+        params::{self, ParamName, pairs},
+        row_order::OrderedRows,
         time_columns::{self, Numbers},
     },
     times::Time,
-    work::Work,
+    work::AnalysisContext,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,18 +79,18 @@ impl Target {
 /// `{"price": "float"}`. What cannot be read becomes null, of which a note is made, or is an error
 /// if `strict`.
 pub(super) async fn apply(
-    work: &Work,
-    rows: Rows,
+    work: &AnalysisContext,
+    rows: OrderedRows,
     path: &str,
     value: &Value,
     strict: bool,
-) -> Result<Rows> {
+) -> Result<OrderedRows> {
     let frame = rows.table()?;
-    let mut wanted: Vec<(Named, Target, Expr)> = Vec::new();
+    let mut wanted: Vec<(ParamName, Target, Expr)> = Vec::new();
     for (column, target) in pairs(path, value)? {
         work.column(&frame, &column.path, &column.name)?;
-        let target = reading::text(&column.path, target)?;
-        let target = reading::choice(&column.path, target, TARGETS)?;
+        let target = params::text(&column.path, target)?;
+        let target = params::choice(&column.path, target, TARGETS)?;
         let data_type = columns::data_type(&frame, &column.name);
         let numbers = match target {
             Target::Date | Target::DateTime => Numbers::of(work, &frame, &column.name).await?,
@@ -158,12 +158,12 @@ fn without_fraction(value: Expr, data_type: &DataType) -> Result<Expr> {
 
 /// Counts what cannot be read, in one pass.
 async fn check(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
-    wanted: &[(Named, Target, Expr)],
+    wanted: &[(ParamName, Target, Expr)],
     strict: bool,
 ) -> Result<()> {
-    let uncertain: Vec<&(Named, Target, Expr)> =
+    let uncertain: Vec<&(ParamName, Target, Expr)> =
         wanted.iter().filter(|(_, target, _)| *target != Target::Text).collect();
     let counts = uncertain.iter().flat_map(|(column, _, value)| {
         [count(columns::value(frame, &column.name)), count(value.clone())]
@@ -179,7 +179,7 @@ async fn check(
         if failed == 0 {
             continue;
         }
-        let Named { path, name } = column;
+        let ParamName { path, name } = column;
         let example = example(work, frame, name, value).await?;
         let failed = format!(
             "{failed} of {given} values of column {name:?} cannot be read as {}, such as {example:?}",
@@ -194,7 +194,12 @@ async fn check(
 }
 
 /// A value that cannot be read.
-async fn example(work: &Work, frame: &DataFrame, name: &str, value: &Expr) -> Result<String> {
+async fn example(
+    work: &AnalysisContext,
+    frame: &DataFrame,
+    name: &str,
+    value: &Expr,
+) -> Result<String> {
     let given = columns::value(frame, name);
     let failed = given.clone().is_not_null().and(value.clone().is_null());
     let failed = frame.clone().filter(failed)?.select(vec![given])?.limit(0, Some(1))?;

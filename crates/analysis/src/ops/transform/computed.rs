@@ -15,18 +15,23 @@ use serde_json::Value;
 use crate::{
     error::{AnalysisError, Result, explain},
     ops::{
-        order::Rows,
-        reading::{Named, pairs, text},
+        params::{ParamName, pairs, text},
+        row_order::OrderedRows,
     },
     sql,
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// How deep columns may build on each other; planning takes ever longer.
-const DEEPEST: usize = 50;
+const MAX_DEPTH: usize = 50;
 
 /// `{"total": "price * quantity"}`. Each may use those before it.
-pub(super) fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+pub(super) fn apply(
+    work: &AnalysisContext,
+    mut rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
     // Those that do not build on each other are computed side by side.
     let mut waiting: Vec<(String, Expr)> = Vec::new();
     let mut table = rows.table()?;
@@ -44,8 +49,8 @@ pub(super) fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value) -> R
             parsed = sql::expression(work, &table, &column.path, expression);
             depth += 1;
         }
-        if depth > DEEPEST {
-            let reason = format!("columns build on each other more than {DEEPEST} deep");
+        if depth > MAX_DEPTH {
+            let reason = format!("columns build on each other more than {MAX_DEPTH} deep");
             return Err(AnalysisError::parameter(path, reason));
         }
         let parsed = parsed?;
@@ -58,13 +63,18 @@ pub(super) fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value) -> R
 
 /// Says of which column it is that it cannot be computed from these types. The plan of all of them
 /// would say so too, but not of which.
-fn check(work: &Work, table: &DataFrame, column: &Named, value: &Expr) -> Result<()> {
+fn check(
+    work: &AnalysisContext,
+    table: &DataFrame,
+    column: &ParamName,
+    value: &Expr,
+) -> Result<()> {
     let refused = |reason: String| AnalysisError::parameter(&column.path, reason);
     planned(work, table, value).map_err(|error| explain(&error, refused))
 }
 
 /// Plans a value for a table like this one. The table itself would be planned again with each.
-fn planned(work: &Work, table: &DataFrame, value: &Expr) -> Result<(), DataFusionError> {
+fn planned(work: &AnalysisContext, table: &DataFrame, value: &Expr) -> Result<(), DataFusionError> {
     let schema = Arc::new(table.schema().clone());
     let rows = EmptyRelation { produce_one_row: false, schema: schema.clone() };
     let rows = DataFrame::new(work.context().state(), LogicalPlan::EmptyRelation(rows));

@@ -12,16 +12,16 @@ use crate::{
     error::Result,
     ops::{
         columns,
-        order::Rows,
-        reading::{Given, Named, list_of_names},
+        params::{ParamName, Params, list_of_names},
+        row_order::OrderedRows,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// Which rows are the same, and which of those stays.
 pub(super) struct Duplicates {
     /// None means all.
-    fields: Option<Vec<Named>>,
+    fields: Option<Vec<ParamName>>,
     keep: KeptRow,
 }
 
@@ -35,13 +35,13 @@ const KEEP: &[(&str, KeptRow)] = &[("first", KeptRow::First), ("last", KeptRow::
 
 impl Duplicates {
     /// `true`, fields, or `{"fields": […], "keep": "last"}`.
-    pub(super) fn read(given: &Given<'_>) -> Result<Option<Self>> {
+    pub(super) fn read(given: &Params<'_>) -> Result<Option<Self>> {
         let keep = given.choice("keep", KEEP)?;
         let (fields, own_keep) = match given.value("deduplicate") {
             None | Some((_, Value::Bool(false))) => return Ok(None),
             Some((_, Value::Bool(true))) => (None, None),
             Some((path, value @ Value::Object(_))) => {
-                let given = Given::object(&path, value, &DUPLICATES)?;
+                let given = Params::object(&path, value, &DUPLICATES)?;
                 (given.names("fields")?, given.choice("keep", KEEP)?)
             }
             Some((path, value)) => (Some(list_of_names(&path, value)?), None),
@@ -54,7 +54,7 @@ impl Duplicates {
         self.fields.is_some()
     }
 
-    pub(super) fn remove(&self, work: &Work, rows: Rows) -> Result<Rows> {
+    pub(super) fn remove(&self, work: &AnalysisContext, rows: OrderedRows) -> Result<OrderedRows> {
         let names = rows.names();
         let keys: Vec<Expr> = match &self.fields {
             None => names.iter().map(ident).collect(),
@@ -73,10 +73,10 @@ impl Duplicates {
         let groups = frame.clone().aggregate(keys, vec![keep.alias(&kept)])?;
         if self.fields.is_none() {
             // The keys are all there is to a row.
-            return Ok(Rows::by(groups, [kept]));
+            return Ok(OrderedRows::by(groups, [kept]));
         }
         let groups = groups.select(vec![ident(&kept)])?;
         let is_kept = ident(&row).eq(ident(&kept));
-        Ok(Rows::by(frame.join_on(groups, JoinType::LeftSemi, [is_kept])?, [row]))
+        Ok(OrderedRows::by(frame.join_on(groups, JoinType::LeftSemi, [is_kept])?, [row]))
     }
 }

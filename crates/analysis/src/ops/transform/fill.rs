@@ -13,31 +13,36 @@ use serde_json::Value;
 use crate::{
     aliases::parameters::FILLED,
     error::{AnalysisError, Result},
-    functions::Along,
+    functions::RunningFunction,
     ops::{
         columns,
-        conditions::literal::{Nature, literal},
+        conditions::literal::{ComparisonType, literal},
         numbers::{is_text, numeric},
-        order::Rows,
-        reading::{Given, Named, pairs},
+        params::{ParamName, Params, pairs},
+        row_order::OrderedRows,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// `{"amount": 0, "name": "unknown"}`, or one value for all columns that can hold it.
-pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+pub(super) async fn apply(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
     if let Value::Object(fields) = value
         && fields.get("method").is_some_and(|method| method.is_string())
     {
-        return by_method(work, rows, &Given::object(path, value, &FILLED)?).await;
+        return by_method(work, rows, &Params::object(path, value, &FILLED)?).await;
     }
     let frame = rows.table()?;
-    let values: Vec<(Named, &Value)> = match value {
+    let values: Vec<(ParamName, &Value)> = match value {
         Value::Object(_) => pairs(path, value)?.collect(),
         one => {
             let fields = frame.schema().fields().iter();
             let fitting = fields.filter(|field| holds_such(field.data_type(), one));
-            let named = |name: &String| Named { path: path.to_owned(), name: name.clone() };
+            let named = |name: &String| ParamName { path: path.to_owned(), name: name.clone() };
             fitting.map(|field| (named(field.name()), one)).collect()
         }
     };
@@ -80,7 +85,11 @@ const METHODS: &[(&str, FillMethod)] = &[
 ];
 
 /// `{"method": "previous", "fields": ["amount"]}`; without fields all that it can be done for.
-async fn by_method(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
+async fn by_method(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    given: &Params<'_>,
+) -> Result<OrderedRows> {
     let Some(method) = given.choice("method", METHODS)? else { return Ok(rows) };
     let frame = rows.table()?;
     let needs_numbers = !matches!(method, FillMethod::Previous | FillMethod::Next);
@@ -90,7 +99,9 @@ async fn by_method(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
             let fields = frame.schema().fields().iter();
             let fields = fields.filter(|field| !needs_numbers || field.data_type().is_numeric());
             let path = given.path("fields");
-            fields.map(|field| Named { path: path.clone(), name: field.name().clone() }).collect()
+            fields
+                .map(|field| ParamName { path: path.clone(), name: field.name().clone() })
+                .collect()
         }
     };
     columns::check(work, &frame, &fields)?;
@@ -107,9 +118,9 @@ async fn by_method(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
                 let last = last_value(value.clone()).order_by(by_row);
                 last.null_treatment(NullTreatment::IgnoreNulls)
             }
-            FillMethod::Linear => Along::FillLinear.of(value.clone()).order_by(by_row),
-            FillMethod::Mean => Along::Mean.of(value.clone()).order_by(by_row),
-            FillMethod::Median => Along::Median.of(value.clone()).order_by(by_row),
+            FillMethod::Linear => RunningFunction::FillLinear.of(value.clone()).order_by(by_row),
+            FillMethod::Mean => RunningFunction::Mean.of(value.clone()).order_by(by_row),
+            FillMethod::Median => RunningFunction::Median.of(value.clone()).order_by(by_row),
         };
         let filled = coalesce(vec![value, function.build()?]);
         results.push((field.name, filled));
@@ -119,9 +130,9 @@ async fn by_method(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
 
 /// Whether a column counts as text only because it has no values that would say otherwise.
 async fn is_without_values(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
-    column: &Named,
+    column: &ParamName,
     value: &Value,
 ) -> Result<bool> {
     if value.is_string() || !is_text(&columns::data_type(frame, &column.name)) {
@@ -140,17 +151,17 @@ fn plain(value: &Value) -> Option<Expr> {
 }
 
 fn holds_such(data_type: &DataType, value: &Value) -> bool {
-    match Nature::of(data_type, &[]) {
-        Some(Nature::Number) => value.is_number(),
-        Some(Nature::Text) => value.is_string(),
-        Some(Nature::Boolean) => value.is_boolean(),
+    match ComparisonType::of(data_type, &[]) {
+        Some(ComparisonType::Number) => value.is_number(),
+        Some(ComparisonType::Text) => value.is_string(),
+        Some(ComparisonType::Boolean) => value.is_boolean(),
         _ => false,
     }
 }
 
-fn filled(frame: &DataFrame, column: &Named, value: &Value) -> Result<Expr> {
+fn filled(frame: &DataFrame, column: &ParamName, value: &Value) -> Result<Expr> {
     let data_type = columns::data_type(frame, &column.name);
-    let nature = Nature::of(&data_type, &[]).ok_or_else(|| {
+    let nature = ComparisonType::of(&data_type, &[]).ok_or_else(|| {
         let reason = format!("column {:?} holds {data_type}, which cannot be filled", column.name);
         AnalysisError::parameter(&column.path, reason)
     })?;

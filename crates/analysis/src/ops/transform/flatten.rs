@@ -27,30 +27,30 @@ use crate::{
     ops::{
         columns,
         numbers::is_text,
-        order::Rows,
-        reading::{self, Given, Named},
+        params::{self, ParamName, Params},
+        row_order::OrderedRows,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// A field, or `{"field": "orders", "drop_empty": true}`. Objects in the list become columns with
 /// dotted names. A row without elements stays, with nothing in it, unless `drop_empty`.
 pub(super) async fn apply(
-    work: &Work,
-    rows: Rows,
+    work: &AnalysisContext,
+    rows: OrderedRows,
     path: &str,
     value: &Value,
     drop_empty: bool,
-) -> Result<Rows> {
+) -> Result<OrderedRows> {
     let (field, drop_empty) = match value {
         Value::Object(_) => {
-            let given = Given::object(path, value, &FLATTENED)?;
+            let given = Params::object(path, value, &FLATTENED)?;
             let own = given.flag("drop_empty")?;
             (given.required_name("field")?, own.unwrap_or(drop_empty))
         }
         name => {
-            let name = reading::text(path, name)?.to_owned();
-            (Named { path: path.to_owned(), name }, drop_empty)
+            let name = params::text(path, name)?.to_owned();
+            (ParamName { path: path.to_owned(), name }, drop_empty)
         }
     };
     let frame = rows.table()?;
@@ -68,7 +68,12 @@ pub(super) async fn apply(
 }
 
 /// Lists as JSON text: their elements are read as any other data.
-async fn of_text(work: &Work, rows: Rows, field: &Named, drop_empty: bool) -> Result<Rows> {
+async fn of_text(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    field: &ParamName,
+    drop_empty: bool,
+) -> Result<OrderedRows> {
     let names = rows.names();
     let (rows, row) = rows.numbered()?;
     let frame = rows.into_frame();
@@ -103,7 +108,7 @@ async fn of_text(work: &Work, rows: Rows, field: &Named, drop_empty: bool) -> Re
     let join_type = if drop_empty { JoinType::Inner } else { JoinType::Left };
     let belongs = ident(row).eq(ident(part_row));
     let joined = frame.join_on(parts, join_type, [belongs])?;
-    Ok(Rows::by(joined.select(outputs)?, order))
+    Ok(OrderedRows::by(joined.select(outputs)?, order))
 }
 
 /// All elements as the JSON text of a table.
@@ -126,7 +131,7 @@ struct Parts {
 
 impl Elements {
     /// All that is made of elements is called by names that no column begins with.
-    fn new(frame: &DataFrame, field: &Named) -> Self {
+    fn new(frame: &DataFrame, field: &ParamName) -> Self {
         let names = columns::names(frame);
         let mut prefix = "__element".to_owned();
         while names.iter().any(|name| name.starts_with(&prefix)) {
@@ -169,7 +174,7 @@ impl Elements {
         text.push('}');
     }
 
-    async fn into_parts(mut self, work: &Work) -> Result<Parts> {
+    async fn into_parts(mut self, work: &AnalysisContext) -> Result<Parts> {
         let is_empty = self.text.len() == 1;
         if is_empty {
             // A row that belongs to none.
@@ -198,7 +203,7 @@ impl Elements {
 }
 
 /// Lists that the query engine knows as such.
-fn of_lists(rows: Rows, field: &Named, drop_empty: bool) -> Result<Rows> {
+fn of_lists(rows: OrderedRows, field: &ParamName, drop_empty: bool) -> Result<OrderedRows> {
     let names = rows.names();
     let hidden = columns::unused(&rows.table()?, "element");
     let null_handling = match drop_empty {

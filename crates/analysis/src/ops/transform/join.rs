@@ -16,10 +16,10 @@ use crate::{
     ops::{
         columns,
         numbers::{is_text, numeric, plain_type, read_any_whole},
-        order::Rows,
-        reading::{Given, Named},
+        params::{ParamName, Params},
+        row_order::OrderedRows,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +42,16 @@ const HOW: &[(&str, How)] = &[
     ("outer", How::Full),
 ];
 
-pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
-    let given = Given::object(path, value, &JOIN)?;
+pub(super) async fn apply(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
+    let given = Params::object(path, value, &JOIN)?;
     let table = match (given.name("with")?, work.tables()) {
         (Some(table), _) => table,
-        (None, [_, other]) => Named { path: path.to_owned(), name: other.clone() },
+        (None, [_, other]) => ParamName { path: path.to_owned(), name: other.clone() },
         (None, _) => return Err(given.missing("with")),
     };
     let right = work.table(&table.path, &table.name).await?;
@@ -57,7 +62,7 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
 
     // In the meantime nothing in the other table has a name that is in this one.
     let (rows, row) = rows.numbered()?;
-    let (others, other_row) = Rows::of(right.clone()).numbered()?;
+    let (others, other_row) = OrderedRows::of(right.clone()).numbered()?;
     let frame = rows.into_frame();
     let hidden = |what: &str, index: usize| columns::unused(&frame, &format!("{what}_{index}"));
     let names = columns::names(&right);
@@ -70,7 +75,7 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
         let key = hidden("key", index);
         other_values.push(other.alias(&key));
         conditions.push(this.clone().eq(ident(&key)));
-        let is_text = |frame, key: &Named| is_text(&columns::data_type(frame, &key.name));
+        let is_text = |frame, key: &ParamName| is_text(&columns::data_type(frame, &key.name));
         let is_mixed = is_text(&left, left_key) != is_text(&right, right_key);
         let place = names.iter().position(|name| *name == right_key.name).unwrap_or_default();
         let original = ident(hidden("other", place));
@@ -96,7 +101,7 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
     };
     outputs.extend(order.iter().map(ident));
     let joined = frame.join_on(others_frame, how.join_type(), conditions)?;
-    Ok(Rows::by(joined.select(outputs)?, order))
+    Ok(OrderedRows::by(joined.select(outputs)?, order))
 }
 
 impl How {
@@ -116,11 +121,11 @@ fn as_text(value: Expr) -> Expr {
     cast(value, DataType::Utf8)
 }
 
-type JoinKeys = Vec<(Named, Named)>;
+type JoinKeys = Vec<(ParamName, ParamName)>;
 
 fn read_keys(
-    work: &Work,
-    given: &Given<'_>,
+    work: &AnalysisContext,
+    given: &Params<'_>,
     left: &DataFrame,
     right: &DataFrame,
 ) -> Result<JoinKeys> {
@@ -158,15 +163,15 @@ fn read_keys(
 /// The columns that both have, which pandas' `merge` takes if none are named.
 fn common(left: &DataFrame, right: &DataFrame) -> JoinKeys {
     let names = columns::names(left).into_iter().filter(|name| columns::has(right, name));
-    let named = |name: String| Named { path: "on".to_owned(), name };
+    let named = |name: String| ParamName { path: "on".to_owned(), name };
     names.map(named).map(|key| (key.clone(), key)).collect()
 }
 
 /// Two keys as values that can be the same: numbers may be written as text on one side.
 async fn alike(
-    work: &Work,
-    (left, left_key): (&DataFrame, &Named),
-    (right, right_key): (&DataFrame, &Named),
+    work: &AnalysisContext,
+    (left, left_key): (&DataFrame, &ParamName),
+    (right, right_key): (&DataFrame, &ParamName),
 ) -> Result<(Expr, Expr)> {
     let types =
         [columns::data_type(left, &left_key.name), columns::data_type(right, &right_key.name)];
@@ -198,9 +203,9 @@ async fn alike(
 /// A key that is text as a number, with all its digits if those of the other table are whole.
 async fn number_like(
     data_type: &DataType,
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
-    key: &Named,
+    key: &ParamName,
 ) -> Result<Expr> {
     let number = numeric(work, frame, &key.path, &key.name).await?;
     match data_type.is_integer() {

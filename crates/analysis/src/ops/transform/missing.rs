@@ -8,27 +8,32 @@ use crate::{
     error::Result,
     ops::{
         columns,
-        order::Rows,
-        reading::{Given, Named, list_of_names},
+        params::{ParamName, Params, list_of_names},
+        row_order::OrderedRows,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 const HOW: &[(&str, bool)] = &[("any", false), ("all", true)];
 
 /// `true` for all columns, names, or `{"fields": …, "how": "all"}`.
-pub(super) fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+pub(super) fn apply(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
     let (fields, only_if_all) = match value {
         Value::Bool(false) => return Ok(rows),
         Value::Bool(true) => (None, false),
         Value::Object(_) => {
-            let given = Given::object(path, value, &MISSING)?;
+            let given = Params::object(path, value, &MISSING)?;
             (given.names("fields")?, given.choice("how", HOW)?.unwrap_or(false))
         }
         names => (Some(list_of_names(path, names)?), false),
     };
     let table = rows.table()?;
-    let every = |name| Named { path: path.to_owned(), name };
+    let every = |name| ParamName { path: path.to_owned(), name };
     let fields = fields.unwrap_or_else(|| rows.names().into_iter().map(every).collect());
     columns::check(work, &table, &fields)?;
     let there = fields.iter().map(|field| columns::value(&table, &field.name).is_not_null());

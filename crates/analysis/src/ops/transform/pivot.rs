@@ -15,23 +15,29 @@ use crate::{
     error::{AnalysisError, Result},
     ops::{
         aggregate::{
-            figures::{self, Figure, FigureFunction},
-            grouped, with_rows,
+            grouped,
+            metrics::{self, Figure, FigureFunction},
+            with_rows,
         },
         columns,
-        order::Rows,
-        reading::{Given, Named, wrong},
+        params::{ParamName, Params, wrong},
+        row_order::OrderedRows,
         sorting::by_keys,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// More columns than this are a mistake.
-const MOST_COLUMNS: usize = 200;
+const MAX_COLUMNS: usize = 200;
 
-pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+pub(super) async fn apply(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
     let frame = rows.table()?;
-    let given = Given::object(path, value, &PIVOT)?;
+    let given = Params::object(path, value, &PIVOT)?;
     let index = given.names("index")?.unwrap_or_default();
     let across = given.required_name("columns")?;
     columns::check(work, &frame, &index)?;
@@ -53,7 +59,7 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
     }
 
     // First a value for each cell, of which there are few, then the cells in their columns.
-    let keys: Vec<Named> = index.iter().cloned().chain([across.clone()]).collect();
+    let keys: Vec<ParamName> = index.iter().cloned().chain([across.clone()]).collect();
     let (frame, row) = match figures.iter().any(|figure| figure.function.is_ordered()) {
         true => with_rows(rows)?,
         false => (frame, None),
@@ -86,11 +92,11 @@ pub(super) async fn apply(work: &Work, rows: Rows, path: &str, value: &Value) ->
     let groups: Vec<Expr> = index.iter().map(|column| ident(&column.name)).collect();
     let frame = cells.aggregate(groups, aggregates)?;
     let sort = by_keys(&frame, &index);
-    Rows::sorted(frame, sort)
+    OrderedRows::sorted(frame, sort)
 }
 
 /// One figure for each column of values, under a name that no column has.
-fn read_figures(frame: &DataFrame, given: &Given<'_>) -> Result<Vec<Figure>> {
+fn read_figures(frame: &DataFrame, given: &Params<'_>) -> Result<Vec<Figure>> {
     let mut figures = wanted_figures(given)?;
     for (index, figure) in figures.iter_mut().enumerate() {
         if matches!(figure.function, FigureFunction::Top(_)) {
@@ -102,18 +108,18 @@ fn read_figures(frame: &DataFrame, given: &Given<'_>) -> Result<Vec<Figure>> {
     Ok(figures)
 }
 
-fn wanted_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
+fn wanted_figures(given: &Params<'_>) -> Result<Vec<Figure>> {
     let function = given.value("function");
     let sum = Value::String("sum".to_owned());
     let (path, function) = function.unwrap_or_else(|| (given.path("function"), &sum));
     let Some(values) = given.names("values")?.filter(|values| !values.is_empty()) else {
         return match function.as_str() {
-            Some("count") => figures::read(&path, function),
+            Some("count") => metrics::read(&path, function),
             _ => Err(given.missing("values")),
         };
     };
-    let figure = |column: Named| {
-        let figure = figures::read_for(&path, function, &column)?;
+    let figure = |column: ParamName| {
+        let figure = metrics::read_for(&path, function, &column)?;
         Ok(Figure { field: Some(column), ..figure })
     };
     values.into_iter().map(figure).collect()
@@ -121,15 +127,15 @@ fn wanted_figures(given: &Given<'_>) -> Result<Vec<Figure>> {
 
 /// The different values of a column in their order, and their texts.
 async fn values_of(
-    work: &Work,
+    work: &AnalysisContext,
     frame: &DataFrame,
-    across: &Named,
+    across: &ParamName,
 ) -> Result<Vec<(ScalarValue, String)>> {
     let value = columns::value(frame, &across.name);
     let distinct = frame.clone().aggregate(vec![value.alias("__value")], Vec::new())?;
     let distinct = distinct
         .sort(vec![ident("__value").sort(true, false)])?
-        .limit(0, Some(MOST_COLUMNS + 1))?
+        .limit(0, Some(MAX_COLUMNS + 1))?
         .select(vec![ident("__value"), cast(ident("__value"), DataType::Utf8).alias("__text")])?;
     let mut values = Vec::new();
     for batch in work.collect(distinct).await? {
@@ -142,9 +148,9 @@ async fn values_of(
             values.push((value, text));
         }
     }
-    if values.len() > MOST_COLUMNS {
+    if values.len() > MAX_COLUMNS {
         let reason = format!(
-            "column {:?} has more than {MOST_COLUMNS} different values: too many columns",
+            "column {:?} has more than {MAX_COLUMNS} different values: too many columns",
             across.name
         );
         return Err(AnalysisError::parameter(&across.path, reason));

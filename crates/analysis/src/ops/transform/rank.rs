@@ -16,11 +16,11 @@ use crate::{
     ops::{
         columns,
         names::free_name,
-        order::Rows,
-        reading::{Given, Named, list_of_names, one_or_more},
+        params::{ParamName, Params, list_of_names, one_or_more},
+        row_order::OrderedRows,
         time_columns::sort_value,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 /// What values that are the same get.
@@ -43,8 +43,8 @@ const TIES: &[(&str, Ties)] = &[
 
 /// One column for each field, which gets the ranks of its values.
 struct Ranks {
-    fields: Vec<Named>,
-    groups: Vec<Named>,
+    fields: Vec<ParamName>,
+    groups: Vec<ParamName>,
     ties: Ties,
     is_descending: bool,
     is_percent: bool,
@@ -66,7 +66,7 @@ impl Ranks {
                 name: None,
             });
         };
-        let given = Given::object(path, value, &RANK)?;
+        let given = Params::object(path, value, &RANK)?;
         let fields = given.names("field")?.ok_or_else(|| given.missing("field"))?;
         let descending = given.flag("descending")?;
         let ascending = given.flag("ascending")?;
@@ -126,7 +126,12 @@ impl Ranks {
     }
 }
 
-pub(super) async fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+pub(super) async fn apply(
+    work: &AnalysisContext,
+    mut rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
     let several = value.as_array().is_some_and(|all| all.iter().any(Value::is_object));
     let all = if several { one_or_more(path, value) } else { vec![(path.to_owned(), value)] };
     for (path, value) in all {
@@ -135,7 +140,7 @@ pub(super) async fn apply(work: &Work, mut rows: Rows, path: &str, value: &Value
     Ok(rows)
 }
 
-async fn ranked(work: &Work, rows: Rows, ranks: &Ranks) -> Result<Rows> {
+async fn ranked(work: &AnalysisContext, rows: OrderedRows, ranks: &Ranks) -> Result<OrderedRows> {
     let table = rows.table()?;
     columns::check(work, &table, &ranks.fields)?;
     columns::check(work, &table, &ranks.groups)?;

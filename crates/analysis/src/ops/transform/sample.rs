@@ -8,25 +8,30 @@ use crate::{
     error::Result,
     functions::scatter,
     ops::{
-        order::Rows,
-        reading::{self, Given},
+        params::{self, Params},
+        row_order::OrderedRows,
     },
 };
 
 /// A number, or `{"n": 100, "seed": 7}`.
-pub(super) fn apply(rows: Rows, path: &str, value: &Value, step: &Given<'_>) -> Result<Rows> {
+pub(super) fn apply(
+    rows: OrderedRows,
+    path: &str,
+    value: &Value,
+    step: &Params<'_>,
+) -> Result<OrderedRows> {
     let seed = step.count("seed")?;
     let (count, own_seed) = match value {
         Value::Object(_) => {
-            let given = Given::object(path, value, &SAMPLE)?;
+            let given = Params::object(path, value, &SAMPLE)?;
             let count = given.count("n")?.ok_or_else(|| given.missing("n"))?;
             (count, given.count("seed")?)
         }
-        number => (reading::count(path, number)?, None),
+        number => (params::count(path, number)?, None),
     };
     let seed = own_seed.or(seed).unwrap_or(0) as u64;
     let (rows, row) = rows.numbered()?;
     let by_chance = vec![scatter(ident(&row), seed).sort(true, false)];
     let frame = rows.into_frame().sort(by_chance)?.limit(0, Some(count))?;
-    Ok(Rows::by(frame, [row]))
+    Ok(OrderedRows::by(frame, [row]))
 }

@@ -10,26 +10,29 @@ use super::{
 use crate::{
     aliases::parameters::STEP,
     error::{AnalysisError, Result},
-    kind::Kind,
+    kind::AnalysisType,
     ops::{
         columns,
         conditions::{Logic, predicate},
-        order::Rows,
-        reading::{Given, one_or_more, pairs, text},
+        params::{Params, one_or_more, pairs, text},
+        row_order::OrderedRows,
         sorting::{Sorted, page, sort_keys},
     },
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 const STEPS: &str = "steps";
 
 /// Each step makes the plan deeper, and planning takes ever longer.
-const MOST_STEPS: usize = 50;
-const MOST_JOINS: usize = 20;
+const MAX_STEPS: usize = 50;
+const MAX_JOINS: usize = 20;
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let mut rows = Rows::of(work.main().await?);
-    let given = Given::parameters(Kind::Transform, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let mut rows = OrderedRows::of(work.main().await?);
+    let given = Params::parameters(AnalysisType::Transform, parameters)?;
     let Some((path, steps)) = given.value(STEPS) else {
         let rows = step(work, rows, &given).await?;
         return Ok(rows.finish()?.into());
@@ -38,28 +41,36 @@ pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<
         return Err(AnalysisError::parameter(other, "goes into one of the steps"));
     }
     let steps = one_or_more(&path, steps);
-    if steps.len() > MOST_STEPS {
-        let reason = format!("there are more than {MOST_STEPS}");
+    if steps.len() > MAX_STEPS {
+        let reason = format!("there are more than {MAX_STEPS}");
         return Err(AnalysisError::parameter(path, reason));
     }
     for (path, value) in steps {
-        rows = step(work, rows, &Given::object(&path, value, &STEP)?).await?;
+        rows = step(work, rows, &Params::object(&path, value, &STEP)?).await?;
     }
     Ok(rows.finish()?.into())
 }
 
-async fn step(work: &Work, rows: Rows, given: &Given<'_>) -> Result<Rows> {
+async fn step(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    given: &Params<'_>,
+) -> Result<OrderedRows> {
     let rows = prepared(work, rows, given).await?;
     let rows = shaped(work, rows, given).await?;
     chosen(work, rows, given)
 }
 
 /// Values as they shall be.
-async fn prepared(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
+async fn prepared(
+    work: &AnalysisContext,
+    mut rows: OrderedRows,
+    given: &Params<'_>,
+) -> Result<OrderedRows> {
     if let Some((path, value)) = given.value("join") {
         let joins = one_or_more(&path, value);
-        if joins.len() > MOST_JOINS {
-            let reason = format!("there are more than {MOST_JOINS}");
+        if joins.len() > MAX_JOINS {
+            let reason = format!("there are more than {MAX_JOINS}");
             return Err(AnalysisError::parameter(path, reason));
         }
         for (path, value) in joins {
@@ -89,7 +100,11 @@ async fn prepared(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows
 }
 
 /// Rows as they shall be.
-async fn shaped(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
+async fn shaped(
+    work: &AnalysisContext,
+    mut rows: OrderedRows,
+    given: &Params<'_>,
+) -> Result<OrderedRows> {
     if let Some((path, value)) = given.value("filter") {
         let holds = predicate(work, &rows.table()?, &path, value, Logic::And).await?;
         rows = rows.filter(holds)?;
@@ -111,7 +126,11 @@ async fn shaped(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> 
 }
 
 /// The columns and rows that are wanted.
-fn chosen(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
+fn chosen(
+    work: &AnalysisContext,
+    mut rows: OrderedRows,
+    given: &Params<'_>,
+) -> Result<OrderedRows> {
     let duplicates = Duplicates::read(given)?;
     if let Some(duplicates) = duplicates.as_ref().filter(|duplicates| duplicates.has_fields()) {
         rows = duplicates.remove(work, rows)?;
@@ -144,7 +163,12 @@ fn chosen(work: &Work, mut rows: Rows, given: &Given<'_>) -> Result<Rows> {
     Ok(rows)
 }
 
-fn renamed(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+fn renamed(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
     let mut names: Vec<(String, String)> =
         rows.names().into_iter().map(|name| (name.clone(), name)).collect();
     for (column, name) in pairs(path, value)? {

@@ -14,15 +14,20 @@ use crate::{
     error::{AnalysisError, Result},
     ops::{
         columns,
-        order::Rows,
-        reading::{Given, Named},
+        params::{ParamName, Params},
+        row_order::OrderedRows,
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
-pub(super) fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Result<Rows> {
+pub(super) fn apply(
+    work: &AnalysisContext,
+    rows: OrderedRows,
+    path: &str,
+    value: &Value,
+) -> Result<OrderedRows> {
     let frame = rows.table()?;
-    let given = Given::object(path, value, &UNPIVOT)?;
+    let given = Params::object(path, value, &UNPIVOT)?;
     let ids = given.names("id")?.unwrap_or_default();
     columns::check(work, &frame, &ids)?;
     let values = match given.names("values")? {
@@ -53,14 +58,14 @@ pub(super) fn apply(work: &Work, rows: Rows, path: &str, value: &Value) -> Resul
     rows.select(id_values().chain(results).collect())
 }
 
-fn rest(frame: &DataFrame, ids: &[Named], path: &str) -> Vec<Named> {
+fn rest(frame: &DataFrame, ids: &[ParamName], path: &str) -> Vec<ParamName> {
     let is_id = |name: &String| ids.iter().any(|id| id.name == *name);
     let names = columns::names(frame).into_iter().filter(|name| !is_id(name));
-    names.map(|name| Named { path: path.to_owned(), name }).collect()
+    names.map(|name| ParamName { path: path.to_owned(), name }).collect()
 }
 
 /// What all these columns can be: whole numbers, numbers, the type that they all have, or text.
-fn common_type(work: &Work, frame: &DataFrame, values: &[Named]) -> DataType {
+fn common_type(work: &AnalysisContext, frame: &DataFrame, values: &[ParamName]) -> DataType {
     let types: Vec<DataType> =
         values.iter().map(|column| columns::data_type(frame, &column.name)).collect();
     match types.first() {

@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::{
     contents::{Content, order},
     entry::{Coerce, Listed},
-    plan::Subject,
+    plan::CheckedColumn,
 };
 use crate::{
     error::{AnalysisError, Result},
     ops::{
-        conditions::literal::{Nature, literal},
+        conditions::literal::{ComparisonType, literal},
         names::word,
         numbers::{compared, read_number},
         time_columns::comparable,
@@ -92,7 +92,7 @@ impl Bound {
 /// is an error.
 pub(super) fn bound(
     path: &str,
-    subject: &Subject,
+    subject: &CheckedColumn,
     operator: BoundOperator,
     value: &Value,
     coerce: Coerce,
@@ -127,7 +127,7 @@ pub(super) fn bound(
     if operator == BoundOperator::Unequal { bound.or_another() } else { Ok(bound) }
 }
 
-fn unfit(path: &str, subject: &Subject, value: &Value) -> AnalysisError {
+fn unfit(path: &str, subject: &CheckedColumn, value: &Value) -> AnalysisError {
     let reason = format!(
         "{} cannot be compared with {:?}, which has values of type {}",
         value, subject.field, subject.data_type
@@ -137,7 +137,7 @@ fn unfit(path: &str, subject: &Subject, value: &Value) -> AnalysisError {
 
 /// A number is compared with the numbers that are written in a column of text.
 fn number_in_text(
-    subject: &Subject,
+    subject: &CheckedColumn,
     operator: BoundOperator,
     number: &Expr,
     coerce: Coerce,
@@ -153,7 +153,7 @@ fn number_in_text(
 
 /// A text is compared as the number or the time that is written in it, else as text.
 fn text_in_text(
-    subject: &Subject,
+    subject: &CheckedColumn,
     operator: BoundOperator,
     given: &str,
     coerce: Coerce,
@@ -175,7 +175,7 @@ fn text_in_text(
     })
 }
 
-fn time_in_text(subject: &Subject, operator: BoundOperator, time: Time) -> Bound {
+fn time_in_text(subject: &CheckedColumn, operator: BoundOperator, time: Time) -> Bound {
     let times = comparable(subject.column.clone(), time);
     let is_unread = times.clone().is_null();
     let holds = operator.holds(times, lit(time.micros));
@@ -198,7 +198,7 @@ pub(super) fn has_zone(data_type: &DataType) -> bool {
 }
 
 /// What a clock in the zone of the column shows; a time without a zone as it is.
-pub(super) fn on_clock(subject: &Subject) -> Expr {
+pub(super) fn on_clock(subject: &CheckedColumn) -> Expr {
     let column = subject.column.clone();
     if has_zone(&subject.data_type) { to_local_time(vec![column]) } else { column }
 }
@@ -210,7 +210,7 @@ fn micros(column: Expr) -> Expr {
 
 /// Whether a value is one of those in a list, as the condition `in` has it. Null stands for a
 /// missing value.
-pub(super) fn list(subject: &Subject, listed: &Listed, coerce: Coerce) -> Result<Expr> {
+pub(super) fn list(subject: &CheckedColumn, listed: &Listed, coerce: Coerce) -> Result<Expr> {
     let Listed { path, values } = listed;
     // Text that stands only for itself is no number, and none of them.
     let is_only_text = coerce == Coerce::Nothing && subject.data_type.is_string();
@@ -219,19 +219,22 @@ pub(super) fn list(subject: &Subject, listed: &Listed, coerce: Coerce) -> Result
         values.iter().enumerate().filter(|(_, value)| may_be(value)).collect();
     let plain: Vec<&Value> = given.iter().map(|(_, value)| *value).collect();
     // What has no values to compare, as a list, is compared as it is written.
-    let nature = Nature::of(&subject.data_type, &plain).unwrap_or(Nature::Text);
+    let nature = ComparisonType::of(&subject.data_type, &plain).unwrap_or(ComparisonType::Text);
     let literal = |(at, value): &(usize, &Value)| {
         literal(&format!("{path}[{at}]"), &subject.field, nature, &subject.data_type, value)
     };
     let mut literals = given.iter().map(literal).collect::<Result<Vec<Expr>>>()?;
     // A time between two of the column's is neither of them.
-    literals.retain(|value| nature != Nature::Time || is_literal_of(value, &subject.data_type));
+    literals
+        .retain(|value| nature != ComparisonType::Time || is_literal_of(value, &subject.data_type));
     let is_in = |side: Expr| side.in_list(literals.clone(), false);
     let is_listed = match nature {
         _ if literals.is_empty() => lit(false),
-        Nature::NumberInText => compared(subject.column.clone(), is_in)?,
-        Nature::Text => is_in(subject.as_text(path)?),
-        Nature::Number | Nature::Boolean | Nature::Time => is_in(subject.column.clone()),
+        ComparisonType::NumberInText => compared(subject.column.clone(), is_in)?,
+        ComparisonType::Text => is_in(subject.as_text(path)?),
+        ComparisonType::Number | ComparisonType::Boolean | ComparisonType::Time => {
+            is_in(subject.column.clone())
+        }
     };
     let has_null = values.iter().any(Value::is_null);
     Ok(if has_null { is_listed.or(subject.column.clone().is_null()) } else { is_listed })
@@ -244,9 +247,9 @@ fn is_literal_of(value: &Expr, data_type: &DataType) -> bool {
 /// Whether two values of a row compare; null if one is missing.
 pub(super) fn compare(
     path: &str,
-    left: &Subject,
+    left: &CheckedColumn,
     operator: BoundOperator,
-    right: &Subject,
+    right: &CheckedColumn,
     coerce: Coerce,
 ) -> Result<Expr> {
     let are = |test: fn(&DataType) -> bool| test(&left.data_type) && test(&right.data_type);
@@ -282,7 +285,7 @@ pub(super) fn compare(
     Err(AnalysisError::parameter(path, reason))
 }
 
-fn number(subject: &Subject) -> Expr {
+fn number(subject: &CheckedColumn) -> Expr {
     let column = subject.column.clone();
     match subject.data_type.is_string() {
         true => read_number(column),

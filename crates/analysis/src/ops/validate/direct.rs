@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     aliases::parameters::RULE,
     error::{AnalysisError, Result},
-    ops::reading::{Given, list_of_names, one_or_more, pairs, wrong},
+    ops::params::{Params, list_of_names, one_or_more, pairs, wrong},
     suggestion::Suggestion,
 };
 
@@ -40,7 +40,7 @@ fn without_fields(path: &str, fields: Value) -> AnalysisError {
 /// All rules of a request, one for each field as far as they are written by facet: what is not of
 /// its type is not told as out of bounds too.
 pub(super) fn rules(
-    given: &Given<'_>,
+    given: &Params<'_>,
     parameters: &Map<String, Value>,
 ) -> Result<Vec<WrittenRule>> {
     if given.value("field").is_some() {
@@ -175,7 +175,7 @@ impl FacetRules {
     }
 
     /// What is said of whole rows, or of the table.
-    fn of_rows(&mut self, given: &Given<'_>) -> Result<()> {
+    fn of_rows(&mut self, given: &Params<'_>) -> Result<()> {
         if let Some((path, value)) = given.value("unique") {
             // A list is unique together; a list of lists is several of those.
             let lists = match value {

@@ -8,7 +8,7 @@ use crate::{
     error::Result,
     ops::{
         names::Names,
-        reading::{Given, wrong},
+        params::{Params, wrong},
     },
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Entry {
 
 impl Entry {
     pub(super) fn read(path: &str, value: &Value) -> Result<Self> {
-        let given = Given::object(path, value, &RULE)?;
+        let given = Params::object(path, value, &RULE)?;
         let any = |name: &str| given.value(name).map(|(_, value)| value.clone());
         let text =
             |name: &str| -> Result<Option<String>> { Ok(given.text(name)?.map(str::to_owned)) };
@@ -156,7 +156,7 @@ pub(super) struct Reference {
 
 impl Reference {
     fn read(path: &str, value: &Value) -> Result<Self> {
-        let given = Given::object(path, value, &REFERENCE)?;
+        let given = Params::object(path, value, &REFERENCE)?;
         let table = given.required_name("table")?.name;
         Ok(Self { table, field: given.required_name("field")?.name })
     }
@@ -171,7 +171,7 @@ pub(super) struct Compare {
 
 impl Compare {
     fn read(path: &str, value: &Value) -> Result<Self> {
-        let given = Given::object(path, value, &COMPARE)?;
+        let given = Params::object(path, value, &COMPARE)?;
         Ok(Self {
             operator: given.required_name("operator")?.name,
             field: given.text("field")?.map(str::to_owned),
@@ -217,7 +217,7 @@ impl CountRange {
         if !value.is_object() {
             return Err(wrong(path, "an object with `min`, `max` or both", value));
         }
-        let given = Given::object(path, value, &RANGE)?;
+        let given = Params::object(path, value, &RANGE)?;
         let count = |name: &str| -> Result<Option<u64>> {
             Ok(given.count(name)?.map(|count| count as u64))
         };

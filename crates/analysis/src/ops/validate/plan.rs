@@ -19,7 +19,7 @@ use crate::{
         columns,
         rows::{ROW, numbered},
     },
-    work::Work,
+    work::AnalysisContext,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) struct RuleCheck {
 
 /// A column that is checked.
 #[derive(Clone, Debug)]
-pub(super) struct Subject {
+pub(super) struct CheckedColumn {
     pub(super) field: String,
     pub(super) column: Expr,
     pub(super) data_type: DataType,
@@ -53,7 +53,7 @@ pub(super) struct Subject {
     pub(super) misfits: Option<Expr>,
 }
 
-impl Subject {
+impl CheckedColumn {
     pub(super) fn is_there(&self) -> Expr {
         self.column.clone().is_not_null()
     }
@@ -82,7 +82,7 @@ impl Subject {
 }
 
 /// Several values as text, with their names if there are several.
-pub(super) fn values(subjects: &[Subject]) -> Option<Expr> {
+pub(super) fn values(subjects: &[CheckedColumn]) -> Option<Expr> {
     if let [subject] = subjects {
         return subject.text();
     }
@@ -98,7 +98,7 @@ pub(super) fn values(subjects: &[Subject]) -> Option<Expr> {
 /// Columns have names of our own (`c0`, …), so that those of the table cannot be confused with
 /// what is added to it.
 pub(super) struct ValidationPlan<'a> {
-    pub(super) work: &'a Work,
+    pub(super) work: &'a AnalysisContext,
     pub(super) frame: DataFrame,
     pub(super) checks: Vec<RuleCheck>,
     pub(super) row_counts: Vec<(CountRange, Severity)>,
@@ -110,7 +110,7 @@ pub(super) struct ValidationPlan<'a> {
 }
 
 impl<'a> ValidationPlan<'a> {
-    pub(super) fn new(work: &'a Work, frame: DataFrame) -> Self {
+    pub(super) fn new(work: &'a AnalysisContext, frame: DataFrame) -> Self {
         Self {
             work,
             frame,
@@ -129,7 +129,7 @@ impl<'a> ValidationPlan<'a> {
     }
 
     /// A column of the table, by a name that is known to be there. NaN counts as missing.
-    pub(super) fn subject(&mut self, field: &str) -> Result<Subject> {
+    pub(super) fn subject(&mut self, field: &str) -> Result<CheckedColumn> {
         let known = self.fields.iter().find(|(name, _)| name == field).map(|(_, at)| *at);
         let at = match known {
             Some(at) => at,
@@ -151,7 +151,7 @@ impl<'a> ValidationPlan<'a> {
         };
         let data_type = self.taken[at].1.clone();
         let column = ident(format!("c{at}"));
-        Ok(Subject { field: field.to_owned(), column, data_type, misfits: None })
+        Ok(CheckedColumn { field: field.to_owned(), column, data_type, misfits: None })
     }
 
     /// Something computed from a row of the table.
@@ -161,7 +161,7 @@ impl<'a> ValidationPlan<'a> {
     }
 
     /// Whether these values are together in several rows; what is missing is never the same.
-    pub(super) fn occurs_again(&mut self, subjects: &[Subject]) -> Expr {
+    pub(super) fn occurs_again(&mut self, subjects: &[CheckedColumn]) -> Expr {
         let keys = subjects.iter().map(|subject| subject.column.clone()).collect();
         ident(format!("repeated{}", place_of(&mut self.repeated, keys))).is_not_null()
     }
@@ -170,7 +170,7 @@ impl<'a> ValidationPlan<'a> {
     pub(super) async fn is_in_table(
         &mut self,
         path: &str,
-        subject: &Subject,
+        subject: &CheckedColumn,
         reference: &Reference,
     ) -> Result<Expr> {
         let table = self.work.table(&format!("{path}.table"), &reference.table).await?;
@@ -195,7 +195,7 @@ impl<'a> ValidationPlan<'a> {
 
     /// What is written in the texts of a column. To look for the last number where there is none
     /// would keep all rows in memory.
-    pub(super) async fn contents(&self, subject: &Subject) -> Result<Vec<Content>> {
+    pub(super) async fn contents(&self, subject: &CheckedColumn) -> Result<Vec<Content>> {
         let text = cast(ident(&subject.field), DataType::Utf8);
         let counts = Content::ALL.into_iter().map(|content| content.only(text.clone()).map(count));
         let counts = counts.collect::<Result<Vec<_>>>()?;

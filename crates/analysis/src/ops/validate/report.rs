@@ -16,7 +16,7 @@ use super::{
 use crate::{
     error::Result,
     ops::rows::ROW,
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
 /// How many rows there are, and how many break each rule.
@@ -26,7 +26,7 @@ struct Counts {
     violations: Vec<u64>,
 }
 
-pub(super) async fn outcome(work: &Work, plan: ValidationPlan<'_>) -> Result<Outcome> {
+pub(super) async fn outcome(work: &AnalysisContext, plan: ValidationPlan<'_>) -> Result<OpOutput> {
     let rows = plan.rows().await?;
     let counts = count_rows(work, &rows, &plan.checks).await?;
     let broken: Vec<(CountRange, Severity, bool)> = plan
@@ -35,7 +35,7 @@ pub(super) async fn outcome(work: &Work, plan: ValidationPlan<'_>) -> Result<Out
         .map(|(range, severity)| (*range, *severity, !contains(*range, counts.rows)))
         .collect();
     let facts = facts(&plan.checks, &broken, &counts);
-    Ok(Outcome {
+    Ok(OpOutput {
         facts,
         frame: Some(table(work, rows, &plan.checks, &broken, counts.rows)?),
         later: None,
@@ -46,7 +46,11 @@ fn contains(range: CountRange, count: u64) -> bool {
     range.min.is_none_or(|min| count >= min) && range.max.is_none_or(|max| count <= max)
 }
 
-async fn count_rows(work: &Work, rows: &DataFrame, checks: &[RuleCheck]) -> Result<Counts> {
+async fn count_rows(
+    work: &AnalysisContext,
+    rows: &DataFrame,
+    checks: &[RuleCheck],
+) -> Result<Counts> {
     let number = |violated: Expr| -> Result<Expr> {
         Ok(sum(when(violated, lit(1_i64)).otherwise(lit(0_i64))?))
     };
@@ -121,7 +125,7 @@ fn facts(
 
 /// A row for each violation, in the order of the rows.
 fn table(
-    work: &Work,
+    work: &AnalysisContext,
     rows: DataFrame,
     checks: &[RuleCheck],
     row_counts: &[(CountRange, Severity, bool)],
@@ -209,7 +213,7 @@ fn severity(severity: Severity) -> &'static str {
 
 /// A single row, about the table itself.
 fn of_table(
-    work: &Work,
+    work: &AnalysisContext,
     message: &str,
     of: Severity,
     count: u64,

@@ -13,24 +13,27 @@ use super::{
     contents::order,
     direct,
     entry::{Coerce, Compare, Entry, Increasing, Reference, Unique},
-    plan::{self, RuleCheck, Severity, Subject, ValidationPlan},
+    plan::{self, CheckedColumn, RuleCheck, Severity, ValidationPlan},
     report, text, types,
 };
 use crate::{
     aliases::parameters,
     error::{AnalysisError, Result},
-    kind::Kind,
-    ops::{names::Names, reading::Given},
+    kind::AnalysisType,
+    ops::{names::Names, params::Params},
     sql,
-    work::{Outcome, Work},
+    work::{AnalysisContext, OpOutput},
 };
 
-pub(crate) async fn run(work: &Work, parameters: &Map<String, Value>) -> Result<Outcome> {
-    let given = Given::parameters(Kind::Validate, parameters)?;
+pub(crate) async fn run(
+    work: &AnalysisContext,
+    parameters: &Map<String, Value>,
+) -> Result<OpOutput> {
+    let given = Params::parameters(AnalysisType::Validate, parameters)?;
     let coerce = given.flag("coerce")?;
     let rules = direct::rules(&given, parameters)?;
     if rules.is_empty() {
-        let suggestion = parameters::of(Kind::Validate).suggestion(parameters);
+        let suggestion = parameters::of(AnalysisType::Validate).suggestion(parameters);
         return Err(AnalysisError::suggesting("validations", "there is no rule", suggestion));
     }
     let mut plan = ValidationPlan::new(work, work.main().await?);
@@ -128,7 +131,12 @@ impl EntryChecks<'_, '_> {
     }
 
     /// A column that is not there is missing in every row, if it has to be there at all.
-    fn subject(&mut self, path: &str, field: &str, is_required: bool) -> Result<Option<Subject>> {
+    fn subject(
+        &mut self,
+        path: &str,
+        field: &str,
+        is_required: bool,
+    ) -> Result<Option<CheckedColumn>> {
         let names = self.plan.field_names();
         if names.iter().any(|name| name == field) {
             return Ok(Some(self.plan.subject(field)?));
@@ -151,7 +159,7 @@ impl EntryChecks<'_, '_> {
 
     fn check(
         &mut self,
-        subject: &Subject,
+        subject: &CheckedColumn,
         rule: &'static str,
         violated: Expr,
         message: impl Into<String>,
@@ -159,7 +167,7 @@ impl EntryChecks<'_, '_> {
         self.told(subject, rule, violated, lit(message.into()));
     }
 
-    fn told(&mut self, subject: &Subject, rule: &'static str, violated: Expr, message: Expr) {
+    fn told(&mut self, subject: &CheckedColumn, rule: &'static str, violated: Expr, message: Expr) {
         self.plan.checks.push(RuleCheck {
             field: Some(subject.field.clone()),
             rule,
@@ -170,7 +178,7 @@ impl EntryChecks<'_, '_> {
         });
     }
 
-    fn kind(&mut self, subject: &mut Subject, kind: &str) -> Result<()> {
+    fn kind(&mut self, subject: &mut CheckedColumn, kind: &str) -> Result<()> {
         let path = format!("{}.type", self.path);
         let (violated, message) = types::violated(&path, kind, subject, self.coerce)?;
         self.check(subject, "type", violated.clone(), message);
@@ -188,7 +196,7 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    fn bounds(&mut self, subject: &Subject, entry: &Entry) -> Result<()> {
+    fn bounds(&mut self, subject: &CheckedColumn, entry: &Entry) -> Result<()> {
         let zero = Value::from(0);
         let bounds = [
             ("min", &entry.min, BoundOperator::AtLeast),
@@ -213,7 +221,7 @@ impl EntryChecks<'_, '_> {
     /// is said already that it is not of its type.
     fn bound(
         &mut self,
-        subject: &Subject,
+        subject: &CheckedColumn,
         rule: &'static str,
         bound: Bound,
         message: String,
@@ -234,7 +242,7 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    fn texts(&mut self, subject: &Subject, entry: &Entry) -> Result<()> {
+    fn texts(&mut self, subject: &CheckedColumn, entry: &Entry) -> Result<()> {
         let lengths = [("min_length", entry.min_length), ("max_length", entry.max_length)];
         for (name, length) in lengths {
             let Some(length) = length else { continue };
@@ -258,7 +266,7 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    fn lists(&mut self, subject: &Subject, entry: &Entry) -> Result<()> {
+    fn lists(&mut self, subject: &CheckedColumn, entry: &Entry) -> Result<()> {
         if let Some(allowed) = &entry.allowed {
             let violated = subject.unless(list(subject, allowed, self.coerce)?)?;
             let message = format!("is not one of {}", shown(&allowed.values));
@@ -294,7 +302,7 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    async fn reference(&mut self, subject: &Subject, reference: &Reference) -> Result<()> {
+    async fn reference(&mut self, subject: &CheckedColumn, reference: &Reference) -> Result<()> {
         let path = format!("{}.references", self.path);
         let is_known = self.plan.is_in_table(&path, subject, reference).await?;
         let violated = subject.unless(is_known)?;
@@ -303,7 +311,12 @@ impl EntryChecks<'_, '_> {
         Ok(())
     }
 
-    fn compare(&mut self, subject: &Subject, rule: &'static str, compare: &Compare) -> Result<()> {
+    fn compare(
+        &mut self,
+        subject: &CheckedColumn,
+        rule: &'static str,
+        compare: &Compare,
+    ) -> Result<()> {
         let path = format!("{}.{rule}", self.path);
         let operator = BoundOperator::read(&format!("{path}.operator"), &compare.operator)?;
         let message = |other: &str| format!("is not {} {other}", operator.symbol());
@@ -327,7 +340,7 @@ impl EntryChecks<'_, '_> {
         }
     }
 
-    async fn increasing(&mut self, subject: &Subject, increasing: Increasing) -> Result<()> {
+    async fn increasing(&mut self, subject: &CheckedColumn, increasing: Increasing) -> Result<()> {
         let (broken, message) = match increasing {
             Increasing::Strictly => (BoundOperator::AtMost, "is not above the value before it"),
             Increasing::Weakly => (BoundOperator::Below, "is below the value before it"),
@@ -345,7 +358,11 @@ impl EntryChecks<'_, '_> {
 
     /// A number in text is compared with the last number before it, and so are times and words, so
     /// that one bad value among numbers does not hide their order.
-    async fn texts_in_order(&mut self, subject: &Subject, broken: BoundOperator) -> Result<Expr> {
+    async fn texts_in_order(
+        &mut self,
+        subject: &CheckedColumn,
+        broken: BoundOperator,
+    ) -> Result<Expr> {
         let text = cast(subject.column.clone(), DataType::Utf8);
         let mut violated = lit(false);
         for content in self.plan.contents(subject).await? {
@@ -395,8 +412,8 @@ fn plain(value: &Value) -> String {
 
 /// Some values of a list.
 fn shown(values: &[Value]) -> String {
-    const MOST: usize = 10;
-    let shown: Vec<String> = values.iter().take(MOST).map(plain).collect();
-    let rest = if values.len() > MOST { ", …" } else { "" };
+    const MAX_SHOWN: usize = 10;
+    let shown: Vec<String> = values.iter().take(MAX_SHOWN).map(plain).collect();
+    let rest = if values.len() > MAX_SHOWN { ", …" } else { "" };
     format!("{}{rest}", shown.join(", "))
 }

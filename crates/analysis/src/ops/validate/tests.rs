@@ -1,27 +1,27 @@
 use serde_json::{Value, json};
 
 use crate::{
-    kind::Kind,
-    ops::testing::{Given, analyse, analyse_tables, batch},
+    kind::AnalysisType,
+    ops::testing::{TestOutput, analyse, analyse_tables, batch},
     work::MAIN,
 };
 
-async fn validate(rows: Value, validations: Value) -> Given {
-    analyse(Kind::Validate, rows, json!({"validations": validations})).await.unwrap()
+async fn validate(rows: Value, validations: Value) -> TestOutput {
+    analyse(AnalysisType::Validate, rows, json!({"validations": validations})).await.unwrap()
 }
 
 async fn error(rows: Value, parameters: Value) -> String {
-    analyse(Kind::Validate, rows, parameters).await.unwrap_err().to_string()
+    analyse(AnalysisType::Validate, rows, parameters).await.unwrap_err().to_string()
 }
 
 /// The numbers of the rows that break a rule.
-fn broken(given: &Given, rule: &str) -> Vec<i64> {
+fn broken(given: &TestOutput, rule: &str) -> Vec<i64> {
     let rows = given.rows.iter().filter(|row| row["rule"] == rule);
     rows.map(|row| row["row"].as_i64().unwrap()).collect()
 }
 
 /// The numbers of the rows that break rules.
-fn all_broken(given: &Given) -> Vec<i64> {
+fn all_broken(given: &TestOutput) -> Vec<i64> {
     given.rows.iter().map(|row| row["row"].as_i64().unwrap()).collect()
 }
 
@@ -399,13 +399,14 @@ async fn values_have_to_be_in_another_table() {
     let parameters = json!({"rules": [
         {"field": "customer", "foreign_key": {"table": "customers", "field": "id"}}]});
     let tables = vec![(MAIN, orders.clone()), ("customers", customers.clone())];
-    let given = analyse_tables(Kind::Validate, tables, parameters).await.unwrap();
+    let given = analyse_tables(AnalysisType::Validate, tables, parameters).await.unwrap();
     assert_eq!(broken(&given, "references"), [1]);
     assert_eq!(given.rows[0]["message"], "is not in customers.id");
     let parameters = json!({"rules": [
         {"field": "customer", "references": {"table": "customer", "field": "id"}}]});
     let tables = vec![(MAIN, orders), ("customers", customers)];
-    let said = analyse_tables(Kind::Validate, tables, parameters).await.unwrap_err().to_string();
+    let said =
+        analyse_tables(AnalysisType::Validate, tables, parameters).await.unwrap_err().to_string();
     assert!(said.starts_with("rules[0].references.table: no table \"customer\""), "{said}");
 }
 
@@ -605,7 +606,7 @@ async fn rules_may_be_written_by_facet() {
         {"field": "id", "required": true}, {"field": "price", "type": "numeric", "min": 0},
         {"field": "code", "required": true, "pattern": "^[A-Z]+$"},
     ]});
-    let wanted = analyse(Kind::Validate, rows.clone(), by_field).await.unwrap();
+    let wanted = analyse(AnalysisType::Validate, rows.clone(), by_field).await.unwrap();
     assert_eq!(wanted.facts["violation_count"], 5);
     for parameters in [
         json!({
@@ -625,8 +626,9 @@ async fn rules_may_be_written_by_facet() {
             "ranges": {"price": [0, null]}, "patterns": {"code": "^[A-Z]+$"},
         }),
     ] {
-        let given = analyse(Kind::Validate, rows.clone(), parameters.clone()).await.unwrap();
-        let told = |given: &Given| {
+        let given =
+            analyse(AnalysisType::Validate, rows.clone(), parameters.clone()).await.unwrap();
+        let told = |given: &TestOutput| {
             let mut told: Vec<String> = given.rows.iter().map(ToString::to_string).collect();
             told.sort();
             told
@@ -634,10 +636,10 @@ async fn rules_may_be_written_by_facet() {
         assert_eq!(told(&given), told(&wanted), "{parameters}");
     }
     let one = json!({"column": "price", "type": "numeric"});
-    let given = analyse(Kind::Validate, rows.clone(), one).await.unwrap();
+    let given = analyse(AnalysisType::Validate, rows.clone(), one).await.unwrap();
     assert_eq!(given.facts["violation_count"], 1);
     let of_rows = json!({"unique": ["id"], "expressions": ["id < 5"], "row_count": {"min": 4}});
-    let given = analyse(Kind::Validate, rows, of_rows).await.unwrap();
+    let given = analyse(AnalysisType::Validate, rows, of_rows).await.unwrap();
     assert_eq!(given.facts["valid"], false);
     assert_eq!(broken(&given, "unique"), [0, 1], "{:?}", given.rows);
 }

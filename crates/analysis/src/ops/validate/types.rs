@@ -10,7 +10,7 @@ use datafusion::{
 use regex::Regex;
 use serde::de::IgnoredAny;
 
-use super::{bounds::on_clock, entry::Coerce, plan::Subject, text};
+use super::{bounds::on_clock, entry::Coerce, plan::CheckedColumn, text};
 use crate::{
     error::Result,
     ops::{names::word, numbers::read_number},
@@ -54,7 +54,7 @@ const UUID: &str = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}
 pub(super) fn violated(
     path: &str,
     kind: &str,
-    subject: &Subject,
+    subject: &CheckedColumn,
     coerce: Coerce,
 ) -> Result<(Expr, String)> {
     let kind = word(path, kind, &KINDS)?;
@@ -79,7 +79,7 @@ pub(super) fn written_as(path: &str, kind: &str) -> Result<Option<&'static str>>
     })
 }
 
-fn not_of(kind: ValueType, subject: &Subject, coerce: Coerce) -> Result<Expr> {
+fn not_of(kind: ValueType, subject: &CheckedColumn, coerce: Coerce) -> Result<Expr> {
     let column = subject.column.clone();
     let (never, always) = (lit(false), subject.is_there());
     let data_type = &subject.data_type;
@@ -116,7 +116,7 @@ fn is_whole(number: Expr) -> Expr {
     floor(number.clone()).eq(number.clone()).and(abs(number).lt(lit(f64::INFINITY)))
 }
 
-fn not_written_as(kind: ValueType, subject: &Subject, coerce: Coerce) -> Result<Expr> {
+fn not_written_as(kind: ValueType, subject: &CheckedColumn, coerce: Coerce) -> Result<Expr> {
     let text = cast(subject.column.clone(), DataType::Utf8);
     let number = read_number(subject.column.clone());
     let is_not = |name: &str, test: fn(&str) -> bool| {

@@ -12,20 +12,20 @@ use datafusion::sql::sqlparser::ast::{
 use super::{super::functions::is_bounded, GO_ON, Step, refuse};
 
 /// Tables that are joined, each as often as it is used.
-const MOST_TABLES: usize = 32;
+const MAX_TABLES: usize = 32;
 /// Expressions, each as often as it is used, and how deeply they may be nested.
-const MOST_EXPRESSIONS: usize = 64 << 10;
-const MOST_DEPTH: usize = 600;
+const MAX_EXPRESSIONS: usize = 64 << 10;
+const MAX_DEPTH: usize = 600;
 /// The squares of the depths of calculations and calls. To find the types of a calculation within
 /// calculations takes the cube of how many they are: a second or two for this.
-const MOST_WEIGHT: usize = 2_000_000;
+const MAX_WEIGHT: usize = 2_000_000;
 /// Queries in expressions of queries in expressions: each level takes several times as long.
-const MOST_LEVELS: usize = 4;
+const MAX_LEVELS: usize = 4;
 /// Queries on queries, by their names or nested.
-const MOST_HEIGHT: usize = 64;
+const MAX_HEIGHT: usize = 64;
 /// Queries within queries, and `WITH` within `WITH`, which takes twice as long with each level.
-const MOST_QUERIES: usize = 12;
-const MOST_WITHIN: usize = 4;
+const MAX_QUERIES: usize = 12;
+const MAX_NESTED_QUERIES: usize = 4;
 
 #[derive(Default)]
 pub(super) struct QuerySize {
@@ -81,7 +81,7 @@ impl QuerySize {
         let depth = std::mem::take(&mut self.depth);
         self.open.push(Part { names, depth, ..Part::default() });
         let within = self.open.iter().filter(|part| !part.names.is_empty()).count();
-        if self.open.len() > MOST_QUERIES || within > MOST_WITHIN {
+        if self.open.len() > MAX_QUERIES || within > MAX_NESTED_QUERIES {
             return refuse("queries are nested too deeply");
         }
         GO_ON
@@ -116,7 +116,7 @@ impl QuerySize {
 
     pub(super) fn enter(&mut self, expression: &Expr) -> Step {
         self.depth += 1;
-        if self.depth > MOST_DEPTH {
+        if self.depth > MAX_DEPTH {
             return refuse("expressions are nested too deeply");
         }
         let call = match expression {
@@ -144,17 +144,17 @@ impl QuerySize {
     }
 
     fn check(&self, amount: Amount) -> Step {
-        if amount.tables > MOST_TABLES {
-            return refuse(format!("it joins more than {MOST_TABLES} tables"));
+        if amount.tables > MAX_TABLES {
+            return refuse(format!("it joins more than {MAX_TABLES} tables"));
         }
-        if amount.levels > MOST_LEVELS || amount.height > MOST_HEIGHT {
+        if amount.levels > MAX_LEVELS || amount.height > MAX_HEIGHT {
             return refuse("too many queries build on one another");
         }
-        if amount.weight > MOST_WEIGHT {
+        if amount.weight > MAX_WEIGHT {
             return refuse("calculations and calls are nested too deeply, or there are too many");
         }
-        if amount.expressions > MOST_EXPRESSIONS {
-            return refuse(format!("it has more than {MOST_EXPRESSIONS} expressions"));
+        if amount.expressions > MAX_EXPRESSIONS {
+            return refuse(format!("it has more than {MAX_EXPRESSIONS} expressions"));
         }
         GO_ON
     }

@@ -34,16 +34,16 @@ impl Bounded {
         Self { inner, growth, allowance }
     }
 
-    fn too_much<T>(&self, most: usize) -> Result<T> {
-        exec_err!("{} would make more than {} KB at once", self.inner.name(), most >> 10)
+    fn too_much<T>(&self, max: usize) -> Result<T> {
+        exec_err!("{} would make more than {} KB at once", self.inner.name(), max >> 10)
     }
 
     /// Constants are computed once, while a query is planned.
     fn constant(&self, mut args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let most = self.allowance.constant();
+        let max = self.allowance.constant();
         args.number_rows = 1;
-        if self.growth.bytes(&args.args, 1) > most {
-            return self.too_much(most);
+        if self.growth.bytes(&args.args, 1) > max {
+            return self.too_much(max);
         }
         self.inner.invoke_with_args(args)
     }
@@ -52,14 +52,14 @@ impl Bounded {
     fn compute(&self, args: ScalarFunctionArgs, made: &mut BoundedOutput) -> Result<()> {
         self.allowance.go_on()?;
         let rows = args.number_rows;
-        if self.growth.bytes(&args.args, rows) <= made.most {
+        if self.growth.bytes(&args.args, rows) <= made.max {
             let part = self.inner.invoke_with_args(args)?.into_array(rows)?;
             made.bytes += weigh(&part);
             made.parts.push(part);
-            return if made.bytes > made.most { self.too_much(made.most) } else { Ok(()) };
+            return if made.bytes > made.max { self.too_much(made.max) } else { Ok(()) };
         }
         if rows <= 1 {
-            return self.too_much(made.most);
+            return self.too_much(made.max);
         }
         let half = rows / 2;
         self.compute(slice(&args, 0, half), made)?;
@@ -69,7 +69,7 @@ impl Bounded {
 
 /// What was made of some rows, and the most that may be.
 struct BoundedOutput {
-    most: usize,
+    max: usize,
     bytes: usize,
     parts: Vec<ArrayRef>,
 }
@@ -140,7 +140,7 @@ impl ScalarUDFImpl for Bounded {
         if args.args.iter().all(|value| matches!(value, ColumnarValue::Scalar(_))) {
             return self.constant(args);
         }
-        let mut made = BoundedOutput { most: self.allowance.step(), bytes: 0, parts: Vec::new() };
+        let mut made = BoundedOutput { max: self.allowance.step(), bytes: 0, parts: Vec::new() };
         self.compute(args, &mut made)?;
         if made.parts.len() == 1 {
             return Ok(ColumnarValue::Array(made.parts.swap_remove(0)));

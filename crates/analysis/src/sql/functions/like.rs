@@ -12,8 +12,8 @@ use datafusion::{
 };
 
 /// The longest pattern, and the most `%` in it: each takes time with every character of a text.
-const MOST_BYTES: usize = 1024;
-const MOST_WILDCARDS: usize = 32;
+const MAX_BYTES: usize = 1024;
+const MAX_WILDCARDS: usize = 32;
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Like {
@@ -38,11 +38,11 @@ pub(super) fn check(pattern: &str) -> Result<()> {
 }
 
 fn is_simple(pattern: &str) -> bool {
-    pattern.len() <= MOST_BYTES && pattern.matches('%').count() <= MOST_WILDCARDS
+    pattern.len() <= MAX_BYTES && pattern.matches('%').count() <= MAX_WILDCARDS
 }
 
 fn too_complex() -> String {
-    format!("a pattern of LIKE has at most {MOST_BYTES} bytes and {MOST_WILDCARDS} times %")
+    format!("a pattern of LIKE has at most {MAX_BYTES} bytes and {MAX_WILDCARDS} times %")
 }
 
 impl ScalarUDFImpl for Like {

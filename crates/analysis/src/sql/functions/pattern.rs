@@ -10,7 +10,7 @@ use datafusion::{
 use regex::RegexBuilder;
 
 /// The longest pattern.
-const MOST_BYTES: usize = 4096;
+const MAX_BYTES: usize = 4096;
 
 /// Sizes of compiled patterns; none is larger than the last.
 const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
@@ -28,8 +28,8 @@ pub(super) fn check(name: &str, args: &[ColumnarValue]) -> Result<()> {
             _ => Ok(()),
         };
     };
-    if pattern.len() > MOST_BYTES {
-        return exec_err!("the pattern of {name} is longer than {MOST_BYTES} bytes");
+    if pattern.len() > MAX_BYTES {
+        return exec_err!("the pattern of {name} is longer than {MAX_BYTES} bytes");
     }
     match compiled_bytes(pattern) {
         Some(_) => Ok(()),

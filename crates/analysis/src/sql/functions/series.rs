@@ -11,7 +11,7 @@ use datafusion::{
 };
 
 /// The most rows of a series.
-const MOST_ROWS: u64 = 10_000_000;
+const MAX_ROWS: u64 = 10_000_000;
 
 pub(super) fn table_functions() -> Vec<Arc<TableFunction>> {
     let plain = SessionStateDefaults::default_table_functions().into_iter();
@@ -27,8 +27,8 @@ struct BoundedSeries(Arc<TableFunction>);
 
 impl TableFunctionImpl for BoundedSeries {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
-        if rows(args.exprs()) > MOST_ROWS {
-            return plan_err!("{} gives at most {MOST_ROWS} rows", self.0.name());
+        if rows(args.exprs()) > MAX_ROWS {
+            return plan_err!("{} gives at most {MAX_ROWS} rows", self.0.name());
         }
         self.0.create_table_provider_with_args(args)
     }

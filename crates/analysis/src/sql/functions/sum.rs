@@ -100,14 +100,17 @@ impl AggregateUDFImpl for Sum {
         let Some(room) = Room::of(args.return_type()) else {
             return self.inner.accumulator(args);
         };
-        Ok(Box::new(One { inner: self.inner.accumulator(room.args(args))?, room }))
+        Ok(Box::new(DecimalSum { inner: self.inner.accumulator(room.args(args))?, room }))
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         let Some(room) = Room::of(args.return_type()) else {
             return self.inner.create_sliding_accumulator(args);
         };
-        Ok(Box::new(One { inner: self.inner.create_sliding_accumulator(room.args(args))?, room }))
+        Ok(Box::new(DecimalSum {
+            inner: self.inner.create_sliding_accumulator(room.args(args))?,
+            room,
+        }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
@@ -147,12 +150,12 @@ impl AggregateUDFImpl for Sum {
 }
 
 #[derive(Debug)]
-struct One {
+struct DecimalSum {
     inner: Box<dyn Accumulator>,
     room: Room,
 }
 
-impl Accumulator for One {
+impl Accumulator for DecimalSum {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         self.inner.update_batch(&self.room.widen(values)?)
     }

@@ -9,7 +9,7 @@ fn a_type_of_pandas_is_understood_and_parameters_may_stand_beside() {
     let rows = json!([{"a": 1}]);
     let request =
         read(json!({"analysis_type": "value_counts", "data": rows, "column": "a"})).unwrap();
-    assert_eq!(request.kind, Kind::Aggregate);
+    assert_eq!(request.kind, AnalysisType::Aggregate);
     assert_eq!(request.parameters["group_by"], "a");
     assert!(request.notes[0].starts_with("value_counts is aggregate with {"));
     let slip = json!({"analysis_type": "filter", "sorce": "a.csv", "conditions": []});
@@ -22,10 +22,10 @@ fn data_may_be_the_name_of_a_file() {
     let of = |data: Value| read(json!({"analysis_type": "describe", "data": data})).unwrap();
     let request = of(json!("sales.csv"));
     assert!(
-        matches!(&request.tables[0].1, Origin::File { file, path: None, .. } if file == "sales.csv")
+        matches!(&request.tables[0].1, TableSource::File { file, path: None, .. } if file == "sales.csv")
     );
     for data in [json!([{"a": 1}]), json!(r#"[{"file": "a.csv"}]"#), json!("a,b\n1,a.csv")] {
-        assert!(matches!(&of(data).tables[0].1, Origin::Given(_)));
+        assert!(matches!(&of(data).tables[0].1, TableSource::Given(_)));
     }
 }
 
@@ -62,10 +62,10 @@ fn tables_may_be_columns() {
     let request = request.unwrap();
     let (name, origin) = &request.tables[0];
     assert_eq!(name, "heads");
-    assert!(matches!(origin, Origin::Given(Input::Json(given)) if *given == columns));
+    assert!(matches!(origin, TableSource::Given(Input::Json(given)) if *given == columns));
     let reference = json!({"analysis_type": "describe", "source": {"tool": "a.b"}});
     let request = read(reference).unwrap();
-    assert!(matches!(&request.tables[0].1, Origin::Tool { .. }));
+    assert!(matches!(&request.tables[0].1, TableSource::Tool { .. }));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn add_one(count: &Cell<usize>) {
     count.set(count.get() + 1);
 }
 
-impl Known for Counting {
+impl KnownTools for Counting {
     fn servers(&self) -> Vec<String> {
         Example.servers()
     }
@@ -67,7 +67,7 @@ fn only_the_first_wrong_names_are_compared_with_all_tools() {
         lines(many, |n| format!("servers.github.Type{n}")),
     ] {
         let known = Counting::default();
-        let checked = check(&format!("import servers\n{program}"), Given::Unknown, &known);
+        let checked = check(&format!("import servers\n{program}"), GivenVariables::Unknown, &known);
         assert!(checked.findings.len() <= 20, "{}", &program[..40]);
         assert!(known.advice.get() <= 5, "{} for {}", known.advice.get(), &program[..40]);
         assert!(known.full_names.get() <= 200, "{}", &program[..40]);
@@ -96,7 +96,7 @@ fn a_name_is_compared_with_some_of_many_variables() {
     let given: Vec<String> = (0..50_000).map(|n| format!("{}{n}", "variable".repeat(2))).collect();
     let given: HashSet<&str> = given.iter().map(String::as_str).collect();
     let program = lines(1_000, |n| format!("print({}{n})", "variable".repeat(2)));
-    assert_eq!(check(&program, Given::Names(&given), &Example), Checked::default());
+    assert_eq!(check(&program, GivenVariables::Names(&given), &Example), Checked::default());
     let unknown = lines(100, |n| format!("print({}x{n})", "variable".repeat(2)));
-    assert_eq!(check(&unknown, Given::Names(&given), &Example).findings.len(), 20);
+    assert_eq!(check(&unknown, GivenVariables::Names(&given), &Example).findings.len(), 20);
 }

@@ -99,14 +99,15 @@ fn variables_of_functions_that_may_be_bound_are_left_alone() {
     }
     // It is the function's own variable, whatever programs before have bound.
     let found =
-        check("def f():\n    print(a)\n    a = 1\nservers", Given::Unknown, &Example).findings;
+        check("def f():\n    print(a)\n    a = 1\nservers", GivenVariables::Unknown, &Example)
+            .findings;
     assert_eq!(found.len(), 1);
 }
 
 #[test]
 fn modules_of_the_library_are_given_where_they_are_surely_meant() {
     let library = |program: &str| {
-        let checked = check(program, Given::Names(&HashSet::from(["user_id"])), &Example);
+        let checked = check(program, GivenVariables::Names(&HashSet::from(["user_id"])), &Example);
         let found: Vec<String> = checked.findings.into_iter().map(|it| it.message).collect();
         (checked.library.into_iter().collect::<Vec<_>>(), found)
     };
@@ -134,7 +135,7 @@ fn modules_of_the_library_are_given_where_they_are_surely_meant() {
         assert_eq!(library(program), (vec![], vec![message]), "{program}");
     }
     assert_eq!(library("print(string)"), (vec![], vec!["`string` is not defined".to_owned()]));
-    let given = check("string.digits", Given::Names(&HashSet::from(["string"])), &Example);
+    let given = check("string.digits", GivenVariables::Names(&HashSet::from(["string"])), &Example);
     assert!(given.library.is_empty(), "it is a variable");
 }
 

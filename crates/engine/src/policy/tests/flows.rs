@@ -121,6 +121,6 @@ fn a_line_that_is_no_rule_is_said_to_be_none() {
         assert!(FlowRule::read(line).is_err(), "{line}");
     }
     let rule = FlowRule::read(" mail.* ,pii:EMAIL->http.*,ftp : confirm ").unwrap();
-    assert_eq!(rule.from, [Origin::Tools("mail.*".into()), Origin::Pii("EMAIL".into())]);
+    assert_eq!(rule.from, [DataOrigin::Tools("mail.*".into()), DataOrigin::Pii("EMAIL".into())]);
     assert_eq!((rule.to, rule.action), (texts(&["http.*", "ftp"]), Action::Confirm));
 }

@@ -87,8 +87,8 @@ fn every_respect_alone_makes_a_level_looser() {
         ("modules", |level| level.modules = Modules::Any),
         ("modules", |level| level.modules = more(level, "os")),
         ("modules", |level| level.modules = more(level, "urllib")),
-        ("workspace", |level| level.workspace = WorkspaceUse::Write),
-        ("tools", |level| level.tools = ToolUse::All),
+        ("workspace", |level| level.workspace = WorkspaceAccess::Write),
+        ("tools", |level| level.tools = ToolAccess::All),
         ("shown output", |level| level.shown_bytes += 1),
         ("review", |level| level.review = ReviewMode::Warn),
         ("review", |level| level.review = ReviewMode::Off),
@@ -247,7 +247,7 @@ fn a_level_refuses_the_tools_that_it_does_not_allow() {
         let why = refuses(&hardened, rules, SILENT).unwrap();
         assert!(why.contains("hardened") && why.contains("just read"), "{why}");
     }
-    let none = Level { tools: ToolUse::None, ..hardened.clone() };
+    let none = Level { tools: ToolAccess::None, ..hardened.clone() };
     assert!(refuses(&none, vec![named], READS).unwrap().contains("no calls"));
     let only = |glob: &str| Level {
         tool_globs: Some(vec![Pattern::name(glob).unwrap()]),

@@ -8,11 +8,11 @@ use crate::{
     background::Background,
     broker::tests::{agent, deny, rules},
     catalog::tests::{named, spec},
-    guide::GuideSettings,
+    discovery::DiscoverySettings,
     policy::{FlowRule, PolicySettings},
     safety::{Mode, SafetySettings},
     upstream::{
-        Nobody,
+        NoCaller,
         tests::{FakeReply, FakeServer, broker},
     },
 };
@@ -31,23 +31,24 @@ impl RunningProgram {
         let home = tempfile::tempdir().unwrap();
         let agent = agent(home.path(), settings);
         let broker = broker(servers, &[spec("asleep")]).await;
-        let settings = GuideSettings { observe: true, ..GuideSettings::default() };
-        let guide = Arc::new(Guide::new(broker, settings, Background::default()));
-        let watch = agent.watch(agent.level(None).unwrap());
+        let settings = DiscoverySettings { observe: true, ..DiscoverySettings::default() };
+        let discovery = Arc::new(Discovery::new(broker, settings, Background::default()));
+        let guard = agent.guard(agent.level(None).unwrap());
         let workspace = agent.workspace().unwrap();
         let media = Arc::new(Media::new(Some(Arc::clone(&workspace)), false));
         let printed = Arc::new(Mutex::new(String::new()));
         let output = Arc::clone(&printed);
-        let host = ProgramHost::new(guide, watch, Arc::new(Nobody), media, move |stream, text| {
-            output.lock().unwrap().push_str(&format!("{stream}<{text}>"));
-        });
+        let host =
+            ProgramHost::new(discovery, guard, Arc::new(NoCaller), media, move |stream, text| {
+                output.lock().unwrap().push_str(&format!("{stream}<{text}>"));
+            });
         Self { host, workspace, printed, _home: home }
     }
 
     /// The next program of the same agent.
     pub(in crate::program) fn next_run(&mut self) {
         let agent = self.host.agent().clone();
-        self.host.watch = agent.watch(agent.level(None).unwrap());
+        self.host.guard = agent.guard(agent.level(None).unwrap());
     }
 
     /// As `await call(tool, arguments)`.
@@ -300,11 +301,11 @@ async fn a_module_is_there_if_its_server_or_skill_is() {
 #[tokio::test]
 async fn notes_are_told_once_and_are_no_flood() {
     let program = RunningProgram::new(&[], SafetySettings::default()).await;
-    let notes: Vec<String> = (0..MOST_NOTES + 5).map(|number| format!("note {number}")).collect();
+    let notes: Vec<String> = (0..MAX_NOTES + 5).map(|number| format!("note {number}")).collect();
     program.host.note(&notes[..2]);
     program.host.note(&notes[..2]);
     program.host.note(&notes);
-    assert_eq!(program.host.take_notes(), notes[..MOST_NOTES]);
+    assert_eq!(program.host.take_notes(), notes[..MAX_NOTES]);
     assert_eq!(program.host.take_notes(), [""; 0]);
 }
 
@@ -366,11 +367,11 @@ async fn what_a_definition_says_is_shown_as_it_is_to_the_program_that_was_given_
     let texts =
         ["desk@example.com", "{'phone': '+1 212 555 0187'}", "card number 4111111111111111"];
     let shown = |program: &RunningProgram| {
-        let shield = program.host.watch.shield();
-        texts.map(|text| shield.text(text) == text)
+        let pii_filter = program.host.guard.pii_filter();
+        texts.map(|text| pii_filter.text(text) == text)
     };
     // A tool was given the value lately, so that it is looked for by itself too.
-    let token = program.host.watch.shield().sanitized("desk@example.com").into_owned();
+    let token = program.host.guard.pii_filter().sanitized("desk@example.com").into_owned();
     program.call("s.go", json!({"body": token})).await.unwrap();
     assert_eq!(shown(&program), [false; 3]);
     for (name, asked) in [
@@ -381,7 +382,7 @@ async fn what_a_definition_says_is_shown_as_it_is_to_the_program_that_was_given_
         assert_eq!(shown(&program), [false; 3], "another program");
         program.query(name, asked).await.unwrap();
         assert_eq!(shown(&program), [true; 3], "{name}");
-        let other = program.host.watch.shield().text("ada@example.com").into_owned();
+        let other = program.host.guard.pii_filter().text("ada@example.com").into_owned();
         assert!(other.starts_with("[EMAIL_"), "{other}");
     }
 }

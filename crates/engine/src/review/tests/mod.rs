@@ -7,7 +7,7 @@ mod refused;
 
 use std::collections::BTreeMap;
 
-use super::{Finding, ReviewSettings, Severity, review};
+use super::{ReviewFinding, ReviewSettings, Severity, review};
 use crate::policy::{Denial, Level, Levels};
 
 fn level(name: &str) -> Level {
@@ -19,7 +19,7 @@ fn nothing_denied(_: &str) -> Option<Denial> {
 }
 
 /// The findings in a program at the default level.
-fn findings(code: &str) -> Vec<Finding> {
+fn findings(code: &str) -> Vec<ReviewFinding> {
     review(code, &level(Levels::DEFAULT), &ReviewSettings::default(), &nothing_denied)
 }
 

@@ -214,10 +214,10 @@ fn the_preview_of_a_result_has_no_half_of_a_value() {
     let (_home, workspace) = workspace(&Limits::default());
     let host = Host::default();
     let safety = Safety::new(SafetySettings::default(), Arc::new(|| Ok([7; 32]))).unwrap();
-    let shield = Some(Shield::new(safety, &Principal::new("ada", "home")));
+    let pii_filter = Some(PiiFilter::new(safety, &Principal::new("ada", "home")));
     let limits = Limits::default();
     let overflow =
-        Overflow::new(&host, &limits, OutputUse::Kept, Some(Arc::clone(&workspace)), shield);
+        Overflow::new(&host, &limits, OutputUse::Kept, Some(Arc::clone(&workspace)), pii_filter);
     // The cuts go through the addresses.
     let (x, y) = ("x".repeat(990), "y".repeat(5_000));
     let text = format!("{x} ada@example.com {y} bob@example.com {x}");

@@ -199,7 +199,7 @@ async fn a_call_that_its_program_gave_up_is_not_asked_about() {
     let client = Arc::new(Client::saying("once"));
     let mut given_up = Box::pin(purge(&run, "given up", &client));
     // Until its question is open.
-    while run.watch.questions().waiting() == 0 {
+    while run.guard.questions().waiting() == 0 {
         assert!(futures::poll!(&mut given_up).is_pending());
         tokio::task::yield_now().await;
     }
@@ -229,7 +229,7 @@ async fn who_could_not_be_asked_leaves_an_approval_and_who_declines_does_not() {
         let server = issues();
         let run = test_run(&server).await;
         let told = purge(&run, "old", &Arc::new(client)).await.unwrap_err().to_string();
-        let store = run.watch.agent().store().await.unwrap();
+        let store = run.guard.agent().store().await.unwrap();
         let pending = store.approvals().list(None, 10, now()).await.unwrap();
         assert_eq!(pending.len(), usize::from(is_left), "{what}");
         match pending.first() {
@@ -237,7 +237,7 @@ async fn who_could_not_be_asked_leaves_an_approval_and_who_declines_does_not() {
                 let command = format!("`narrows approvals allow {}`", approval.id);
                 assert!(told.contains(&command), "{what}: {told}");
                 assert_eq!(approval.session.as_deref(), Some("s1"));
-                assert_eq!(approval.run.as_deref(), Some(run.watch.run()));
+                assert_eq!(approval.run.as_deref(), Some(run.guard.run()));
                 assert_eq!(approval.reasons, r#"["destructive"]"#);
             }
             None => assert!(told.ends_with("the person did not allow it"), "{what}: {told}"),
@@ -263,7 +263,7 @@ async fn purge_all(run: &TestRun, of: &[String], client: &Arc<Client>) -> Result
 async fn allow_named(run: &TestRun, told: &str) -> usize {
     let (_, ids) = told.split_once("`narrows approvals allow ").expect(told);
     let ids: Vec<&str> = ids.split('`').next().unwrap().split(' ').collect();
-    let store = run.watch.agent().store().await.unwrap();
+    let store = run.guard.agent().store().await.unwrap();
     for id in &ids {
         let once = Verdict::Allow(Scope::Once);
         store.approvals().decide(id, once, "somebody", now()).await.unwrap();
@@ -356,7 +356,7 @@ async fn a_person_sees_every_argument_and_nothing_hidden_in_it() {
     });
     let called = run.call_for("issues.purge", arguments, client.clone()).await;
     called.unwrap_err();
-    let store = run.watch.agent().store().await.unwrap();
+    let store = run.guard.agent().store().await.unwrap();
     let [left] = store.approvals().list(None, 10, now()).await.unwrap().try_into().unwrap();
     for text in [client.question(0).0, left.shown] {
         for part in ["[EMAIL_", "\\u202eevil", "100,000 characters in all, hash", r#""last": true"#]
@@ -379,7 +379,7 @@ async fn an_approval_of_a_folded_text_is_none_for_another_with_the_same_ends() {
     let client = Arc::new(Client::answering(Ok(ElicitResult::new(ElicitationAction::Cancel))));
     purge(&run, &of("bob"), &client).await.unwrap_err();
     purge(&run, &of("eve"), &client).await.unwrap_err();
-    let store = run.watch.agent().store().await.unwrap();
+    let store = run.guard.agent().store().await.unwrap();
     let pending = store.approvals().list(None, 10, now()).await.unwrap();
     assert_eq!(pending.len(), 2);
     assert_ne!(pending[0].shown, pending[1].shown, "their hashes are shown");
@@ -489,8 +489,8 @@ async fn always_writes_the_rule_that_was_shown_and_holds_from_then_on() {
     assert_eq!(other.asked(), 0);
     run.call_for("issues.list", json!({}), other.clone()).await.unwrap_err();
     assert_eq!(other.asked(), 1);
-    run.watch.agent().written(run.watch.trail()).await.unwrap();
-    let audit = run.watch.agent().store().await.unwrap().audit();
+    run.guard.agent().written(run.guard.audit_trail()).await.unwrap();
+    let audit = run.guard.agent().store().await.unwrap().audit();
     let entries = audit.export(&narrows_store::Filter::default(), 0, 10).await.unwrap();
     let allowed = entries.iter().find(|entry| entry.action == "approval.allow").unwrap();
     assert_eq!(allowed.details["rule"], "always-local-issues.purge");

@@ -9,11 +9,11 @@ use crate::{
     upstream::tests::broker,
 };
 
-fn watch(settings: SafetySettings, level: Option<&str>) -> (tempfile::TempDir, Arc<Watch>) {
+fn guard(settings: SafetySettings, level: Option<&str>) -> (tempfile::TempDir, Arc<RunGuard>) {
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), settings);
-    let watch = agent.watch(agent.level(level).unwrap());
-    (home, watch)
+    let guard = agent.guard(agent.level(level).unwrap());
+    (home, guard)
 }
 
 /// A broker of one server, with a tool that reads and one that does not say what it does.
@@ -45,12 +45,12 @@ async fn a_caller_may_ask_for_a_stricter_level_and_for_no_looser_one() {
 
 #[test]
 fn more_time_than_the_level_gives_is_cut_and_told() {
-    let (_home, watch) = watch(SafetySettings::default(), None);
-    let (limits, note) = watch.limits(None);
-    assert_eq!((limits, note), (watch.level().limits.clone(), None));
-    let (limits, note) = watch.limits(Some(Duration::from_secs(90)));
+    let (_home, guard) = guard(SafetySettings::default(), None);
+    let (limits, note) = guard.limits(None);
+    assert_eq!((limits, note), (guard.level().limits.clone(), None));
+    let (limits, note) = guard.limits(Some(Duration::from_secs(90)));
     assert_eq!((limits.wall_time.as_secs(), limits.cpu_time.as_secs(), note), (90, 90, None));
-    let (limits, note) = watch.limits(Some(Duration::from_secs(300)));
+    let (limits, note) = guard.limits(Some(Duration::from_secs(300)));
     assert_eq!(limits.wall_time.as_secs(), 120);
     let expected = r#"timeout: the isolation level "production" gives 120 s at most"#;
     assert_eq!(note.as_deref(), Some(expected));
@@ -58,11 +58,11 @@ fn more_time_than_the_level_gives_is_cut_and_told() {
 
 #[test]
 fn the_workspace_is_as_writable_as_the_level_says() {
-    let (_home, watch) = watch(SafetySettings::default(), None);
-    let workspace = watch.agent().workspace().unwrap();
-    let (seen, read_only) = watch.workspace(Some(Arc::clone(&workspace)));
+    let (_home, guard) = guard(SafetySettings::default(), None);
+    let workspace = guard.agent().workspace().unwrap();
+    let (seen, read_only) = guard.workspace(Some(Arc::clone(&workspace)));
     assert!(seen.is_some() && !read_only);
-    let hardened = watch.agent().watch(watch.agent().level(Some("hardened")).unwrap());
+    let hardened = guard.agent().guard(guard.agent().level(Some("hardened")).unwrap());
     let (seen, read_only) = hardened.workspace(Some(workspace));
     assert!(seen.is_some() && read_only);
 }
@@ -73,9 +73,9 @@ fn runs_beyond_the_quota_are_refused_whoever_watches() {
         vec![Quota { name: "few".to_owned(), runs_per_minute: Some(1), ..Quota::default() }];
     let policy = PolicySettings { quotas, ..PolicySettings::default() };
     let settings = SafetySettings { policy, ..SafetySettings::default() };
-    let (_home, watch) = watch(settings, None);
-    watch.begin().unwrap();
-    let again = watch.agent().watch(watch.agent().level(None).unwrap());
+    let (_home, guard) = guard(settings, None);
+    guard.begin().unwrap();
+    let again = guard.agent().guard(guard.agent().level(None).unwrap());
     let exceeded = again.begin().unwrap_err();
     assert!(matches!(exceeded, StateError::Exceeded(_)));
     let told = exceeded.to_string();
@@ -86,12 +86,12 @@ fn runs_beyond_the_quota_are_refused_whoever_watches() {
 async fn a_level_that_blocks_does_not_run_what_one_that_warns_does() {
     let broker = files().await;
     let program = Program::new("x = 1\nwhile True:\n    pass\n");
-    let (_home, watch) = watch(SafetySettings::default(), None);
-    let limits = watch.level().limits.clone();
-    let reviewed = watch.review(&program, &limits, &broker);
+    let (_home, guard) = guard(SafetySettings::default(), None);
+    let limits = guard.level().limits.clone();
+    let reviewed = guard.review(&program, &limits, &broker);
     assert!(reviewed.refusal.is_none() && !reviewed.notes.is_empty(), "{reviewed:?}");
 
-    let hardened = watch.agent().watch(watch.agent().level(Some("hardened")).unwrap());
+    let hardened = guard.agent().guard(guard.agent().level(Some("hardened")).unwrap());
     let reviewed = hardened.review(&program, &hardened.level().limits, &broker);
     let refusal = reviewed.refusal.unwrap();
     let failure = refusal.failure().unwrap();
@@ -106,16 +106,16 @@ async fn a_level_that_blocks_does_not_run_what_one_that_warns_does() {
 async fn a_tool_that_would_be_refused_is_known_before_the_program_runs() {
     let broker = files().await;
     let tool = |name| broker.catalog().resolve(name, None).unwrap();
-    let (_home, watch) = watch(rules(vec![deny("files.write")]), None);
-    assert_eq!(watch.would_refuse(&tool("files.read")), None);
-    let why = watch.would_refuse(&tool("files.write")).unwrap();
+    let (_home, guard) = guard(rules(vec![deny("files.write")]), None);
+    assert_eq!(guard.would_refuse(&tool("files.read")), None);
+    let why = guard.would_refuse(&tool("files.write")).unwrap();
     assert!(why.contains(r#"the rule "no" denies it"#), "{why}");
     assert!(
-        watch.agent().hides(&*tool("files.write")) && !watch.agent().hides(&*tool("files.read"))
+        guard.agent().hides(&*tool("files.write")) && !guard.agent().hides(&*tool("files.read"))
     );
 
     // The level refuses what no rule hides.
-    let (_home, hardened) = self::watch(SafetySettings::default(), Some("hardened"));
+    let (_home, hardened) = self::guard(SafetySettings::default(), Some("hardened"));
     assert_eq!(hardened.would_refuse(&tool("files.read")), None);
     let why = hardened.would_refuse(&tool("files.write")).unwrap();
     assert!(

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde_json::json;
 
 use super::*;
-use crate::safety::{Safety, SafetySettings, echoes::Echo};
+use crate::safety::{Safety, SafetySettings, returned_values::Echo};
 
 const VALUE: &str = "ada@example.com";
 
@@ -18,8 +18,8 @@ fn safety(mode: Mode) -> Arc<Safety> {
     Safety::new(settings, Arc::new(|| Ok([7; 32]))).unwrap()
 }
 
-fn shield(mode: Mode) -> Shield {
-    Shield::new(safety(mode), &Principal::new("ada", "home"))
+fn pii_filter(mode: Mode) -> PiiFilter {
+    PiiFilter::new(safety(mode), &Principal::new("ada", "home"))
 }
 
 fn encoded(text: &str) -> String {
@@ -44,12 +44,12 @@ fn told<T: DeserializeOwned + Serialize + Debug>(
 /// Says it in every field of which a message has one, and looks for it where it arrives.
 #[track_caller]
 fn is_hidden<T: Clone + DeserializeOwned + Serialize + Debug>(places: usize, message: Value) {
-    let off = shield(Mode::Off);
+    let off = pii_filter(Mode::Off);
     let seen = told::<T>(message.clone(), |message| off.whole(&message).unwrap());
     assert_eq!(seen.matches(VALUE).count(), places, "{seen}");
     for mode in [Mode::Boundary, Mode::Strict] {
-        let shield = shield(mode);
-        let seen = told::<T>(message.clone(), |message| shield.whole(&message).unwrap());
+        let pii_filter = pii_filter(mode);
+        let seen = told::<T>(message.clone(), |message| pii_filter.whole(&message).unwrap());
         assert!(!seen.contains("ada@"), "{seen}");
         assert_eq!(seen.matches("[EMAIL_").count(), places, "{seen}");
     }
@@ -118,8 +118,8 @@ fn nothing_of_resources_prompts_completions_and_questions_is_forgotten() {
 #[test]
 fn a_logger_is_no_place_to_hide_a_value() {
     let message = json!({"level": "info", "logger": VALUE, "data": {"data": VALUE}});
-    let shield = shield(Mode::Boundary);
-    let seen = told::<LoggingMessageNotificationParam>(message, |message| shield.log(message));
+    let pii_filter = pii_filter(Mode::Boundary);
+    let seen = told::<LoggingMessageNotificationParam>(message, |message| pii_filter.log(message));
     assert!(!seen.contains("ada@") && seen.matches("[EMAIL_").count() == 2, "{seen}");
 }
 
@@ -129,7 +129,7 @@ fn what_goes_back_to_a_server_as_it_is_stays_so_and_the_rest_is_protected() {
         "q": {"method": "elicitation/create", "params": {"mode": "form", "message": VALUE,
             "requestedSchema": {"type": "object", "properties": {}}}}}});
     let asks: InputRequiredResult = serde_json::from_value(asks).unwrap();
-    let result = shield(Mode::Boundary).server_result(ServerResult::InputRequiredResult(asks));
+    let result = pii_filter(Mode::Boundary).server_result(ServerResult::InputRequiredResult(asks));
     let Ok(ServerResult::InputRequiredResult(asks)) = result else { panic!("{result:?}") };
     assert_eq!(asks.request_state.as_deref(), Some(VALUE));
     let questions = json!(asks.input_requests).to_string();
@@ -139,7 +139,7 @@ fn what_goes_back_to_a_server_as_it_is_stays_so_and_the_rest_is_protected() {
 #[test]
 fn a_result_that_nobody_knows_is_looked_at_too() {
     let unknown = ServerResult::CustomResult(CustomResult(json!({"new": {VALUE: [VALUE]}})));
-    let told = json!(shield(Mode::Boundary).server_result(unknown).unwrap()).to_string();
+    let told = json!(pii_filter(Mode::Boundary).server_result(unknown).unwrap()).to_string();
     assert!(told.matches("[EMAIL_").count() == 2 && !told.contains(VALUE), "{told}");
 }
 
@@ -175,7 +175,7 @@ fn text_that_is_called_an_image_is_withheld_or_protected() {
             let answer = |mode| {
                 let message = json!({"content": [block]});
                 let mut result: CallToolResult = serde_json::from_value(message).unwrap();
-                shield(mode).answer(&mut result);
+                pii_filter(mode).answer(&mut result);
                 let data = json!(result)["content"][0]["data"].as_str().unwrap().to_owned();
                 decoded(&data).unwrap()
             };
@@ -204,7 +204,7 @@ fn what_has_nothing_personal_in_it_stays_as_it_was_written() {
     });
     for mode in [Mode::Boundary, Mode::Strict] {
         let mut result: CallToolResult = serde_json::from_value(message.clone()).unwrap();
-        shield(mode).result(&mut result);
+        pii_filter(mode).result(&mut result);
         assert_eq!(serde_json::to_value(&result).unwrap(), message);
     }
 }
@@ -215,7 +215,7 @@ fn a_value_that_is_called_an_image_is_none() {
     let message = json!({"content": [{"type": "image", "data": key, "mimeType": "image/png"}],
         "structuredContent": {"type": "image", "data": VALUE}});
     let mut result: CallToolResult = serde_json::from_value(message).unwrap();
-    shield(Mode::Boundary).result(&mut result);
+    pii_filter(Mode::Boundary).result(&mut result);
     let told = json!(result).to_string();
     assert!(!told.contains(key) && !told.contains(VALUE), "{told}");
 }
@@ -228,12 +228,12 @@ fn echo(value: &str) -> Echo {
 #[test]
 fn a_field_called_data_is_looked_at_for_what_tools_were_given() {
     let safety = safety(Mode::Strict);
-    safety.echoes.add("home", echo("Lovelace"));
-    let shield = Shield::new(safety, &Principal::new("ada", "home"));
+    safety.returned_values.add("home", echo("Lovelace"));
+    let pii_filter = PiiFilter::new(safety, &Principal::new("ada", "home"));
     let message = json!({"content": [{"type": "text", "text": "x"}],
         "structuredContent": {"data": "7LOVELACE7", "blob": "ecalevoL"}});
     let mut result: CallToolResult = serde_json::from_value(message).unwrap();
-    shield.answer(&mut result);
+    pii_filter.answer(&mut result);
     let structure = result.structured_content.unwrap();
     assert!(structure["data"].as_str().unwrap().starts_with("7[NAME_"), "{structure}");
     assert!(structure["blob"].as_str().unwrap().starts_with("[NAME_"), "{structure}");
@@ -250,27 +250,27 @@ fn question(property: &Value) -> ElicitRequestParams {
 
 #[test]
 fn what_has_no_place_for_a_token_is_withheld() {
-    let shield = shield(Mode::Boundary);
+    let pii_filter = pii_filter(Mode::Boundary);
     let number = json!({ "type": "integer", "default": 4_111_111_111_111_111_u64 });
-    shield.whole(&question(&number)).unwrap_err();
+    pii_filter.whole(&question(&number)).unwrap_err();
     let small = json!({ "type": "integer", "default": 4 });
-    let told = serde_json::to_string(&shield.whole(&question(&small)).unwrap()).unwrap();
+    let told = serde_json::to_string(&pii_filter.whole(&question(&small)).unwrap()).unwrap();
     assert!(told.contains("Write to [EMAIL_") && !told.contains("ada@"), "{told}");
 }
 
 #[test]
 fn an_answer_with_no_place_for_a_token_is_withheld() {
     let safety = safety(Mode::Boundary);
-    safety.echoes.add("home", echo("assistant"));
-    safety.echoes.add("home", echo("Lovelace"));
-    let shield = Shield::new(safety, &Principal::new("ada", "home"));
+    safety.returned_values.add("home", echo("assistant"));
+    safety.returned_values.add("home", echo("Lovelace"));
+    let pii_filter = PiiFilter::new(safety, &Principal::new("ada", "home"));
     let answer = json!({ "content": [{
         "type": "text",
         "text": "LOVELACE",
         "annotations": { "audience": ["assistant"] },
     }] });
     let mut answer: CallToolResult = serde_json::from_value(answer).unwrap();
-    shield.answer(&mut answer);
+    pii_filter.answer(&mut answer);
     let told = serde_json::to_string(&answer).unwrap();
     assert!(told.contains("withheld") && !told.contains("LOVELACE"), "{told}");
 }

@@ -1,6 +1,6 @@
 //! Code, looked at before it is kept.
 
-use super::super::{Analysed, SkillError, ToolUse};
+use super::super::{Analysed, SkillError, ToolReference};
 
 fn refusal(name: &str, code: &str) -> String {
     Analysed::of(name, code).unwrap_err().to_string()
@@ -9,7 +9,7 @@ fn refusal(name: &str, code: &str) -> String {
 fn tools(code: &str) -> Vec<(String, u32, bool)> {
     let code = format!("{code}\ndef x(): pass\n");
     let uses = Analysed::of("x", &code).unwrap().tools;
-    uses.into_iter().map(|ToolUse { tool, line, dynamic }| (tool, line, dynamic)).collect()
+    uses.into_iter().map(|ToolReference { tool, line, dynamic }| (tool, line, dynamic)).collect()
 }
 
 fn skills(code: &str) -> Vec<String> {
@@ -50,7 +50,7 @@ def helper(): ...
     assert_eq!(skill.description(), "Keeps the leads with a high risk.");
     assert_eq!(skill.skills, ["names", "score"]);
     assert_eq!(skill.tests, ["test_it_keeps_the_risky_ones", "test_it_is_there"]);
-    let expected = ToolUse { tool: "crm.list_leads".to_owned(), line: 3, dynamic: false };
+    let expected = ToolReference { tool: "crm.list_leads".to_owned(), line: 3, dynamic: false };
     assert_eq!(skill.tools, [expected]);
 }
 

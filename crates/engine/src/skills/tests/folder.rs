@@ -3,7 +3,10 @@
 use std::{fs, path::Path};
 
 use super::{
-    super::{About, AgentSkill, FolderError, Form, Package, Recording, folder_files, write_folder},
+    super::{
+        AgentSkill, FolderError, Form, ManifestDetails, Package, Recording, folder_files,
+        write_folder,
+    },
     package::packed,
 };
 
@@ -70,7 +73,7 @@ fn a_folder_with_the_function_becomes_its_code() {
 
 #[test]
 fn a_skill_of_code_comes_back_from_its_folder() {
-    let about = About {
+    let about = ManifestDetails {
         version: 4,
         description: "Finds: \"all\" of it\nand more".to_owned(),
         tags: vec!["a".to_owned(), "b c".to_owned()],

@@ -4,7 +4,7 @@ use narrows_testkit::Chance;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::super::{About, KeyFile, Package, PackageError, Pin, Recording, Signed};
+use super::super::{KeyFile, ManifestDetails, Package, PackageError, Pin, Recording, Signed};
 
 const CODE: &str = "from servers.github import list_issues\nfrom skills import score\n\n\
     async def top(limit: int = 3) -> list:\n    '''The top issues.'''\n    \
@@ -18,12 +18,12 @@ pub(super) fn key() -> (TempDir, KeyFile) {
 }
 
 pub(super) fn packed(name: &str, code: &str, version: i64) -> Package {
-    let about = About { version, ..About::default() };
+    let about = ManifestDetails { version, ..ManifestDetails::default() };
     Package::new(name, code, about, &[], Recording::default()).unwrap()
 }
 
 fn full() -> Package {
-    let about = About {
+    let about = ManifestDetails {
         version: 2,
         description: "Finds the top issues".to_owned(),
         tags: vec!["github".to_owned(), "issues".to_owned()],
@@ -180,7 +180,7 @@ fn what_is_no_package_is_refused() {
     // Too large with its tests.
     let tests = json!([{"tool": "a.b", "result": "x".repeat(4 << 20)}]);
     let tests: Recording = serde_json::from_value(tests).unwrap();
-    let about = About { version: 1, ..About::default() };
+    let about = ManifestDetails { version: 1, ..ManifestDetails::default() };
     let packed = Package::new("a", "def a(): pass", about, &[], tests);
     assert_eq!(packed, Err(PackageError::TooLarge));
 }
@@ -260,7 +260,7 @@ fn a_bundle_brings_nothing_else() {
     let error = Package::read(file.to_string().as_bytes()).unwrap_err().to_string();
     assert!(error.contains("nothing in it needs stranger"), "{error}");
     // A skill that imports itself is a circle too.
-    let about = About { version: 1, ..About::default() };
+    let about = ManifestDetails { version: 1, ..ManifestDetails::default() };
     let own = "from skills import a\ndef a(): pass";
     let own = Package::new("a", own, about, &[], Recording::default()).unwrap_err();
     assert!(own.to_string().contains("a -> a"), "{own}");

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::{
-    super::{Fetched, FetchedSkill, Fetcher, Registry, Source, SourceError, WebError},
+    super::{Fetched, FetchedSkill, Fetcher, Registry, SkillSource, SourceError, WebError},
     package::{key, packed},
 };
 
@@ -27,7 +27,7 @@ fn fetcher() -> Fetcher {
 }
 
 async fn fetch(text: &str, wanted: Option<&str>) -> Result<Vec<Fetched>, SourceError> {
-    fetcher().fetch(&Source::parse(text)?, wanted).await
+    fetcher().fetch(&SkillSource::parse(text)?, wanted).await
 }
 
 async fn names(text: &str, wanted: Option<&str>) -> Vec<String> {
@@ -185,8 +185,8 @@ async fn a_repository_is_cloned_and_its_links_are_not_followed() {
 
 #[test]
 fn only_protocols_that_are_safe_are_git_urls() {
-    let said = |text: &str| match Source::parse(text) {
-        Ok(Source::Git(url)) => url.to_string(),
+    let said = |text: &str| match SkillSource::parse(text) {
+        Ok(SkillSource::Git(url)) => url.to_string(),
         Ok(other) => format!("{other:?}"),
         Err(error) => error.to_string(),
     };
@@ -215,7 +215,7 @@ fn only_protocols_that_are_safe_are_git_urls() {
         "git+/etc",
         "git+https://",
     ] {
-        assert!(!matches!(Source::parse(text), Ok(Source::Git(_))), "{text}");
+        assert!(!matches!(SkillSource::parse(text), Ok(SkillSource::Git(_))), "{text}");
     }
     assert!(!said("git+http://u:s3cret@host.example/b").contains("s3cret"));
 }
@@ -346,7 +346,7 @@ async fn a_registry_is_served_by_any_static_host() {
     assert!(refusal(&base, Some("b")).await.contains("another name"));
     assert!(refusal(&base, None).await.contains("registry of 2 skills"));
     assert!(refusal(&base, Some("../../x")).await.contains("has no skill"));
-    let Source::Registry(url) = Source::parse(&base).unwrap() else { panic!() };
+    let SkillSource::Registry(url) = SkillSource::parse(&base).unwrap() else { panic!() };
     assert_eq!(fetcher().index(&url).await.unwrap().search("a")[0].name, "a");
 }
 
@@ -355,7 +355,7 @@ fn what_others_could_change_on_the_way_is_refused() {
     for text in
         ["http://host.example/a.skill.json", "http://127.0.0.1.host.example/", "http://10.0.0.1/"]
     {
-        let error = Source::parse(text).unwrap_err();
+        let error = SkillSource::parse(text).unwrap_err();
         assert!(matches!(error, SourceError::Web(WebError::NotEncrypted(_))), "{text}: {error}");
     }
     for text in [
@@ -364,10 +364,10 @@ fn what_others_could_change_on_the_way_is_refused() {
         "http://[::1]/index.json",
         "http://127.0.0.2/",
     ] {
-        assert!(matches!(Source::parse(text), Ok(Source::Registry(_))), "{text}");
+        assert!(matches!(SkillSource::parse(text), Ok(SkillSource::Registry(_))), "{text}");
     }
-    let unclear = Source::parse("https://host.example/a").unwrap_err().to_string();
+    let unclear = SkillSource::parse("https://host.example/a").unwrap_err().to_string();
     assert!(unclear.contains("ends in .skill.json, that of a registry in /"), "{unclear}");
-    assert!(Source::parse("ftp://host.example/").is_err());
-    assert!(Source::parse("").is_err());
+    assert!(SkillSource::parse("ftp://host.example/").is_err());
+    assert!(SkillSource::parse("").is_err());
 }

@@ -67,7 +67,7 @@ async fn tokens_are_turned_back_for_those_who_may_know_and_that_is_in_the_audit(
     let home = tempfile::tempdir().unwrap();
     let settings = SafetySettings { mode: Mode::Strict, ..SafetySettings::default() };
     let agent = agent(home.path(), settings);
-    let token = agent.shield().sanitized("ada@example.com").into_owned();
+    let token = agent.pii_filter().sanitized("ada@example.com").into_owned();
     let value = json!({"mail": token, "other": "[EMAIL_aaaaaaaaaaaa]"});
     let restored = agent.restore(value).await.unwrap();
     // A token that nobody made stands for nothing.
@@ -83,9 +83,9 @@ async fn tokens_are_turned_back_for_those_who_may_know_and_that_is_in_the_audit(
 async fn a_token_of_one_namespace_says_nothing_in_another() {
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
-    let token = agent.shield().sanitized("ada@example.com").into_owned();
+    let token = agent.pii_filter().sanitized("ada@example.com").into_owned();
     let other = agent.of_namespace("team");
-    assert_ne!(other.shield().sanitized("ada@example.com"), token);
+    assert_ne!(other.pii_filter().sanitized("ada@example.com"), token);
     assert_eq!(other.restore(json!(token)).await.unwrap(), json!(token));
     assert_eq!(agent.restore(json!(token)).await.unwrap(), json!("ada@example.com"));
 }
@@ -94,10 +94,10 @@ async fn a_token_of_one_namespace_says_nothing_in_another() {
 async fn an_audit_whose_file_was_removed_is_not_taken_for_written() {
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
-    let trail = Trail::default();
-    agent.write_down(&trail, "test", "", "ok", json!({}));
-    agent.written(&trail).await.unwrap();
+    let audit_trail = AuditTrail::default();
+    agent.record(&audit_trail, "test", "", "ok", json!({}));
+    agent.written(&audit_trail).await.unwrap();
     std::fs::remove_file(home.path().join("narrows.db")).unwrap();
-    let lost = agent.written(&trail).await;
+    let lost = agent.written(&audit_trail).await;
     assert_eq!(lost, Err("the file of the store is gone".to_owned()));
 }

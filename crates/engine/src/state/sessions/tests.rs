@@ -11,17 +11,18 @@ fn add(sessions: &Sessions, id: &str, used: Instant, memory_bytes: u64) {
 fn add_as(sessions: &Sessions, id: &str, used: Instant, memory_bytes: u64, is_saved: bool) {
     let slot = sessions.slot(&key(id));
     let session = Session::from_state(Some(vec![7; memory_bytes as usize]));
-    slot.try_lock().unwrap().live = Some(Live { session, generation: 0, is_saved, used });
+    slot.try_lock().unwrap().live = Some(LiveSession { session, generation: 0, is_saved, used });
 }
 
-fn key(id: &str) -> Key {
+fn key(id: &str) -> SessionKey {
     ("default".to_owned(), id.to_owned())
 }
 
 /// The sessions that are still in memory.
 fn live(sessions: &Sessions) -> Vec<String> {
     let slots = sessions.slots.lock().unwrap();
-    let is_live = |slot: &AsyncMutex<Slot>| slot.try_lock().is_ok_and(|slot| slot.live.is_some());
+    let is_live =
+        |slot: &AsyncMutex<SessionSlot>| slot.try_lock().is_ok_and(|slot| slot.live.is_some());
     let mut ids: Vec<String> =
         slots.iter().filter(|(_, slot)| is_live(slot)).map(|((_, id), _)| id.clone()).collect();
     ids.sort();
@@ -50,7 +51,7 @@ fn a_session_that_nobody_used_for_long_is_put_to_rest() {
 #[test]
 fn of_too_many_sessions_those_used_last_stay() {
     let sessions = Sessions::new(
-        SessionSettings { most_live: 2, ..SessionSettings::default() },
+        SessionSettings { max_live: 2, ..SessionSettings::default() },
         PathBuf::new(),
     );
     // Not in the order of their names.
@@ -77,8 +78,7 @@ fn of_sessions_that_are_too_large_together_those_used_last_stay() {
 
 #[test]
 fn variables_that_could_not_be_written_down_stay_while_there_is_room() {
-    let settings =
-        SessionSettings { most_live: 0, memory_bytes: 100, ..SessionSettings::default() };
+    let settings = SessionSettings { max_live: 0, memory_bytes: 100, ..SessionSettings::default() };
     let sessions = Sessions::new(settings, PathBuf::new());
     for ((id, is_saved), used) in
         [("a", false), ("b", true), ("c", false), ("d", false)].iter().zip(moments())
@@ -97,7 +97,7 @@ fn variables_that_could_not_be_written_down_stay_while_there_is_room() {
 #[test]
 fn a_session_that_runs_a_program_is_left_alone() {
     let idle = Duration::ZERO;
-    let settings = SessionSettings { idle, most_live: 0, ..SessionSettings::default() };
+    let settings = SessionSettings { idle, max_live: 0, ..SessionSettings::default() };
     let sessions = Sessions::new(settings, PathBuf::new());
     add(&sessions, "busy", Instant::now() - Duration::from_millis(1), 1);
     let slot = sessions.slot(&key("busy"));

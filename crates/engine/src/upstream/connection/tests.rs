@@ -14,7 +14,10 @@ pub(in crate::upstream) async fn connection(
     changes: broadcast::Sender<ServerChange>,
 ) -> Connection {
     let handler = Handler::new(&spec.name, changes);
-    let service = handler.serve_with_lifecycle(stream, lifecycle(Era::Initialize)).await.unwrap();
+    let service = handler
+        .serve_with_lifecycle(stream, lifecycle(ProtocolGeneration::Initialize))
+        .await
+        .unwrap();
     Connection {
         server: spec.name.as_str().into(),
         info: service.peer_info().unwrap(),
@@ -24,7 +27,7 @@ pub(in crate::upstream) async fn connection(
         printed: None,
         inbox,
         listing: tokio::sync::Mutex::default(),
-        diary: Diary::new(Redactor::default(), ServerLog::default()),
+        history: ServerHistory::new(Redactor::default(), ServerLog::default()),
         call_timeout: spec.call_timeout,
         closed,
     }
@@ -33,8 +36,8 @@ pub(in crate::upstream) async fn connection(
 #[test]
 fn a_server_of_the_newer_protocol_gets_most_of_its_start_for_the_probe() {
     let patience = |era, seconds| probe_patience(era, Duration::from_secs(seconds)).as_secs();
-    assert_eq!(patience(Era::Unknown, 30), 5);
-    assert_eq!(patience(Era::Initialize, 300), 5);
-    assert_eq!(patience(Era::Discover, 30), 20);
-    assert_eq!(patience(Era::Discover, 3), 5);
+    assert_eq!(patience(ProtocolGeneration::Unknown, 30), 5);
+    assert_eq!(patience(ProtocolGeneration::Initialize, 300), 5);
+    assert_eq!(patience(ProtocolGeneration::Discover, 30), 20);
+    assert_eq!(patience(ProtocolGeneration::Discover, 3), 5);
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     catalog::tests::{named, spec},
     upstream::{
-        Health, Nobody,
+        Health, NoCaller,
         tests::{FakeReply, FakeServer, broker},
     },
 };
@@ -22,7 +22,7 @@ fn ping() -> ClientRequest {
 async fn a_server_that_is_not_there_is_told_with_the_nearest() {
     let server = FakeServer::new("github", Vec::new(), |_| FakeReply::Nothing);
     let broker = broker(&[&server], &[]).await;
-    let told = broker.fleet().request("githib", ping(), Arc::new(Nobody)).await.unwrap_err();
+    let told = broker.fleet().request("githib", ping(), Arc::new(NoCaller)).await.unwrap_err();
     assert_eq!(told.to_string(), r#"there is no server "githib"; did you mean github?"#);
 }
 

@@ -68,7 +68,7 @@ async fn a_large_body_or_event_is_parsed_beside_the_async_threads() {
     let parse = |bytes: usize| async move {
         let inbox = Inbox::default();
         let text = answer(7, bytes, 0);
-        let parsed = inbox.parse(text.as_bytes(), &mut Room::new(&inbox.budget)).await;
+        let parsed = inbox.parse(text.as_bytes(), &mut MessageMemory::new(&inbox.budget)).await;
         assert!(matches!(parsed, Ok(Ok(JsonRpcMessage::Response(_)))));
     };
     assert!(ever_leaves_thread(|| parse(4 << 20)).await);
@@ -99,7 +99,7 @@ async fn the_memory_of_an_answer_is_given_back_when_it_was_used() {
     let inbox = Inbox::default();
     let text = answer(7, 4 << 20, 0);
     let parse = async || {
-        let mut room = Room::new(&inbox.budget);
+        let mut room = MessageMemory::new(&inbox.budget);
         inbox.parse(text.as_bytes(), &mut room).await.unwrap().unwrap()
     };
     parse().await;

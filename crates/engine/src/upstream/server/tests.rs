@@ -7,7 +7,7 @@ use super::*;
 use crate::{
     catalog::tests::{named, spec},
     upstream::{
-        Fleet, Guard, LoginStore, ServerLogs, connection,
+        ChildReaper, Fleet, LoginStore, ServerLogs, connection,
         fleet::tests::upstream,
         inbox::Inbox,
         tests::{FakeReply, FakeServer, broker},
@@ -31,12 +31,12 @@ pub(in crate::upstream) async fn start(
 fn fleet() -> Fleet {
     let catalog = Arc::new(Catalog::new(&[spec("s")], None));
     let logins = LoginStore::new("/nonexistent/logins".into());
-    Fleet::new(vec![spec("s")], catalog, logins, Guard::none(), ServerLogs::none())
+    Fleet::new(vec![spec("s")], catalog, logins, ChildReaper::none(), ServerLogs::none())
 }
 
 #[test]
 fn pauses_between_failed_starts_double_up_to_five_minutes() {
-    let mut state = State::default();
+    let mut state = ServerState::default();
     let pauses = (0..12).map(|_| {
         let before = Instant::now();
         state.fail();
@@ -48,9 +48,9 @@ fn pauses_between_failed_starts_double_up_to_five_minutes() {
 
 #[test]
 fn so_many_failures_that_the_pause_would_overflow_are_one_more_failure() {
-    let mut state = State { failures: 1_000_000, ..State::default() };
+    let mut state = ServerState { failures: 1_000_000, ..ServerState::default() };
     state.fail();
-    assert!(state.not_before.unwrap() <= Instant::now() + LONGEST_PAUSE);
+    assert!(state.not_before.unwrap() <= Instant::now() + MAX_PAUSE);
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn a_server_that_just_failed_is_not_started_again_at_once() {
     let first = fleet.start("s").await.unwrap_err().to_string();
     assert!(first.starts_with(r#"the server "s" is not available: "#), "{first}");
     // Long enough for a slow machine.
-    upstream(&fleet, "s").state().not_before = Some(Instant::now() + LONGEST_PAUSE);
+    upstream(&fleet, "s").state().not_before = Some(Instant::now() + MAX_PAUSE);
     let again = fleet.start("s").await.unwrap_err().to_string();
     assert_eq!(again, format!("{first} (the next attempt is in 300 s)"));
     let [status] = fleet.statuses().try_into().unwrap();
@@ -113,7 +113,7 @@ fn fleet_of(stdio: narrows_model::StdioSpec, home: &std::path::Path) -> (Fleet, 
     let scanner = narrows_pii::Scanner::new(&Default::default()).unwrap();
     let logs = ServerLogs::new(home.join("logs"), scanner);
     let logins = LoginStore::new(home.join("logins"));
-    (Fleet::new(vec![spec], catalog, logins, Guard::none(), logs.clone()), logs)
+    (Fleet::new(vec![spec], catalog, logins, ChildReaper::none(), logs.clone()), logs)
 }
 
 #[cfg(unix)]
@@ -195,7 +195,7 @@ async fn a_restart_waits_neither_for_a_pause_nor_for_a_start_that_hangs() {
 
     let (failing, _) = shell("exit 7", &[], home.path());
     failing.start("s").await.unwrap_err();
-    upstream(&failing, "s").state().not_before = Some(Instant::now() + LONGEST_PAUSE);
+    upstream(&failing, "s").state().not_before = Some(Instant::now() + MAX_PAUSE);
     let told = failing.restart("s").await.unwrap_err().to_string();
     assert!(told.contains("exit status: 7") && !told.contains("next attempt"), "{told}");
 }

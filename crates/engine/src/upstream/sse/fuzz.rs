@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::upstream::{
-    budget::{Budget, Room},
+    budget::{Budget, MessageMemory},
     fuzz::{in_pieces, json},
     http,
     login::LoginStore,
@@ -88,9 +88,9 @@ async fn transport(events: Events) -> SseTransport {
         events,
         outbox: Outbox::default(),
         inbox: Inbox::default(),
-        room: Arc::new(tokio::sync::Mutex::new(Room::new(&Budget::default()))),
+        room: Arc::new(tokio::sync::Mutex::new(MessageMemory::new(&Budget::default()))),
         event: None,
-        diary: Diary::new(Redactor::default(), ServerLog::default()),
+        history: ServerHistory::new(Redactor::default(), ServerLog::default()),
         _alive: Arc::new(CancellationToken::new().drop_guard()),
     }
 }

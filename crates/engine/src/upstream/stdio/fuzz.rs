@@ -38,7 +38,7 @@ pub(in crate::upstream) async fn check(bytes: &[u8], pieces: &[&[u8]]) {
 
 /// Reads lines while they are written. Reading is given up and begun again all the time, as it is
 /// when there is something else to do.
-async fn read_lines(pieces: &[&[u8]]) -> Vec<Line> {
+async fn read_lines(pieces: &[&[u8]]) -> Vec<StdioLine> {
     let (mut transport, mut stdin) = transport(64 << 10);
     let mut lines = Vec::new();
     let (mut written, mut done) = (0, 0);
@@ -68,7 +68,7 @@ async fn read_lines(pieces: &[&[u8]]) -> Vec<Line> {
     lines
 }
 
-fn message(transport: &StdioTransport, line: &Line) -> Option<Value> {
+fn message(transport: &StdioTransport, line: &StdioLine) -> Option<Value> {
     let found = transport.message(line);
     let text = line.text.trim_ascii();
     match (serde_json::from_slice::<ServerJsonRpcMessage>(text), &found) {
@@ -114,13 +114,13 @@ pub(in crate::upstream) fn transport_from(
     StdioTransport {
         stdin: Arc::default(),
         stdout: Some(BufReader::with_capacity(capacity, stdout)),
-        line: Line::default(),
+        line: StdioLine::default(),
         probe: Arc::default(),
         probe_patience: Duration::ZERO,
-        room: Room::new(&inbox.budget),
+        room: MessageMemory::new(&inbox.budget),
         inbox,
         whole: None,
-        diary: Diary::new(Redactor::default(), ServerLog::default()),
+        history: ServerHistory::new(Redactor::default(), ServerLog::default()),
         notices: Arc::default(),
         outbox: Outbox::default(),
         broken: CancellationToken::new(),
@@ -133,17 +133,17 @@ pub(in crate::upstream) fn transport_from(
 pub(in crate::upstream) fn check_longest_line(bytes: &[u8], pieces: &[&[u8]]) {
     thread_local! {
         /// The beginning of a line that is nearly too long. Filling it takes long.
-        static LONG: RefCell<Vec<u8>> = RefCell::new(vec![b'x'; LONGEST_LINE]);
+        static LONG: RefCell<Vec<u8>> = RefCell::new(vec![b'x'; MAX_LINE_LEN]);
     }
     // Half of the bytes still fit.
     let room = bytes.len() / 2;
     let (kept, over) = bytes.split_at(room);
-    let mut line = Line { text: LONG.take(), ..Line::default() };
-    line.text.truncate(LONGEST_LINE - room);
+    let mut line = StdioLine { text: LONG.take(), ..StdioLine::default() };
+    line.text.truncate(MAX_LINE_LEN - room);
     pieces.iter().for_each(|piece| line.add(piece));
-    assert_eq!(line.text.len(), LONGEST_LINE);
-    assert_eq!(line.text.capacity(), LONGEST_LINE, "more memory than the longest line has");
-    assert_eq!(line.text[LONGEST_LINE - room..], *kept);
+    assert_eq!(line.text.len(), MAX_LINE_LEN);
+    assert_eq!(line.text.capacity(), MAX_LINE_LEN, "more memory than the longest line has");
+    assert_eq!(line.text[MAX_LINE_LEN - room..], *kept);
     assert_eq!(line.skipped, over.len());
     assert_eq!(line.tail, over[over.len().saturating_sub(LINE_ENDS)..]);
     // Whoever waits for it is told, if its end says who that is.
@@ -153,7 +153,7 @@ pub(in crate::upstream) fn check_longest_line(bytes: &[u8], pieces: &[&[u8]]) {
         assert_eq!(line.id(), Some(RequestId::Number(7)));
     }
     let mut text = line.text;
-    text.truncate(LONGEST_LINE - room);
-    text.resize(LONGEST_LINE, b'x');
+    text.truncate(MAX_LINE_LEN - room);
+    text.resize(MAX_LINE_LEN, b'x');
     LONG.set(text);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use futures::future::BoxFuture;
-use narrows_analysis::{Analysis, Input, Kind, Output, Request, Settings};
+use narrows_analysis::{Analysis, AnalysisType, Input, Output, Request, Settings};
 use narrows_model::{Limits, Program};
 use narrows_sandbox::{
     RunOptions, Sandbox, SandboxConfig, ToolAnswer, ToolCall, ToolFailure, ToolHost,
@@ -12,7 +12,7 @@ use narrows_sandbox::{
 use serde_json::{json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use crate::bench::statistics::Summary;
+use crate::bench::statistics::LatencySummary;
 
 pub(super) const ROWS: usize = 100_000;
 const SAMPLES: usize = 7;
@@ -35,7 +35,7 @@ for _ in range(7):
 result = times
 "#;
 
-pub(super) async fn measure(settings: Settings) -> anyhow::Result<Summary> {
+pub(super) async fn measure(settings: Settings) -> anyhow::Result<LatencySummary> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     let host = Host(Analysis::new(settings)?);
     let minute = Duration::from_secs(60);
@@ -46,7 +46,7 @@ pub(super) async fn measure(settings: Settings) -> anyhow::Result<Summary> {
     let times = times.iter().filter_map(|seconds| seconds.as_f64());
     let times: Vec<Duration> = times.map(Duration::from_secs_f64).collect();
     anyhow::ensure!(times.len() == SAMPLES, "it failed: {:?}", ran.ending);
-    Ok(Summary::of(times))
+    Ok(LatencySummary::of(times))
 }
 
 /// Answers the queries of the program.
@@ -60,8 +60,12 @@ impl ToolHost for Host {
                 .map_err(|error| failed(error.to_string()))?;
             let parameters = request["parameters"].as_object().cloned().unwrap_or_default();
             let tables = vec![("t".to_owned(), Input::Marshal(call.data))];
-            let request =
-                Request { kind: Kind::Sql, parameters, output: Output::default(), refusal: None };
+            let request = Request {
+                kind: AnalysisType::Sql,
+                parameters,
+                output: Output::default(),
+                refusal: None,
+            };
             let answer = self.0.run(request, tables, None, CancellationToken::new()).await;
             let table = answer.map_err(|error| failed(error.to_string()))?.table;
             let rows = table.as_ref().map_or(0, |table| table.total_rows);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use anyhow::ensure;
-use narrows_analysis::{Analysis, FileFormat, Input, Keep, Kind, Output, Request};
+use narrows_analysis::{Analysis, AnalysisType, FileFormat, Input, Output, Request, SpillTarget};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -54,14 +54,14 @@ async fn convert(
     let mut parameters = serde_json::Map::new();
     parameters.insert("query".into(), "SELECT * FROM data".into());
     let request = Request {
-        kind: Kind::Sql,
+        kind: AnalysisType::Sql,
         parameters,
         output: Output { rows: 1, ..Output::default() },
         refusal: None,
     };
     let path = parquet.to_owned();
     let make = move || Ok((path.display().to_string(), Box::new(File::create(&path)?) as _));
-    let keep = Keep { format: FileFormat::Parquet, always: true, make: Box::new(make) };
+    let keep = SpillTarget { format: FileFormat::Parquet, always: true, make: Box::new(make) };
     let answer = analysis.run(request, tables, Some(keep), CancellationToken::new()).await?;
     let total = answer.table.map_or(0, |table| table.total_rows);
     ensure!(total == rows, "{total} of {rows} rows were read from {}", lines.display());

@@ -12,7 +12,7 @@ use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{Operation, Source};
+use super::{Source, TableOperation};
 
 const SCRIPT: &str = include_str!("../analysis.py");
 /// Sums are added up in different orders.
@@ -41,7 +41,7 @@ struct Ready {
 
 /// What a library took for an operation, and what it found.
 #[derive(Deserialize)]
-pub(super) struct Found {
+pub(super) struct LibraryResult {
     pub(super) seconds: f64,
     result: Vec<Vec<Value>>,
 }
@@ -87,7 +87,11 @@ impl Library {
 
 impl Compared {
     /// Does it once.
-    pub(super) fn ask(&mut self, source: Source, operation: Operation) -> anyhow::Result<Found> {
+    pub(super) fn ask(
+        &mut self,
+        source: Source,
+        operation: TableOperation,
+    ) -> anyhow::Result<LibraryResult> {
         let asked = json!({ "source": source, "operation": operation });
         // A process that has ended says why in place of an answer.
         let _ = writeln!(self.stdin, "{asked}");
@@ -111,9 +115,9 @@ impl Compared {
     pub(super) fn ensure_same(
         &self,
         source: Source,
-        operation: Operation,
+        operation: TableOperation,
         ours: &[Vec<Value>],
-        found: &Found,
+        found: &LibraryResult,
     ) -> anyhow::Result<()> {
         let theirs = &found.result;
         ensure!(

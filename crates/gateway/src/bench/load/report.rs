@@ -9,7 +9,7 @@ use super::{
     tally::{Failures, Period},
     trend::Trend,
 };
-use crate::bench::{arguments::LoadBenchArgs, process::Usage, statistics::Summary};
+use crate::bench::{arguments::LoadBenchArgs, process::Usage, statistics::LatencySummary};
 
 /// A shorter run says nothing of what stays: the gateway is still warming up.
 const MIN_MINUTES: f64 = 2.0;
@@ -28,18 +28,18 @@ pub(super) struct Sample {
 
 /// A stretch of time.
 #[derive(Debug, Serialize)]
-pub(super) struct Line {
+pub(super) struct LoadInterval {
     pub(super) seconds: f64,
     pub(super) requests: usize,
     per_second: f64,
     errors: u64,
-    times: Summary,
+    times: LatencySummary,
     worst_health_ms: f64,
     worst_bystander_ms: f64,
     usage: Option<Usage>,
 }
 
-impl Line {
+impl LoadInterval {
     pub(super) const HEADER: &str = "  time   req/s  errors      p50      p95      p99   /health  \
                                      1 + 1 ms      RSS  fds  threads";
 
@@ -55,7 +55,7 @@ impl Line {
             requests,
             per_second: requests as f64 / length.as_secs_f64().max(f64::EPSILON),
             errors: period.errors,
-            times: Summary::of(period.times),
+            times: LatencySummary::of(period.times),
             worst_health_ms: period.health.as_secs_f64() * 1e3,
             worst_bystander_ms: period.bystander.as_secs_f64() * 1e3,
             usage,
@@ -63,10 +63,10 @@ impl Line {
     }
 }
 
-impl fmt::Display for Line {
+impl fmt::Display for LoadInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seconds, per_second, errors, times, .. } = self;
-        let Summary { p50_ms, p95_ms, p99_ms, .. } = times;
+        let LatencySummary { p50_ms, p95_ms, p99_ms, .. } = times;
         write!(f, "{seconds:5.0}s {per_second:7.0} {errors:7} {p50_ms:8.1} {p95_ms:8.1} ")?;
         write!(f, "{p99_ms:8.1} {:9.1} {:9.1} ", self.worst_health_ms, self.worst_bystander_ms)?;
         match &self.usage {
@@ -81,7 +81,7 @@ impl fmt::Display for Line {
 
 /// A whole run.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct LoadReport {
     minutes: f64,
     users: u32,
     requests: usize,
@@ -95,13 +95,13 @@ pub(super) struct Report {
     threads: Option<Trend>,
     /// Whether all three are flat.
     is_flat: Option<bool>,
-    lines: Vec<Line>,
+    lines: Vec<LoadInterval>,
 }
 
-impl Report {
+impl LoadReport {
     pub(super) fn new(
         args: &LoadBenchArgs,
-        lines: Vec<Line>,
+        lines: Vec<LoadInterval>,
         samples: &[Sample],
         failures: BTreeMap<RequestKind, Failures>,
     ) -> Self {
@@ -115,7 +115,7 @@ impl Report {
         let threads = trend(|usage| usage.threads as f64, SLACK_THREADS);
         let all = [memory_mb, descriptors, threads];
         let flat: Option<Vec<bool>> = all.iter().map(|trend| Some((*trend)?.is_flat)).collect();
-        let worst = |value: fn(&Line) -> f64| lines.iter().map(value).fold(0.0, f64::max);
+        let worst = |value: fn(&LoadInterval) -> f64| lines.iter().map(value).fold(0.0, f64::max);
         Self {
             minutes: args.minutes,
             users: args.users,
@@ -138,7 +138,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for LoadReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { minutes, users, requests, errors, .. } = self;
         writeln!(f, "\n{users} users, {minutes} min: {requests} requests, {errors} errors")?;
@@ -170,7 +170,7 @@ impl fmt::Display for Report {
 mod tests {
     use super::*;
 
-    fn report(minutes: f64, megabytes: impl Fn(u32) -> u64) -> Report {
+    fn report(minutes: f64, megabytes: impl Fn(u32) -> u64) -> LoadReport {
         let args =
             LoadBenchArgs { minutes, users: 1, only: Vec::new(), program: None, json: false };
         let sample = |n: u32| Sample {
@@ -178,7 +178,7 @@ mod tests {
             usage: Usage { resident_bytes: megabytes(n) * 1_000_000, descriptors: 9, threads: 9 },
         };
         let samples: Vec<Sample> = (0..100).map(sample).collect();
-        Report::new(&args, Vec::new(), &samples, BTreeMap::new())
+        LoadReport::new(&args, Vec::new(), &samples, BTreeMap::new())
     }
 
     #[test]

@@ -75,7 +75,7 @@ const QUERIES: [&str; 8] = [
 
 /// One request.
 #[derive(Clone, Debug)]
-pub(super) struct LoadRequest {
+pub(super) struct BenchRequest {
     pub(super) kind: RequestKind,
     pub(super) tool: &'static str,
     pub(super) arguments: Value,
@@ -83,7 +83,7 @@ pub(super) struct LoadRequest {
     pub(super) fails: bool,
 }
 
-impl LoadRequest {
+impl BenchRequest {
     fn new(kind: RequestKind, tool: &'static str, arguments: Value) -> Self {
         Self { kind, tool, arguments, fails: false }
     }
@@ -105,7 +105,7 @@ impl Mix {
 
     /// Returns the next request of a user: the same for the same numbers, in an order of its own for
     /// each user.
-    pub(super) fn request(&self, user: u64, turn: u64) -> LoadRequest {
+    pub(super) fn request(&self, user: u64, turn: u64) -> BenchRequest {
         let kinds = self.0.len() as u64;
         let place = (user * 7 + turn) % kinds;
         // The next round has the next form of each kind.
@@ -113,8 +113,8 @@ impl Mix {
     }
 }
 
-fn request(kind: RequestKind, user: u64, turn: u64) -> LoadRequest {
-    let code = |code: String| LoadRequest::new(kind, "execute_code", json!({ "code": code }));
+fn request(kind: RequestKind, user: u64, turn: u64) -> BenchRequest {
+    let code = |code: String| BenchRequest::new(kind, "execute_code", json!({ "code": code }));
     let name = format!("load_{user}_{}", turn % NAMES);
     match kind {
         RequestKind::Code => code(format!("result = {turn} + 1")),
@@ -129,7 +129,7 @@ fn request(kind: RequestKind, user: u64, turn: u64) -> LoadRequest {
             let code = "count = globals().get('count', 0) + 1\n\
                         rows = [{'n': n, 'text': 'row %d' % n} for n in range(500)]\nresult = count";
             let arguments = json!({"code": code, "session_id": name});
-            LoadRequest::new(kind, "execute_code", arguments)
+            BenchRequest::new(kind, "execute_code", arguments)
         }
         RequestKind::Failure => {
             let program = match turn % 3 {
@@ -147,16 +147,16 @@ fn request(kind: RequestKind, user: u64, turn: u64) -> LoadRequest {
         RequestKind::Search => match turn % 4 {
             0 => {
                 let arguments = json!({"name": "company.list_parks"});
-                LoadRequest::new(kind, "get_tool_definition", arguments)
+                BenchRequest::new(kind, "get_tool_definition", arguments)
             }
             _ => {
                 // A query that nobody asked before, as most are.
                 let query = QUERIES[turn as usize % QUERIES.len()];
                 let arguments = json!({"query": format!("{query} {user} {turn}")});
-                LoadRequest::new(kind, "search_tools", arguments)
+                BenchRequest::new(kind, "search_tools", arguments)
             }
         },
-        RequestKind::Analysis => LoadRequest::new(kind, "execute_analysis", analysis(turn)),
+        RequestKind::Analysis => BenchRequest::new(kind, "execute_analysis", analysis(turn)),
         RequestKind::Files => {
             let path = format!("{name}.txt");
             let (tool, arguments) = match turn % 3 {
@@ -167,7 +167,7 @@ fn request(kind: RequestKind, user: u64, turn: u64) -> LoadRequest {
                     ("write_workspace_file", json!({"path": path, "content": content}))
                 }
             };
-            LoadRequest::new(kind, tool, arguments)
+            BenchRequest::new(kind, tool, arguments)
         }
         RequestKind::Skills => {
             let (tool, arguments) = match turn % 4 {
@@ -177,19 +177,19 @@ fn request(kind: RequestKind, user: u64, turn: u64) -> LoadRequest {
                 }
                 _ => ("list_skills", json!({"query": QUERIES[turn as usize % QUERIES.len()]})),
             };
-            LoadRequest::new(kind, tool, arguments)
+            BenchRequest::new(kind, tool, arguments)
         }
         RequestKind::Privacy => {
             // Most values are met again.
             let person = turn % 50;
             let text = format!("Write to person{person}.of{user}@example.com or call 030 1234567.");
-            LoadRequest::new(kind, "sanitize_pii", json!({ "text": text.repeat(20) }))
+            BenchRequest::new(kind, "sanitize_pii", json!({ "text": text.repeat(20) }))
         }
         RequestKind::Fault => {
             let server = if turn.is_multiple_of(2) { "hanging" } else { "crashing" };
             let code = format!("from servers.{server} import list_parks\nawait list_parks()");
             let arguments = json!({"code": code, "timeout": 2});
-            LoadRequest::new(kind, "execute_code", arguments).failing()
+            BenchRequest::new(kind, "execute_code", arguments).failing()
         }
     }
 }
@@ -213,11 +213,11 @@ fn analysis(turn: u64) -> Value {
 }
 
 /// Returns what each user does first.
-pub(super) fn first_request() -> LoadRequest {
+pub(super) fn first_request() -> BenchRequest {
     let rows = (0..2_000).map(|n| format!("{},{n}\n", ["north", "south", "east"][n % 3]));
     let content = format!("region,amount\n{}", rows.collect::<String>());
     let arguments = json!({"path": TABLE, "content": content});
-    LoadRequest::new(RequestKind::Files, "write_workspace_file", arguments)
+    BenchRequest::new(RequestKind::Files, "write_workspace_file", arguments)
 }
 
 #[cfg(test)]

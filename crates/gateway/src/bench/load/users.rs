@@ -19,11 +19,11 @@ use tokio::{
 };
 
 use super::{
-    requests::{LoadRequest, Mix, RequestKind, first_request},
+    requests::{BenchRequest, Mix, RequestKind, first_request},
     tally::Tally,
 };
 use crate::bench::{
-    gateway::{Client, call},
+    gateway::{BenchClient, call},
     http_gateway::HttpGateway,
 };
 
@@ -90,8 +90,8 @@ pub(super) async fn be_user(gateway: Arc<HttpGateway>, tally: Arc<Tally>, mix: M
     }
 }
 
-async fn ask(client: &Client, request: LoadRequest, tally: &Tally) {
-    let LoadRequest { kind, tool, arguments, fails } = request;
+async fn ask(client: &BenchClient, request: BenchRequest, tally: &Tally) {
+    let BenchRequest { kind, tool, arguments, fails } = request;
     let start = Instant::now();
     let answer = timeout(ANSWER_TIME, call(client, tool, arguments)).await;
     let time = start.elapsed();
@@ -113,7 +113,7 @@ fn shortened(result: &CallToolResult) -> String {
 }
 
 /// Runs a program each second, for an agent that does nothing else: what others do must not slow it.
-pub(super) async fn be_bystander(client: Client, tally: Arc<Tally>) {
+pub(super) async fn be_bystander(client: BenchClient, tally: Arc<Tally>) {
     loop {
         let start = Instant::now();
         let running = call(&client, "execute_code", json!({"code": "result = 1 + 1"}));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::as_json;
 use crate::{
-    app::{self, Exit, Setting},
+    app::{self, AppContext, Exit},
     config::RulesFile,
     error_chain::error_chain,
     printer::Printer,
@@ -20,7 +20,7 @@ use crate::{
 /// What is said to several calls.
 pub(super) struct Decider<'a> {
     agent: &'a Agent,
-    setting: &'a Setting,
+    setting: &'a AppContext,
     verdict: Verdict,
     /// Rules are written without asking.
     yes: bool,
@@ -32,7 +32,7 @@ pub(super) struct Decider<'a> {
 impl<'a> Decider<'a> {
     pub(super) fn new(
         agent: &'a Agent,
-        setting: &'a Setting,
+        setting: &'a AppContext,
         verdict: Verdict,
         yes: bool,
         printer: Printer,

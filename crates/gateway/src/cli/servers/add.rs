@@ -8,7 +8,7 @@ use narrows_model::{Connection, Expose, HttpSpec, HttpTransport, StdioSpec, Temp
 use serde_json::json;
 
 use crate::{
-    app::{At, Exit, Setting},
+    app::{AppContext, Exit, GlobalArgs},
     cli::Cli,
     config::{ConfigEdit, Existing, ServerEntry, valid_name},
     printer::Printer,
@@ -97,7 +97,7 @@ fn expose(text: &str) -> Result<Expose, String> {
         .map_err(|_| "it must be code, direct, both or auto".to_owned())
 }
 
-pub(super) fn run(args: AddArgs, at: &At, printer: Printer) -> anyhow::Result<Exit> {
+pub(super) fn run(args: AddArgs, at: &GlobalArgs, printer: Printer) -> anyhow::Result<Exit> {
     if wants_help(&args) {
         printer.help(&help());
         return Ok(Exit::Success);
@@ -116,7 +116,7 @@ pub(super) fn run(args: AddArgs, at: &At, printer: Printer) -> anyhow::Result<Ex
     let entry =
         ServerEntry { expose: options.expose, ..ServerEntry::new(name.clone(), connection) };
     let existing = if options.force { Existing::Replace } else { Existing::Refuse };
-    let (_, source) = Setting::find(at)?;
+    let (_, source) = AppContext::find(at)?;
     let mut edit = ConfigEdit::open(source.path())?;
     edit.add(&entry, existing)?;
     edit.save()?;

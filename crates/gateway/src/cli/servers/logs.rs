@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{OutputArgs, find};
 use crate::{
-    app::{self, Exit, Setting},
+    app::{self, AppContext, Exit},
     printer::Printer,
 };
 
@@ -41,7 +41,7 @@ pub(super) struct LogsArgs {
 }
 
 pub(super) async fn run(
-    setting: &Setting,
+    setting: &AppContext,
     args: LogsArgs,
     printer: Printer,
 ) -> anyhow::Result<Exit> {

@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::{OutputArgs, find_enabled, status};
 use crate::{
-    app::{Exit, Setting},
-    cli::waiting::Waiting,
-    control::{self, Answer, Request},
+    app::{AppContext, Exit},
+    cli::waiting::WaitingLine,
+    control::{self, ControlReply, ControlRequest},
     error_chain::error_chain,
     printer::Printer,
     status as gateway_status,
@@ -32,7 +32,7 @@ pub(super) struct RestartArgs {
 }
 
 pub(super) async fn run(
-    setting: Setting,
+    setting: AppContext,
     args: RestartArgs,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
@@ -49,8 +49,8 @@ pub(super) async fn run(
         }
         return Ok(status::exit(&statuses));
     }
-    let request = Request::Restart { server: name.clone() };
-    let mut waiting = Waiting::new(std::slice::from_ref(name), printer);
+    let request = ControlRequest::Restart { server: name.clone() };
+    let mut waiting = WaitingLine::new(std::slice::from_ref(name), printer);
     let asked = gateways
         .iter()
         .map(|gateway| control::ask(&setting.places, gateway.process_id, &request, max_wait));
@@ -59,7 +59,7 @@ pub(super) async fn run(
     let mut exit = Exit::Success;
     for (gateway, answer) in gateways.iter().zip(answers) {
         let (error, server) = match answer {
-            Ok(Answer { error, status }) => (error, status),
+            Ok(ControlReply { error, status }) => (error, status),
             Err(error) => (Some(error_chain(&error)), None),
         };
         let id = gateway.process_id;

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::{NO_SERVERS, OutputArgs, find_enabled};
 use crate::{
-    app::{Exit, Setting},
-    cli::waiting::Waiting,
+    app::{AppContext, Exit},
+    cli::waiting::WaitingLine,
     printer::{Printer, Style},
     status::{self, GatewayStatus},
 };
@@ -25,7 +25,7 @@ pub(super) struct StatusArgs {
 }
 
 pub(super) async fn run(
-    setting: Setting,
+    setting: AppContext,
     args: StatusArgs,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
@@ -71,7 +71,7 @@ pub(super) fn exit(statuses: &[Status]) -> Exit {
 /// Starts servers, shows each in this column when it has answered, if they are to be shown, and ends them
 /// again.
 pub(super) async fn check(
-    setting: &Setting,
+    setting: &AppContext,
     names: &[String],
     column: Option<usize>,
     printer: Printer,
@@ -109,7 +109,7 @@ pub(crate) async fn probe_each(
     printer: Printer,
     tell: impl Fn(&Status),
 ) -> Vec<Status> {
-    let mut waiting = Waiting::new(names, printer);
+    let mut waiting = WaitingLine::new(names, printer);
     let starts = names.iter().map(|name| async move {
         let _ = broker.fleet().start(name).await;
         broker.fleet().status(name)

@@ -7,7 +7,7 @@ use super::*;
 use crate::config::Os;
 
 /// What each client has for Narrows, at the place where Linux has its file.
-fn places() -> [(Client, &'static str, &'static [&'static str], Value); 10] {
+fn places() -> [(ClientApp, &'static str, &'static [&'static str], Value); 10] {
     let plain = json!({"command": "/opt/narrows", "args": ["serve", "--stdio"]});
     let with = |key: &str, value: &str| {
         let mut entry = json!({ key: value });
@@ -24,16 +24,21 @@ fn places() -> [(Client, &'static str, &'static [&'static str], Value); 10] {
     let desktop = ".config/Claude/claude_desktop_config.json";
     let windsurf = ".codeium/windsurf/mcp_config.json";
     [
-        (Client::ClaudeDesktop, desktop, servers, plain.clone()),
-        (Client::ClaudeCode, ".claude.json", servers, with("type", "stdio")),
-        (Client::Cursor, ".cursor/mcp.json", servers, plain.clone()),
-        (Client::VsCode, ".config/Code/User/mcp.json", &["servers"], with("type", "stdio")),
-        (Client::Windsurf, windsurf, servers, plain.clone()),
-        (Client::Zed, ".config/zed/settings.json", &["context_servers"], with("source", "custom")),
-        (Client::Codex, ".codex/config.toml", &["mcp_servers"], plain.clone()),
-        (Client::Gemini, ".gemini/settings.json", servers, plain),
-        (Client::Opencode, ".config/opencode/opencode.json", &["mcp"], opencode),
-        (Client::Goose, ".config/goose/config.yaml", &["extensions"], goose),
+        (ClientApp::ClaudeDesktop, desktop, servers, plain.clone()),
+        (ClientApp::ClaudeCode, ".claude.json", servers, with("type", "stdio")),
+        (ClientApp::Cursor, ".cursor/mcp.json", servers, plain.clone()),
+        (ClientApp::VsCode, ".config/Code/User/mcp.json", &["servers"], with("type", "stdio")),
+        (ClientApp::Windsurf, windsurf, servers, plain.clone()),
+        (
+            ClientApp::Zed,
+            ".config/zed/settings.json",
+            &["context_servers"],
+            with("source", "custom"),
+        ),
+        (ClientApp::Codex, ".codex/config.toml", &["mcp_servers"], plain.clone()),
+        (ClientApp::Gemini, ".gemini/settings.json", servers, plain),
+        (ClientApp::Opencode, ".config/opencode/opencode.json", &["mcp"], opencode),
+        (ClientApp::Goose, ".config/goose/config.yaml", &["extensions"], goose),
     ]
 }
 
@@ -67,18 +72,18 @@ impl World {
         fs::read_dir(self.path(path)).unwrap().count()
     }
 
-    fn connect(&self, client: Client) -> ConnectReport {
+    fn connect(&self, client: ClientApp) -> ConnectReport {
         let launch = Launch::new("/opt/narrows".to_owned(), None, None);
         connect(client, &self.home, &launch, Mode::Write)
     }
 
-    fn disconnect(&self, client: Client) -> ConnectReport {
+    fn disconnect(&self, client: ClientApp) -> ConnectReport {
         disconnect(client, &self.home, Mode::Write)
     }
 }
 
 /// What a file of a client says.
-fn plain(client: Client, text: &str) -> Value {
+fn plain(client: ClientApp, text: &str) -> Value {
     Format::of(client).parse(text).unwrap().plain()
 }
 
@@ -115,16 +120,16 @@ fn what_else_is_in_a_file_stays_with_its_comments() {
     let goose = "# mine\nGOOSE_MODE: auto\nextensions:\n  docs:\n    type: stdio\n    \
                  cmd: docs\n    enabled: true\n";
     for (client, path, text) in [
-        (Client::Zed, ".config/zed/settings.json", zed),
-        (Client::Codex, ".codex/config.toml", codex),
-        (Client::Goose, ".config/goose/config.yaml", goose),
+        (ClientApp::Zed, ".config/zed/settings.json", zed),
+        (ClientApp::Codex, ".codex/config.toml", codex),
+        (ClientApp::Goose, ".config/goose/config.yaml", goose),
     ] {
         let world = World::new(&[(path, text)]);
         let report = world.connect(client);
         assert_eq!(report.outcome, ConnectOutcome::Connected, "{report:?}");
         let backup = report.backup.unwrap();
         assert_eq!(fs::read_to_string(backup).unwrap(), text);
-        assert_eq!(report.other_servers, usize::from(client != Client::Zed));
+        assert_eq!(report.other_servers, usize::from(client != ClientApp::Zed));
         let after = world.text(path);
         for line in text.lines().map(|line| line.trim_end_matches(['{', '}'])) {
             assert!(after.contains(line), "{line} is not in {after}");
@@ -147,14 +152,14 @@ fn what_else_is_in_a_file_stays_with_its_comments() {
 fn a_table_that_is_empty_is_used() {
     for text in ["extensions:\n", "a: 1\nextensions: {}\nb: 2\n", "a: 1", ""] {
         let world = World::new(&[(".config/goose/config.yaml", text)]);
-        let report = world.connect(Client::Goose);
+        let report = world.connect(ClientApp::Goose);
         assert_eq!(report.outcome, ConnectOutcome::Connected, "{text:?}: {report:?}");
-        let found = plain(Client::Goose, &world.text(".config/goose/config.yaml"));
+        let found = plain(ClientApp::Goose, &world.text(".config/goose/config.yaml"));
         assert_eq!(found["extensions"]["narrows"]["cmd"], "/opt/narrows", "{found}");
         assert_eq!(found["b"], if text.contains("b:") { json!(2) } else { Value::Null });
     }
     let world = World::new(&[(".cursor/mcp.json", " \n")]);
-    assert_eq!(world.connect(Client::Cursor).outcome, ConnectOutcome::Connected);
+    assert_eq!(world.connect(ClientApp::Cursor).outcome, ConnectOutcome::Connected);
     assert!(world.text(".cursor/mcp.json").contains("\"mcpServers\""));
 }
 
@@ -162,9 +167,9 @@ fn a_table_that_is_empty_is_used() {
 fn a_dry_run_writes_nothing() {
     let world = World::new(&[(".cursor/mcp.json", "{}")]);
     let launch = Launch::new("/opt/narrows".to_owned(), None, None);
-    let report = connect(Client::Cursor, &world.home, &launch, Mode::DryRun);
+    let report = connect(ClientApp::Cursor, &world.home, &launch, Mode::DryRun);
     assert_eq!(report.outcome, ConnectOutcome::Connected);
-    let report = connect(Client::Zed, &world.home, &launch, Mode::DryRun);
+    let report = connect(ClientApp::Zed, &world.home, &launch, Mode::DryRun);
     assert_eq!(report.outcome, ConnectOutcome::Connected);
     assert_eq!((world.text(".cursor/mcp.json").as_str(), world.files_in(".cursor")), ("{}", 1));
     assert!(!world.path(".config").exists());
@@ -179,7 +184,7 @@ fn what_cannot_be_changed_safely_is_left_as_it_is() {
         (r#"{"mcpServers": {"narrows": {"command": "x", "disabled": true}}}"#, "disabled there"),
     ] {
         let world = World::new(&[(".cursor/mcp.json", text)]);
-        let report = world.connect(Client::Cursor);
+        let report = world.connect(ClientApp::Cursor);
         assert_eq!(report.outcome, ConnectOutcome::Failed, "{report:?}");
         let error = report.error.unwrap();
         assert!(error.contains(reason), "{text}: {error}");
@@ -188,8 +193,8 @@ fn what_cannot_be_changed_safely_is_left_as_it_is() {
     // Somebody else's has the name.
     let text = r#"{"mcpServers": {"narrows": {"command": "other"}}}"#;
     let world = World::new(&[(".cursor/mcp.json", text)]);
-    assert_eq!(world.connect(Client::Cursor).outcome, ConnectOutcome::Connected);
-    let after = plain(Client::Cursor, &world.text(".cursor/mcp.json"));
+    assert_eq!(world.connect(ClientApp::Cursor).outcome, ConnectOutcome::Connected);
+    let after = plain(ClientApp::Cursor, &world.text(".cursor/mcp.json"));
     assert_eq!(after["mcpServers"]["narrows"]["command"], "other");
     assert_eq!(after["mcpServers"]["narrows-gateway"]["command"], "/opt/narrows");
 }
@@ -197,20 +202,20 @@ fn what_cannot_be_changed_safely_is_left_as_it_is() {
 #[test]
 fn of_several_files_the_one_that_is_used_is_taken() {
     let world = World::new(&[(".config/opencode/opencode.jsonc", "{ /* mine */ }")]);
-    let report = world.connect(Client::Opencode);
+    let report = world.connect(ClientApp::Opencode);
     assert_eq!(report.path, world.path(".config/opencode/opencode.jsonc"));
     // An older VS Code has servers among its settings, where a newer one does not look.
     let world = World::new(&[(".config/Code/User/settings.json", "{}")]);
-    let report = world.connect(Client::VsCode);
+    let report = world.connect(ClientApp::VsCode);
     assert_eq!(report.path, world.path(".config/Code/User/mcp.json"));
     let world = World::new(&[(".config/Code - Insiders/User/settings.json", "{}")]);
-    let report = world.connect(Client::VsCode);
+    let report = world.connect(ClientApp::VsCode);
     assert_eq!(report.path, world.path(".config/Code - Insiders/User/mcp.json"));
 }
 
 #[test]
 fn clients_are_known_to_be_there_by_their_files() {
     let world = World::new(&[(".cursor/x", ""), (".claude.json", "{}")]);
-    let there = Client::ALL.into_iter().filter(|client| client.is_installed(&world.home));
-    assert_eq!(there.collect::<Vec<_>>(), [Client::ClaudeCode, Client::Cursor]);
+    let there = ClientApp::ALL.into_iter().filter(|client| client.is_installed(&world.home));
+    assert_eq!(there.collect::<Vec<_>>(), [ClientApp::ClaudeCode, ClientApp::Cursor]);
 }

@@ -4,21 +4,21 @@
 //! |---|---|
 //! | `server` | puts the parts together, and serves until it is told to stop |
 //! | `connections`, `descriptors` | which connections are open, for how long, and how many there can be |
-//! | `door`, `names` | who may come in, by key; what requests may call us |
+//! | `auth`, `names` | who may come in, by key; what requests may call us |
 //! | `caller` | whoever showed a key, and what belongs to that key alone |
 //! | `body` | reads a request's body within limits, before anything parses it |
 //! | `sessions` | the sessions of the older protocol: whose they are, how many, for how long |
 
+mod auth;
 mod body;
 mod caller;
 mod connections;
 mod descriptors;
-mod door;
 mod names;
 mod server;
 mod sessions;
 
-pub(crate) use door::Door;
+pub(crate) use auth::HttpAuth;
 pub(crate) use server::serve;
 
 pub(super) use body::LargeBody;

@@ -9,11 +9,11 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::Door;
+use super::HttpAuth;
 
 /// Returns the names that a request may call us by: those of loopback, the address that we listen on,
 /// and those of the configuration.
-pub(super) fn hosts(door: &Door, address: SocketAddr) -> Vec<String> {
+pub(super) fn hosts(door: &HttpAuth, address: SocketAddr) -> Vec<String> {
     let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
     if !address.ip().is_unspecified() {
         hosts.push(address.ip().to_string());
@@ -24,7 +24,7 @@ pub(super) fn hosts(door: &Door, address: SocketAddr) -> Vec<String> {
 
 /// Returns the web pages that may call us: those that we serve ourselves, and those of the
 /// configuration.
-pub(super) fn origins(door: &Door, address: SocketAddr) -> Vec<String> {
+pub(super) fn origins(door: &HttpAuth, address: SocketAddr) -> Vec<String> {
     let port = address.port();
     let own = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
     own.into_iter().chain(door.allowed_origins.iter().cloned()).collect()

@@ -8,24 +8,23 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Door,
+    HttpAuth,
+    auth::{Doorkeeper, admit},
     body::MAX_BODY_BYTES,
     connections::Connections,
-    descriptors,
-    door::{Doorkeeper, admit},
-    names,
+    descriptors, names,
     sessions::Sessions,
 };
 use crate::{
     config::HttpLimits,
-    mcp::{Gateway, Session},
+    mcp::{ClientConnection, Gateway},
 };
 
 /// Serves clients until it is told to stop.
 pub(crate) async fn serve(
     gateway: Arc<Gateway>,
     listener: TcpListener,
-    door: Door,
+    door: HttpAuth,
     limits: HttpLimits,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
@@ -39,7 +38,7 @@ pub(crate) async fn serve(
         .with_cancellation_token(stop.child_token());
     let sessions = Sessions::new(limits.clone());
     let mcp = StreamableHttpService::new(
-        move || Ok(Session::new(Arc::clone(&gateway))),
+        move || Ok(ClientConnection::new(Arc::clone(&gateway))),
         Arc::clone(&sessions),
         config,
     );

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use narrows_engine::{RunRequest, aliases, check_source, ledger::Tab};
+use narrows_engine::{RunRequest, aliases, check_source, token_stats::RequestStats};
 use narrows_model::Program;
 use serde_json::{Map, Value};
 
@@ -64,7 +64,7 @@ impl CodeRequest {
     }
 
     /// Returns it as the engine runs it; what its calls would have cost a model is written on `stats`.
-    pub(super) fn into_run(self, stats: Arc<Tab>) -> RunRequest {
+    pub(super) fn into_run(self, stats: Arc<RequestStats>) -> RunRequest {
         let Self { code, context, timeout, session, isolation, corrections } = self;
         RunRequest {
             program: Program { context, ..Program::new(code) },
@@ -107,8 +107,8 @@ fn read_timeout(value: &Value, corrections: &mut Vec<String>) -> Result<Duration
     let seconds = seconds
         .filter(|seconds| seconds.is_finite() && *seconds > 0.0)
         .ok_or_else(|| format!("\"timeout\" is {value}, expected seconds, from 1 to 120"))?;
-    let (least, most) = TIMES;
-    let within = seconds.clamp(least, most);
+    let (min, max) = TIMES;
+    let within = seconds.clamp(min, max);
     if within != seconds {
         corrections.push(format!("a timeout of {seconds} s is not possible; it is {within} s"));
     }

@@ -25,7 +25,7 @@ fn definition() -> Value {
         "inputSchema": {
             "type": "object",
             "properties": {
-                "analysis_type": {"enum": narrows_analysis::Kind::ALL},
+                "analysis_type": {"enum": narrows_analysis::AnalysisType::ALL},
                 "data": {"description": "rows; rather use source"},
                 "source": {
                     "description": "workspace file, {tool, arguments, path}, {session, variable} \

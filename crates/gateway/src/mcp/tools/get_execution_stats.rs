@@ -34,7 +34,7 @@ async fn call(request: ToolRequest) -> ClientResult {
 
 async fn count(gateway: &Gateway, agent: &Agent) -> CallToolResult {
     // What was answered just now is counted first.
-    let counting = || (gateway.ledger.here(), gateway.ledger.all());
+    let counting = || (gateway.token_stats.here(), gateway.token_stats.all());
     let (here, all) = agent.compute(ALWAYS_APART, counting).await;
     let text = format!("{}\n\n{}", stats::table("this gateway", &here), stats::table("all", &all));
     success_with_data(text, json!({"here": stats::json(&here), "all": stats::json(&all)}))

@@ -49,7 +49,7 @@ async fn define(gateway: &Gateway, agent: &Agent, arguments: Map<String, Value>)
         Ok(request) => request,
         Err(mistake) => return failure(mistake),
     };
-    match gateway.guide().define(&request, agent).await {
+    match gateway.discovery().define(&request, agent).await {
         Ok(Value::String(definition)) => success(definition),
         Ok(raw) => success(raw.to_string()),
         Err(error) => failure(error.to_string()),

@@ -1,7 +1,7 @@
 //! `list_workspace_files`: files of the workspace, all or by a pattern.
 
 use narrows_engine::{
-    policy::WorkspaceUse,
+    policy::WorkspaceAccess,
     state::{Agent, StateError},
 };
 use rmcp::model::CallToolResult;
@@ -46,7 +46,7 @@ async fn call(request: ToolRequest) -> ClientResult {
 
 async fn list(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let FilesRequest { pattern, limit, namespace } = or_failed!(parse(arguments));
-    or_failed!(check_workspace(agent, WorkspaceUse::Read));
+    or_failed!(check_workspace(agent, WorkspaceAccess::Read));
     let listed: Result<_, StateError> =
         agent.list_files(pattern.as_deref(), namespace.as_deref(), limit).await;
     let (files, total) = or_failed!(listed);

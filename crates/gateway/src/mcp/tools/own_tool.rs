@@ -7,9 +7,9 @@ use futures::future::BoxFuture;
 use narrows_engine::{
     aliases,
     compute::json_bytes,
-    ledger::{Kind, Tab},
     model_text,
     state::Agent,
+    token_stats::{RequestKind, RequestStats},
 };
 use rmcp::model::{CallToolResult, Tool};
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ use super::{
     result::{ClientResult, add_notes},
     sanitize_pii, save_skill, search_tools, write_workspace_file,
 };
-use crate::mcp::{Gateway, Surface, client::Client, passing::keep_tokens};
+use crate::mcp::{Gateway, Surface, client::ClientHandle, proxy_forward::keep_tokens};
 
 /// A tool of the gateway itself.
 pub(in crate::mcp) struct OwnTool {
@@ -52,9 +52,9 @@ pub(super) struct ToolRequest {
     pub(super) arguments: Map<String, Value>,
     /// The size of the arguments.
     pub(super) bytes: usize,
-    pub(super) client: Arc<Client>,
+    pub(super) client: Arc<ClientHandle>,
     /// Where it is written what the call would have cost a model without Narrows.
-    pub(super) stats: Arc<Tab>,
+    pub(super) stats: Arc<RequestStats>,
 }
 
 impl OwnTool {
@@ -97,14 +97,14 @@ impl OwnTool {
         gateway: &Arc<Gateway>,
         agent: Agent,
         mut arguments: Map<String, Value>,
-        client: Arc<Client>,
+        client: Arc<ClientHandle>,
     ) -> CallToolResult {
         let is_run = matches!(self.purpose, Purpose::Code | Purpose::Analysis);
-        let kind = if is_run { Kind::Run } else { Kind::Lookup };
+        let kind = if is_run { RequestKind::Run } else { RequestKind::Lookup };
         let bytes = json_bytes(&arguments);
         let opening = || {
             let written = serde_json::to_string(&arguments).unwrap_or_default();
-            gateway.ledger.open(kind, &format!("{}{written}", self.name))
+            gateway.token_stats.open(kind, &format!("{}{written}", self.name))
         };
         let stats = agent.compute(bytes, opening).await;
         let naming = || {

@@ -2,7 +2,7 @@
 
 use narrows_engine::{
     compute::ALWAYS_APART,
-    policy::WorkspaceUse,
+    policy::WorkspaceAccess,
     state::{Agent, Encoding, FileContent, ReadRequest},
 };
 use rmcp::model::{CallToolResult, ContentBlock};
@@ -47,9 +47,9 @@ async fn call(request: ToolRequest) -> ClientResult {
 
 async fn read(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let request: ReadRequest = or_failed!(parse(arguments));
-    or_failed!(check_workspace(agent, WorkspaceUse::Read));
+    or_failed!(check_workspace(agent, WorkspaceAccess::Read));
     // It reads from a disk, up to megabytes, and looks at all of it.
-    let reading = || agent.read_file(&request, Some(&agent.shield()));
+    let reading = || agent.read_file(&request, Some(&agent.pii_filter()));
     let file = or_failed!(agent.compute(ALWAYS_APART, reading).await);
     let about = about(&file);
     let FileContent { content, encoding, media_type, .. } = file;

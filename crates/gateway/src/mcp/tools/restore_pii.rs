@@ -54,7 +54,7 @@ async fn restore(
             Ok(level) => level,
             Err(error) => return failure(error.to_string()),
         };
-        if let Err(refusal) = agent.watch(level).confirm_restore(&arguments, &caller).await {
+        if let Err(refusal) = agent.guard(level).confirm_restore(&arguments, &caller).await {
             return failure(refusal.to_string());
         }
     }

@@ -1,7 +1,7 @@
 //! What tools give: texts and data for a model, and the type that says they were protected.
 
 use narrows_engine::{
-    Analyzed, Finished, Refusal, compute::json_bytes, policy::WorkspaceUse, state::Agent,
+    Analyzed, Finished, Refusal, compute::json_bytes, policy::WorkspaceAccess, state::Agent,
 };
 use narrows_model::cut;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
@@ -47,7 +47,7 @@ impl ClientResult {
     /// Puts tokens in the place of personal data.
     pub(super) async fn protect(mut result: CallToolResult, agent: &Agent) -> Self {
         let bytes = json_bytes(&result);
-        agent.compute(bytes, || agent.shield().result(&mut result)).await;
+        agent.compute(bytes, || agent.pii_filter().result(&mut result)).await;
         Self(result)
     }
 
@@ -122,7 +122,7 @@ pub(super) fn meta(key: &str, about: Value) -> Option<MetaObject> {
 }
 
 /// Whether an agent's level lets it use its files so.
-pub(super) fn check_workspace(agent: &Agent, wanted: WorkspaceUse) -> Result<(), String> {
+pub(super) fn check_workspace(agent: &Agent, wanted: WorkspaceAccess) -> Result<(), String> {
     let level = agent.level(None).map_err(|error| error.to_string())?;
     match level.workspace >= wanted {
         true => Ok(()),

@@ -43,7 +43,7 @@ async fn sanitize(agent: &Agent, arguments: Map<String, Value>) -> CallToolResul
     };
     let bytes = json_bytes(&value);
     let sanitizing = || {
-        agent.shield().sanitize_json(&mut value);
+        agent.pii_filter().sanitize_json(&mut value);
         TextOrData::result(value)
     };
     agent.compute(bytes, sanitizing).await
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::{
         app,
-        config::{Config, Places},
+        config::{AppDirs, Config},
     };
 
     const LONG: Duration = Duration::from_secs(300);
@@ -71,7 +71,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_large_text_waits_for_a_place_of_its_agent_and_a_small_one_does_not() {
         let home = tempfile::tempdir().unwrap();
-        let state = app::state(&Places::below(home.path()), &Config::default()).unwrap();
+        let state = app::state(&AppDirs::below(home.path()), &Config::default()).unwrap();
         let agent = |name: &str| state.agent(Arc::new(Principal::new(name.to_owned(), name)));
         let (ada, eve) = (agent("ada"), agent("eve"));
         // As many as one agent may do at once.

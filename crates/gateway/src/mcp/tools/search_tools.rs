@@ -44,7 +44,7 @@ async fn call(request: ToolRequest) -> ClientResult {
 
 async fn search(gateway: &Gateway, agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     match parse::<SearchRequest>(arguments) {
-        Ok(request) => success(gateway.guide().search(&request, agent).await.text()),
+        Ok(request) => success(gateway.discovery().search(&request, agent).await.text()),
         Err(mistake) => failure(mistake),
     }
 }

@@ -3,7 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use narrows_engine::{
     compute::json_bytes,
-    policy::WorkspaceUse,
+    policy::WorkspaceAccess,
     state::{Agent, Encoding},
 };
 use rmcp::model::CallToolResult;
@@ -57,7 +57,7 @@ async fn call(request: ToolRequest) -> ClientResult {
 
 async fn write(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
     let WriteRequest { path, content, encoding, namespace } = or_failed!(parse(arguments));
-    or_failed!(check_workspace(agent, WorkspaceUse::Write));
+    or_failed!(check_workspace(agent, WorkspaceAccess::Write));
     let size = json_bytes(&content);
     let bytes = or_failed!(agent.compute(size, || bytes_of(content, encoding)).await);
     let written = or_failed!(agent.write_file(&path, &bytes, namespace.as_deref()).await);

@@ -18,9 +18,9 @@ use super::{
 use crate::{
     flaw::{Flaw, Result},
     ingest::{
-        allowance::Budget,
         blocks::{Block, Blocks, REPLACED, Source, byte_order_mark, each_block, located, text_of},
-        facts::{Type, count},
+        column_stats::{Type, count},
+        memory_budget::Budget,
         names::{self, Notes},
         number::{self, Number},
         task::{Made, MadeRows, Task},
@@ -32,7 +32,7 @@ const TOO_MANY_COLUMNS: usize = 10_000;
 
 /// What a part of a file has in it.
 #[derive(Default)]
-struct Learned {
+struct CsvFacts {
     rows: usize,
     guesses: Vec<Guess>,
     /// Rows with fewer cells than the header.
@@ -58,14 +58,14 @@ pub(in crate::ingest) fn load(task: &Task, source: &Source, delimiter: Option<u8
         let (text, replaced) = text_of(&block.bytes);
         let learned = learn(&text, delimiter, width, block.is_first)
             .map_err(|flaw| located(flaw, &text, source, block.offset))?;
-        Ok((block.range(), Learned { replaced, ..learned }))
+        Ok((block.range(), CsvFacts { replaced, ..learned }))
     };
     let (ranges, learned): (Vec<_>, Vec<_>) =
         each_block(blocks(), task.threads, look)?.into_iter().unzip();
     let mut notes = Notes::default();
     let format = settle(&head, &learned, &mut notes);
     let (schema, notes) = (Arc::clone(&format.schema), notes.finish());
-    let rows = if source.length <= task.most_in_memory {
+    let rows = if source.length <= task.max_in_memory {
         let read =
             |block: &Block| read(&text_of(&block.bytes).0, &format, block.is_first, task.budget());
         MadeRows::Memory(each_block(blocks(), task.threads, read)?)
@@ -113,12 +113,12 @@ fn too_many_columns() -> Flaw {
 }
 
 /// Looks at every cell.
-fn learn(text: &str, delimiter: u8, width: usize, header: bool) -> Result<Learned> {
+fn learn(text: &str, delimiter: u8, width: usize, header: bool) -> Result<CsvFacts> {
     let mut records = Records::new(text, delimiter);
     if header {
         records.next(|_, _| Ok(()))?;
     }
-    let mut learned = Learned { guesses: vec![Guess::default(); width], ..Learned::default() };
+    let mut learned = CsvFacts { guesses: vec![Guess::default(); width], ..CsvFacts::default() };
     loop {
         let guesses = &mut learned.guesses;
         let mut long = false;
@@ -143,7 +143,7 @@ fn learn(text: &str, delimiter: u8, width: usize, header: bool) -> Result<Learne
 }
 
 /// Finds the columns of the whole file.
-fn settle(head: &Head, learned: &[Learned], notes: &mut Notes) -> Format {
+fn settle(head: &Head, learned: &[CsvFacts], notes: &mut Notes) -> Format {
     let width = learned.iter().map(|part| part.guesses.len()).max().unwrap_or_default();
     let mut names = head.names.clone();
     names.resize(width.max(names.len()), String::new());
@@ -164,7 +164,7 @@ fn settle(head: &Head, learned: &[Learned], notes: &mut Notes) -> Format {
     Format { delimiter: head.delimiter, schema: Arc::new(Schema::new(fields)), types }
 }
 
-fn note_rows(learned: &[Learned], notes: &mut Notes) {
+fn note_rows(learned: &[CsvFacts], notes: &mut Notes) {
     let short = learned.iter().map(|part| part.short).sum();
     if short > 0 {
         let rows = count(short, "row");

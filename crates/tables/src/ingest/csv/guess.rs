@@ -1,7 +1,7 @@
 //! The type of a column of text.
 
 use crate::ingest::{
-    facts::{Type, count, list},
+    column_stats::{Type, count, list},
     number::{self, Number, is_exact},
 };
 

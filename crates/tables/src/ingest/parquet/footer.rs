@@ -14,7 +14,7 @@ const MAGIC: &[u8] = b"PAR1";
 const TAIL: u64 = 8;
 
 /// As deep as types may be nested.
-const MOST_LEVELS: usize = 100;
+const MAX_LEVELS: usize = 100;
 
 /// Where in the footer the schema is, and in it how many children a type has.
 const SCHEMA: i64 = 2;
@@ -127,7 +127,7 @@ impl Walk<'_> {
         depth: usize,
         mut field: impl FnMut(&mut Self, i64, u8) -> Result<()>,
     ) -> Result<()> {
-        if depth > MOST_LEVELS {
+        if depth > MAX_LEVELS {
             return Err(damaged());
         }
         let mut id = 0_i64;
@@ -176,7 +176,7 @@ impl Walk<'_> {
 
     fn element(&mut self, kind: u8, depth: usize) -> Result<()> {
         match kind {
-            _ if depth > MOST_LEVELS => Err(damaged()),
+            _ if depth > MAX_LEVELS => Err(damaged()),
             1 | 2 => self.skip(1),
             kind => self.value(kind, depth),
         }
@@ -236,7 +236,7 @@ impl Schema {
         if let Some(open) = self.open.last_mut() {
             *open -= 1;
         }
-        if children > self.left || self.open.len() > MOST_LEVELS {
+        if children > self.left || self.open.len() > MAX_LEVELS {
             return Err(damaged());
         }
         if children > 0 {

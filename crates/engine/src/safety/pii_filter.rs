@@ -1,0 +1,484 @@
+//! Puts tokens in the place of personal data, for one namespace.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use narrows_model::{Ending, Failure, Outcome, OutputStream, Principal, cut::MARGIN};
+use narrows_pii::{Form, Found, Stream, Token, TokenMaker, Tokens};
+use rmcp::ErrorData;
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use super::{
+    Mode, Safety, VaultError,
+    message::each_text,
+    public_values::PublicValues,
+    returned_values::{Echo, ValueMatcher},
+};
+use crate::{compute::json_bytes, state::Agent};
+
+/// Something has a value where no token can stand, such as a number: nobody may have it.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("it is withheld: it has personal data where nothing can stand for it")]
+pub struct Unredactable;
+
+impl From<Unredactable> for ErrorData {
+    fn from(withheld: Unredactable) -> Self {
+        Self::internal_error(withheld.to_string(), None)
+    }
+}
+
+/// What came of turning tokens back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RevealOutcome {
+    /// The kinds of the values that were put in.
+    pub kinds: BTreeSet<String>,
+    /// How many tokens stayed because they are another agent's.
+    pub withheld: usize,
+    /// The tokens that stayed, for whatever reason.
+    pub left: BTreeSet<String>,
+}
+
+impl RevealOutcome {
+    /// The outcome and the details of its entry in the audit, if a token was turned back or should
+    /// have been.
+    pub(crate) fn entry(&self) -> Option<(&'static str, Value)> {
+        let Self { kinds, withheld, .. } = self;
+        if kinds.is_empty() && *withheld == 0 {
+            return None;
+        }
+        let outcome = if kinds.is_empty() { "refused" } else { "ok" };
+        Some((outcome, json!({ "kinds": kinds, "withheld": withheld })))
+    }
+}
+
+/// By what right tokens are turned back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Right {
+    /// The agent's own: what it was given itself, or all if the configuration says so.
+    Own,
+    /// Whoever may know has agreed.
+    Granted,
+}
+
+/// Protects what leaves for a model.
+#[derive(Clone)]
+pub struct PiiFilter {
+    safety: Arc<Safety>,
+    namespace: Arc<str>,
+    /// Whose tokens they are.
+    principal: Arc<str>,
+    /// Values that came from tools which are trusted with them.
+    exempt: Arc<Mutex<HashSet<(String, String)>>>,
+    /// Values that are in definitions of tools, which are public.
+    public: PublicValues,
+}
+
+impl PiiFilter {
+    pub(crate) fn new(safety: Arc<Safety>, principal: &Principal) -> Self {
+        let (namespace, principal) = (&*principal.home, &*principal.name);
+        Self {
+            safety,
+            namespace: namespace.into(),
+            principal: principal.into(),
+            exempt: Arc::default(),
+            public: PublicValues::default(),
+        }
+    }
+
+    /// The same for whom there are no exceptions: the record.
+    pub(super) fn without_exemptions(&self) -> Self {
+        Self { exempt: Arc::default(), public: PublicValues::default(), ..self.clone() }
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.safety.mode
+    }
+
+    /// Whether programs see what tokens stand for, and models do not.
+    pub(crate) fn shows_values_to_programs(&self) -> bool {
+        self.mode() == Mode::Boundary
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.safety.mode == Mode::Off
+    }
+
+    fn tokens(&self) -> TokenSink<'_> {
+        TokenSink { pii_filter: self, maker: None }
+    }
+
+    /// A text as the model may see it.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_off() {
+            return Cow::Borrowed(text);
+        }
+        match self.without_echoes(text) {
+            Cow::Borrowed(text) => self.sanitized(text),
+            Cow::Owned(text) => Cow::Owned(self.sanitized(&text).into_owned()),
+        }
+    }
+
+    /// A text with tokens, whatever the mode is, which can be turned back letter by letter.
+    pub fn sanitized<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.safety.scanner.protect(text, None, &mut self.tokens())
+    }
+
+    /// The text with tokens in the place of what tools were given lately.
+    fn without_echoes<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.finder() {
+            Some(finder) => finder.replace(text, &|echo| self.shown_of(echo)),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// What stands in the place of a value that has come again as it is.
+    fn shown_of(&self, echo: &Echo) -> String {
+        if self.public.contains(&echo.value, &self.safety.scanner) {
+            echo.value.clone()
+        } else {
+            self.token_of(echo)
+        }
+    }
+
+    /// What finds the values that tools were given lately.
+    pub(super) fn finder(&self) -> Option<Arc<ValueMatcher>> {
+        self.safety.returned_values.finder(&self.namespace)
+    }
+
+    /// The token of a value that has come again, which must last.
+    pub(super) fn token_of(&self, echo: &Echo) -> String {
+        let Echo { kind, value, form } = echo;
+        self.tokens().make(kind, value, *form)
+    }
+
+    fn maker(&self) -> Arc<TokenMaker> {
+        self.safety.vault.maker(&self.namespace, &self.principal)
+    }
+
+    /// Changes a text in place.
+    pub fn replace(&self, text: &mut String) {
+        if let Cow::Owned(protected) = self.text(text) {
+            *text = protected;
+        }
+    }
+
+    /// A part of a text, as if all of it were protected: a value that reaches over the edge is
+    /// replaced as a whole.
+    pub fn part(&self, text: &str, part: std::ops::Range<usize>) -> String {
+        if self.is_off() {
+            return text[part].to_owned();
+        }
+        let mut told = String::new();
+        let mut at = part.start;
+        let mut tokens = self.tokens();
+        for Found { kind, range } in self.safety.scanner.find(text, None) {
+            if range.end <= at || range.start >= part.end {
+                continue;
+            }
+            told.push_str(&text[at..range.start.max(at)]);
+            told.push_str(&tokens.token(kind.as_str(), &text[range.clone()], Form::Text));
+            at = range.end.min(part.end);
+        }
+        told.push_str(&text[at..part.end]);
+        told
+    }
+
+    /// Any JSON as the model may see it.
+    pub fn json(&self, value: &mut Value) {
+        if self.is_off() {
+            return;
+        }
+        if let Some(finder) = self.finder() {
+            each_text(value, &|text| {
+                finder.replace(text, &|echo| self.shown_of(echo)).into_owned()
+            });
+        }
+        self.sanitize_json(value);
+    }
+
+    /// The same, whatever the mode is.
+    pub fn sanitize_json(&self, value: &mut Value) {
+        self.safety.scanner.protect_json(value, &mut self.tokens());
+    }
+
+    /// Arguments as a person is shown them: protected without exceptions, unless protection is off.
+    pub(super) fn for_person(&self, value: &mut Value) {
+        self.without_exemptions().json(value);
+    }
+
+    /// Whether a text is nothing but one value.
+    pub(super) fn is_one_value(&self, text: &str) -> bool {
+        let found = self.safety.scanner.find(text, None);
+        found.iter().any(|found| found.range == (0..text.len()))
+    }
+
+    /// Which kinds of personal data are in a value.
+    pub(super) fn kinds(&self, value: &Value) -> BTreeSet<String> {
+        let mut seen = FoundPii::default();
+        self.safety.scanner.protect_json(&mut value.clone(), &mut seen);
+        seen.kinds
+    }
+
+    /// Lets values through that a tool gave which is trusted with kinds of them.
+    pub(super) fn exempt(&self, value: &Value, is_exempt: &dyn Fn(&str) -> bool) {
+        let mut seen = FoundPii::default();
+        self.safety.scanner.protect_json(&mut value.clone(), &mut seen);
+        let mut exempt = self.exempt.lock().unwrap_or_else(PoisonError::into_inner);
+        exempt.extend(seen.values.into_iter().filter(|(kind, _)| is_exempt(kind)));
+    }
+
+    /// Lets through what definitions of tools say, in whatever form a program prints them.
+    pub(crate) fn publish(&self, definitions: &Value) {
+        if !self.is_off() {
+            self.public.add(definitions, &self.safety.scanner);
+        }
+    }
+
+    /// All that a model reads of a run.
+    pub fn outcome(&self, outcome: &mut Outcome) {
+        if self.is_off() {
+            return;
+        }
+        self.printed(&mut outcome.stdout);
+        self.printed(&mut outcome.stderr);
+        self.value(&mut outcome.result);
+        outcome.notes.iter_mut().for_each(|note| self.replace(note));
+        for excerpt in &mut outcome.excerpts {
+            self.replace(&mut excerpt.tail);
+            // It may begin with half of a value.
+            let margin = excerpt.tail.ceil_char_boundary(MARGIN as usize);
+            excerpt.tail.drain(..margin);
+        }
+        if let Ending::Failed(failure) | Ending::Limit(_, failure) | Ending::Cancelled(failure) =
+            &mut outcome.ending
+        {
+            let Failure { kind, message, traceback, .. } = failure;
+            [kind, message, traceback].into_iter().for_each(|text| self.replace(text));
+        }
+    }
+
+    /// Protects a text. If it is JSON, its keys say what its values are.
+    pub(crate) fn printed(&self, text: &mut String) {
+        if !self.is_off() {
+            self.replace(text);
+            self.text_of_json(text, 0);
+        }
+    }
+
+    /// Protects JSON, and JSON in its texts.
+    pub(crate) fn value(&self, value: &mut Value) {
+        if !self.is_off() {
+            self.json(value);
+            self.texts_of_json(value, 0);
+        }
+    }
+
+    /// A part of bytes that are no UTF-8: each is looked at as a letter, as older files have them.
+    pub(crate) fn part_of_bytes(&self, bytes: &[u8], part: std::ops::Range<usize>) -> Vec<u8> {
+        let length = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte).len_utf8()).sum();
+        let start: usize = length(&bytes[..part.start]);
+        let end = start + length(&bytes[part]);
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        let told = self.part(&text, start..end);
+        told.chars().map(|letter| u8::try_from(letter).unwrap_or(b'?')).collect()
+    }
+
+    /// Protects output as it comes.
+    pub fn streams(&self) -> Streams {
+        Streams { pii_filter: self.clone(), open: Mutex::default() }
+    }
+
+    /// Puts values in the place of tokens, for those kinds that `may` allows. There is one rule for
+    /// every way to a value, be it a tool, a program or an analysis: an agent may use the tokens that
+    /// it was given itself, which stand for what its programs have seen. Those of others stay as they
+    /// are, unless the configuration lets it restore them.
+    pub async fn reveal(
+        &self,
+        agent: &Agent,
+        value: &mut Value,
+        may: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<RevealOutcome, VaultError> {
+        let may_restore = self.safety.may_restore(&agent.principal().name);
+        let right = if may_restore { Right::Granted } else { Right::Own };
+        self.turn_back(agent, value, right, may).await
+    }
+
+    /// Puts values in the place of all tokens of the namespace, for whoever may know.
+    pub(crate) async fn reveal_all(
+        &self,
+        agent: &Agent,
+        value: &mut Value,
+    ) -> Result<RevealOutcome, VaultError> {
+        self.turn_back(agent, value, Right::Granted, &|_| true).await
+    }
+
+    async fn turn_back(
+        &self,
+        agent: &Agent,
+        value: &mut Value,
+        right: Right,
+        may: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<RevealOutcome, VaultError> {
+        let mut all = BTreeSet::new();
+        let bytes = json_bytes(value);
+        agent.compute(bytes, || collect(value, &mut all)).await;
+        let tokens: Vec<String> =
+            all.iter().filter(|(kind, _)| may(kind)).map(|(_, token)| token.clone()).collect();
+        let mut left: BTreeSet<String> = all.into_iter().map(|(_, token)| token).collect();
+        if tokens.is_empty() {
+            return Ok(RevealOutcome { left, ..RevealOutcome::default() });
+        }
+        let store = agent.store().await.map_err(|error| VaultError::Store(error.to_string()))?;
+        let mut known = self.safety.vault.open(store, &self.namespace, &tokens).await?;
+        let found = known.len();
+        if right == Right::Own {
+            let maker = self.maker();
+            known.retain(|token, value| {
+                let token = narrows_pii::tokens_in(token).next();
+                token.is_some_and(|token| maker.made(&token, &value.value, value.form))
+            });
+        }
+        let withheld = found - known.len();
+        left.retain(|token| !known.contains_key(token));
+        let mut kinds = BTreeSet::new();
+        let mut put_back = |token: Token<'_>| {
+            let found = known.get(token.text)?;
+            self.safety.returned_values.add(
+                &self.namespace,
+                Echo { kind: token.kind.to_owned(), value: found.value.clone(), form: found.form },
+            );
+            kinds.insert(token.kind.to_owned());
+            Some(found.clone())
+        };
+        agent.compute(bytes, || narrows_pii::reveal_json(value, &mut put_back)).await;
+        Ok(RevealOutcome { kinds, withheld, left })
+    }
+}
+
+/// The tokens anywhere in a value, with their kinds.
+fn collect(value: &Value, tokens: &mut BTreeSet<(String, String)>) {
+    let mut of_text = |text: &str| {
+        tokens.extend(
+            narrows_pii::tokens_in(text)
+                .map(|token| (token.kind.to_owned(), token.text.to_owned())),
+        );
+    };
+    match value {
+        Value::String(text) => of_text(text),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, tokens)),
+        Value::Object(fields) => {
+            fields.keys().for_each(|key| of_text(key));
+            fields.values().for_each(|field| collect(field, tokens));
+        }
+        _ => {}
+    }
+}
+
+/// Makes tokens, and notes what they stand for.
+struct TokenSink<'a> {
+    pii_filter: &'a PiiFilter,
+    /// Had when it is first needed: it takes the vault's key.
+    maker: Option<Arc<TokenMaker>>,
+}
+
+impl TokenSink<'_> {
+    fn make(&mut self, kind: &str, value: &str, form: Form) -> String {
+        let PiiFilter { safety, namespace, .. } = self.pii_filter;
+        let maker = self.maker.get_or_insert_with(|| self.pii_filter.maker());
+        let token = maker.token(kind, value, form, safety.pii.keep_last(kind));
+        safety.vault.made(namespace, maker, &token, kind, value, form);
+        token
+    }
+}
+
+impl Tokens for TokenSink<'_> {
+    fn token(&mut self, kind: &str, value: &str, form: Form) -> String {
+        {
+            let exempt = &self.pii_filter.exempt;
+            let exempt = exempt.lock().unwrap_or_else(PoisonError::into_inner);
+            if !exempt.is_empty() && exempt.contains(&(kind.to_owned(), value.to_owned())) {
+                return value.to_owned();
+            }
+        }
+        if self.pii_filter.public.contains(value, &self.pii_filter.safety.scanner) {
+            return value.to_owned();
+        }
+        self.make(kind, value, form)
+    }
+}
+
+/// Only looks.
+#[derive(Default)]
+struct FoundPii {
+    kinds: BTreeSet<String>,
+    values: Vec<(String, String)>,
+}
+
+impl Tokens for FoundPii {
+    fn token(&mut self, kind: &str, value: &str, _: Form) -> String {
+        self.kinds.insert(kind.to_owned());
+        self.values.push((kind.to_owned(), value.to_owned()));
+        value.to_owned()
+    }
+}
+
+/// Output on its way, with what may be the beginning of a value held back.
+pub struct Streams {
+    pii_filter: PiiFilter,
+    open: Mutex<[Stream; 2]>,
+}
+
+impl Streams {
+    /// What can be told of the stream now.
+    pub fn push(&self, stream: OutputStream, text: &str) -> String {
+        if self.pii_filter.is_off() {
+            return text.to_owned();
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let scanner = &self.pii_filter.safety.scanner;
+        let told = open[number(stream)].push(scanner, text, &mut self.pii_filter.tokens());
+        self.pii_filter.without_echoes(&told).into_owned()
+    }
+
+    /// What was held back.
+    pub fn finish(&self, stream: OutputStream) -> String {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let scanner = &self.pii_filter.safety.scanner;
+        let told = open[number(stream)].finish(scanner, &mut self.pii_filter.tokens());
+        self.pii_filter.without_echoes(&told).into_owned()
+    }
+}
+
+fn number(stream: OutputStream) -> usize {
+    match stream {
+        OutputStream::Stdout => 0,
+        OutputStream::Stderr => 1,
+    }
+}
+
+impl std::fmt::Debug for PiiFilter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PiiFilter").field("namespace", &self.namespace).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Streams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Streams")
+    }
+}
+
+/// The arguments of a call as an object.
+pub(super) fn into_object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

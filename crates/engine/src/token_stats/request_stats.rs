@@ -1,0 +1,112 @@
+//! One request of a model, while it is worked on.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use super::{
+    RequestKind, TokenCounts, TokenStats,
+    count::UncountedText,
+    totals::{RunStats, now},
+};
+
+/// Collects what is to be counted for one request. The counting itself is done elsewhere.
+#[derive(Debug)]
+pub struct RequestStats {
+    token_stats: Arc<TokenStats>,
+    kind: RequestKind,
+    begun: Instant,
+    request: UncountedText,
+    direct: Arc<Direct>,
+}
+
+/// The calls of a tab, counted so far.
+#[derive(Debug, Default)]
+pub(super) struct Direct {
+    calls: AtomicU64,
+    requests: AtomicU64,
+    results: AtomicU64,
+}
+
+impl Direct {
+    pub(super) fn add(&self, request: u64, result: u64) {
+        self.requests.fetch_add(request, Ordering::Relaxed);
+        self.results.fetch_add(result, Ordering::Relaxed);
+    }
+}
+
+/// A tab that is to be counted.
+#[derive(Debug)]
+pub(super) struct FinishedRequest {
+    kind: RequestKind,
+    milliseconds: u64,
+    succeeded: bool,
+    request: UncountedText,
+    answer: UncountedText,
+    direct: Arc<Direct>,
+}
+
+impl RequestStats {
+    pub(super) fn new(token_stats: Arc<TokenStats>, kind: RequestKind, request: &str) -> Self {
+        let request = UncountedText::new(request);
+        Self { token_stats, kind, begun: Instant::now(), request, direct: Arc::default() }
+    }
+
+    /// The work called a tool, and this is what a model would have written and read.
+    pub fn called(&self, request: &str, result: &str) {
+        self.direct.calls.fetch_add(1, Ordering::Relaxed);
+        let (request, result) = (UncountedText::new(request), UncountedText::new(result));
+        self.token_stats.call(request, result, Arc::clone(&self.direct));
+    }
+
+    /// The work is done, and this is what the model reads.
+    pub fn close(&self, answer: &str, succeeded: bool) {
+        self.token_stats.close(FinishedRequest {
+            kind: self.kind,
+            milliseconds: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            succeeded,
+            request: self.request.clone(),
+            answer: UncountedText::new(answer),
+            direct: Arc::clone(&self.direct),
+        });
+    }
+}
+
+impl FinishedRequest {
+    /// Returns the bytes that it holds until it is counted.
+    pub(super) fn held(&self) -> usize {
+        self.request.held() + self.answer.held()
+    }
+
+    /// Keeps only what it needs to be estimated.
+    pub(super) fn forget_texts(&mut self) {
+        self.request.forget_text();
+        self.answer.forget_text();
+    }
+
+    /// Its calls were counted before: jobs are done in their order.
+    pub(super) fn count(self) -> RunStats {
+        let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        RunStats {
+            at: now(),
+            kind: self.kind,
+            succeeded: self.succeeded,
+            milliseconds: self.milliseconds,
+            calls: load(&self.direct.calls),
+            seen: TokenCounts {
+                definitions: 0,
+                requests: self.request.tokens(),
+                results: self.answer.tokens(),
+            },
+            direct: TokenCounts {
+                definitions: 0,
+                requests: load(&self.direct.requests),
+                results: load(&self.direct.results),
+            },
+        }
+    }
+}
