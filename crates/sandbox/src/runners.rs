@@ -45,7 +45,7 @@ pub(crate) struct Runners {
 }
 
 struct RunnersShared {
-    state: Mutex<State>,
+    state: Mutex<RunnersState>,
     chore: Chore,
     rest: Rest,
     times: IdleTimes,
@@ -59,7 +59,7 @@ struct IdleTimes {
 }
 
 #[derive(Default)]
-struct State {
+struct RunnersState {
     jobs: VecDeque<RunnerTask>,
     threads: usize,
     busy: usize,
@@ -100,7 +100,7 @@ impl NeededThreads {
     }
 }
 
-impl State {
+impl RunnersState {
     /// How long it takes until chores may be done, if no job comes.
     fn until_quiet(&self) -> Duration {
         if self.busy == 0 {
@@ -164,7 +164,7 @@ impl Runners {
 }
 
 impl RunnersShared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RunnersState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -220,9 +220,9 @@ impl RunnersShared {
     /// Sleeps until there is a job for this thread, or for so long.
     fn sleep<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, RunnersState>,
         max_time: Option<Duration>,
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, RunnersState> {
         let thread = thread::current();
         let id = thread.id();
         state.asleep.push(thread);

@@ -10,7 +10,6 @@
 //! | `recorder` | counts in the background, or before somebody reads, and adds up |
 
 mod count;
-#[expect(clippy::module_inception, reason = "the ledger is the subject of its folder")]
 mod recorder;
 mod request_stats;
 mod stats_files;
