@@ -8,7 +8,7 @@ Reads orders in lines of JSON, and answers each with one:
 A step is one of
 
     {"tool": NAME, "arguments": {…}}     {"prompt": NAME}     {"resource": URI}     {"complete": PROMPT}
-    {"lists": true}                      {"pieces": {arguments of read_workspace_file}}
+    {"lists": true}      {"tool_list": true}      {"pieces": {arguments of read_workspace_file}}
 
 `<KIND>` in a step is the last token of that kind which was received. The answer to an attempt has
 `received`, everything of it, `leaks`, what was found in it, and `missing`, tokens that were wanted
@@ -127,13 +127,10 @@ class Attempt:
                 of = PromptReference(type="ref/prompt", name=name)
                 await self._hear(client.complete(of, {"name": "to", "value": ""}))
             case {"lists": _}:
-                for listed in (
-                    client.list_tools,
-                    client.list_prompts,
-                    client.list_resources,
-                    client.list_resource_templates,
-                ):
+                for listed in (client.list_prompts, client.list_resources, client.list_resource_templates):
                     await self._hear(listed())
+            case {"tool_list": _}:
+                await self._hear(client.list_tools())
             case {"pieces": arguments}:
                 await self._pieces(arguments)
             case _:

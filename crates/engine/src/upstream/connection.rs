@@ -372,7 +372,12 @@ impl Connection {
         let tells = is_pipe
             && self.era() == ProtocolGeneration::Initialize
             && tools.is_none_or(|tools| tools.list_changed == Some(true));
-        !tells || self.service.service().notices().have_tools_changed()
+        !tells || self.have_tools_changed()
+    }
+
+    /// Whether the server has said that its tools changed since they were last read.
+    pub(super) fn have_tools_changed(&self) -> bool {
+        self.service.service().notices().have_tools_changed()
     }
 
     /// Sends a request and waits for its answer. Dropping the future cancels the request.

@@ -439,10 +439,14 @@ impl Upstream {
     /// now, and was not asked for this a moment ago. Whoever asks meanwhile waits for the same reading.
     pub(super) async fn refresh(&self) {
         let mut refreshed = self.refreshed.lock().await;
+        // A reading that is due, because the server said that they changed, is waited for.
+        let _listing = self.listing.lock().await;
+        let Some(connection) = self.state().connection.clone() else { return };
         let is_pipe = matches!(self.spec.connection, narrows_model::Connection::Stdio(_));
-        let connection = self.state().connection.clone();
-        let may_differ = connection.is_some_and(|open| open.may_have_other_tools(is_pipe));
-        if !may_differ || refreshed.is_some_and(|at| at.elapsed() < REFRESH_PAUSE) {
+        let was_just_read = refreshed.is_some_and(|at| at.elapsed() < REFRESH_PAUSE);
+        // What the server said is no wrong name, and as true a moment after the last one.
+        let is_known = was_just_read || !connection.may_have_other_tools(is_pipe);
+        if is_known && !connection.have_tools_changed() {
             return;
         }
         *refreshed = Some(Instant::now());

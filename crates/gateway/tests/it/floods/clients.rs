@@ -91,7 +91,7 @@ fn large_requests_of_several_agents_leave_a_place_to_another_one() {
     });
     assert_eq!(answer["result"]["structuredContent"]["result"], text.len(), "{answer}");
     for (attacker, session) in attackers.iter().zip(&sessions) {
-        assert_eq!(attacker.send("DELETE", &[("mcp-session-id", session)], "").status, 202);
+        assert_eq!(attacker.send("DELETE", &[("mcp-session-id", session)], "").status, 204);
     }
     streams.into_iter().map(rest_of).for_each(drop);
     bystander.memory_goes_back(name);

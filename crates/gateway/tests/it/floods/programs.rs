@@ -59,7 +59,7 @@ fn programs_that_wait(name: &str, code: &str) {
     });
     // All of them wait now.
     bystander.during(&format!("programs that have begun to wait: {name}"), || ());
-    assert_eq!(attacker.send("DELETE", &header, "").status, 202);
+    assert_eq!(attacker.send("DELETE", &header, "").status, 204);
     streams.into_iter().map(rest_of).for_each(drop);
     bystander.memory_goes_back(&format!("programs that wait: {name}"));
 }
@@ -92,7 +92,7 @@ fn programs_of_several_agents_that_wait_leave_a_place_to_another_one() {
     // All of them wait now.
     bystander.during(&format!("{name}, all of them"), || ());
     for (attacker, session) in attackers.iter().zip(&sessions) {
-        assert_eq!(attacker.send("DELETE", &[("mcp-session-id", session)], "").status, 202);
+        assert_eq!(attacker.send("DELETE", &[("mcp-session-id", session)], "").status, 204);
     }
     streams.into_iter().map(rest_of).for_each(drop);
     bystander.memory_goes_back(name);

@@ -26,8 +26,9 @@ pub(crate) enum Step {
     Prompt(&'static str),
     Resource(&'static str),
     Complete(&'static str),
-    /// Lists tools, prompts, resources and templates.
+    /// Lists prompts, resources and templates.
     Lists,
+    ToolList,
     /// Reads a file piece by piece.
     Pieces(&'static str),
 }
@@ -58,6 +59,7 @@ impl Step {
             Self::Resource(uri) => json!({"resource": uri}),
             Self::Complete(prompt) => json!({"complete": prompt}),
             Self::Lists => json!({"lists": true}),
+            Self::ToolList => json!({"tool_list": true}),
             Self::Pieces(arguments) => json!({"pieces": parsed(arguments)}),
         }
     }

@@ -340,11 +340,8 @@ pub(crate) const PLAIN: &[Attempt] = &[
     attempt(
         "as a search",
         &[Run(
-            "from tool_discovery import search_tools\nresult = search_tools(query=email)\nprint(result)",
+            // But for the definition that has it, which is public.
+            "from tool_discovery import search_tools\nfound = search_tools(query=email)\nresult = [entry for entry in found if entry['name'] != 'described']\nprint(result, len(found))",
         )],
-    ),
-    attempt(
-        "printed out of a tool's definition",
-        &[Code("from servers.crm import described\nhelp(described); print(described.__doc__)")],
     ),
 ];

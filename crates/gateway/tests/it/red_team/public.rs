@@ -2,7 +2,7 @@
 
 use super::{
     Attempt,
-    Step::{Call, Code},
+    Step::{Call, Code, ToolList},
     attempt,
 };
 
@@ -18,6 +18,11 @@ pub(crate) const PUBLIC: &[Attempt] = &[
     attempt(
         "in what a search finds",
         &[Call("search_tools", r#"{"query": "address in its description"}"#)],
+    ),
+    attempt("in the list of tools", &[ToolList]),
+    attempt(
+        "printed out of a tool's definition",
+        &[Code("from servers.crm import described\nhelp(described); print(described.__doc__)")],
     ),
     attempt(
         "out of a tool's definition",
