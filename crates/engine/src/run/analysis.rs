@@ -26,13 +26,28 @@ impl Engine {
     pub async fn analyze(
         &self,
         agent: &Agent,
+        request: AnalysisRequest,
+        options: AnalyzeOptions,
+        client: Arc<dyn RunClient>,
+    ) -> Result<Analyzed, Refusal> {
+        let is_variable = |(_, origin): &(_, _)| matches!(origin, TableSource::Variable { .. });
+        let analyzed = if request.tables.iter().any(is_variable) {
+            self.analyze_variables(agent, request, options, client).await
+        } else {
+            self.analyze_tables(agent, request, options, client).await
+        };
+        keep_tokens(agent).await;
+        agent.note_files().await;
+        analyzed
+    }
+
+    async fn analyze_tables(
+        &self,
+        agent: &Agent,
         mut request: AnalysisRequest,
         options: AnalyzeOptions,
         client: Arc<dyn RunClient>,
     ) -> Result<Analyzed, Refusal> {
-        if request.tables.iter().any(|(_, origin)| matches!(origin, TableSource::Variable { .. })) {
-            return self.analyze_variables(agent, request, options, client).await;
-        }
         let AnalyzeOptions { workspace, audience, stats, cancel } = options;
         let refuse = |error: AnalyzeError| Refusal::new(&error, audience, &agent.pii_filter());
         let guard = agent.guard(agent.level(None).map_err(|error| refuse(error.into()))?);
@@ -61,8 +76,6 @@ impl Engine {
             (text, structured)
         };
         let (text, structured) = agent.compute(ALWAYS_APART, protecting).await;
-        keep_tokens(agent).await;
-        agent.note_files().await;
         Ok(Analyzed::new(text, structured, Vec::new()))
     }
 
@@ -104,7 +117,6 @@ impl Engine {
         let run = Run::admit(self, agent, run, client).await;
         let run = run.map_err(|error| Refusal::new(&error, audience, pii_filter))?;
         let outcome = run.finish_whole().await?;
-        agent.note_files().await;
         answer_of(outcome)
             .map_err(|why| Refusal::of_message(why, RefusalReason::Other, audience, pii_filter))
     }

@@ -72,7 +72,11 @@ impl Engine {
         let audience = request.audience;
         match Run::admit(self, agent, request, client).await {
             Ok(run) => run.finish().await,
-            Err(error) => Err(Refusal::new(&error, audience, &agent.pii_filter())),
+            Err(error) => {
+                let refusal = Refusal::new(&error, audience, &agent.pii_filter());
+                keep_tokens(agent).await;
+                Err(refusal)
+            }
         }
     }
 

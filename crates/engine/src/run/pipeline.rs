@@ -278,19 +278,22 @@ impl<'e> Run<'e> {
         outcome.notes.splice(0..0, mem::take(&mut self.notes));
         outcome.notes.extend(self.host.take_notes());
         let mut shown = self.media.take_shown();
-        let Some(streams) = &self.streams else { return (None, shown) };
-        for stream in [OutputStream::Stdout, OutputStream::Stderr] {
-            self.client.output(stream, streams.finish(stream));
+        let mut whole = None;
+        if let Some(streams) = &self.streams {
+            for stream in [OutputStream::Stdout, OutputStream::Stderr] {
+                self.client.output(stream, streams.finish(stream));
+            }
+            let shown_bytes: usize = shown.iter().map(|shown| shown.data.len()).sum();
+            let bytes = outcome_bytes(outcome) + shown_bytes;
+            let protecting = || {
+                let whole = (self.audience == Audience::Model).then(|| outcome.clone());
+                self.guard.pii_filter().outcome(outcome);
+                shown.iter_mut().for_each(|shown| self.guard.pii_filter().media(shown));
+                whole
+            };
+            whole = self.agent.compute(bytes, protecting).await;
         }
-        let bytes =
-            outcome_bytes(outcome) + shown.iter().map(|shown| shown.data.len()).sum::<usize>();
-        let protecting = || {
-            let whole = (self.audience == Audience::Model).then(|| outcome.clone());
-            self.guard.pii_filter().outcome(outcome);
-            shown.iter_mut().for_each(|shown| self.guard.pii_filter().media(shown));
-            whole
-        };
-        let whole = self.agent.compute(bytes, protecting).await;
+        // The program may have made some itself.
         if let Err(error) = self.agent.keep_tokens().await {
             outcome.notes.push(format!("pii: {error}"));
         }

@@ -128,10 +128,7 @@ impl OwnTool {
         };
         let mut result = (self.handler)(request).await.into_inner();
         add_notes(&mut result, ignored);
-        // The engine has written down those of what it runs.
-        if !is_run {
-            keep_tokens(&agent).await;
-        }
+        keep_tokens(&agent).await;
         let closing = || stats.close(&model_text(&result), result.is_error != Some(true));
         agent.compute(json_bytes(&result), closing).await;
         result
