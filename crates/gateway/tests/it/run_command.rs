@@ -704,3 +704,14 @@ fn in_strict_mode_a_program_sees_tokens_in_its_context_too() {
     assert!(seen("strict").starts_with("[EMAIL_"));
     assert_eq!(seen("boundary"), "ada@example.com");
 }
+
+/// What is shown as it is, is not protected, but has tokens all the same if the program made some.
+#[test]
+fn tokens_that_a_program_makes_itself_can_be_turned_back() {
+    let made = run(&["-c", "print(sanitize_pii('ada.lovelace@example.com'))"]);
+    let token = String::from_utf8(made.stdout).unwrap();
+    assert!(token.starts_with("[EMAIL_"), "{token}");
+    let restored = narrows().args(["pii", "restore", token.trim()]).output().unwrap();
+    let restored = String::from_utf8(restored.stdout).unwrap();
+    assert_eq!(restored.trim(), "ada.lovelace@example.com");
+}
