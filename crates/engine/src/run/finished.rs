@@ -12,12 +12,24 @@ use crate::{media::Shown, program::AnalyzeError, safety::PiiFilter, state::State
 pub struct Finished {
     outcome: Outcome,
     shown: Vec<Shown>,
+    /// None if the caller may read values.
+    pii_filter: Option<PiiFilter>,
 }
 
 impl Finished {
     /// Only for the protection stage.
-    pub(super) fn new(outcome: Outcome, shown: Vec<Shown>) -> Self {
-        Self { outcome, shown }
+    pub(super) fn new(outcome: Outcome, shown: Vec<Shown>, pii_filter: Option<PiiFilter>) -> Self {
+        Self { outcome, shown, pii_filter }
+    }
+
+    /// Returns what was printed to both streams as one text, in which half of a value from one meets
+    /// the other half from the other.
+    pub fn joined_output(&self) -> String {
+        let mut text = format!("{}{}", self.outcome.stdout, self.outcome.stderr);
+        if let Some(pii_filter) = &self.pii_filter {
+            pii_filter.replace(&mut text);
+        }
+        text
     }
 
     pub fn outcome(&self) -> &Outcome {
@@ -99,7 +111,7 @@ impl Refusal {
         pii_filter: &PiiFilter,
     ) -> Self {
         if audience.is_protected() {
-            pii_filter.replace(&mut message);
+            pii_filter.printed(&mut message);
         }
         Self { message, reason }
     }

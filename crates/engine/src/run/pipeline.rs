@@ -104,7 +104,8 @@ impl<'e> Run<'e> {
     pub(super) async fn finish(mut self) -> Result<Finished, Refusal> {
         let (mut outcome, whole, shown) = self.run_protected().await?;
         self.keep(&mut outcome, whole.as_ref()).await;
-        Ok(Finished::new(outcome, shown))
+        let pii_filter = self.streams.is_some().then(|| self.guard.pii_filter().clone());
+        Ok(Finished::new(outcome, shown, pii_filter))
     }
 
     /// As [`Self::finish`], for a program of ours whose result fits into an answer.
@@ -162,7 +163,8 @@ impl<'e> Run<'e> {
         let mut session = self.agent.open_session(&id, &self.guard).await?;
         let running = self.check_and_run_in(Some(&mut session.isolate), record);
         let ended = session.lease.keep_during(running).await;
-        let note = session.save(&self.guard).await;
+        let was_run = ended.as_ref().is_ok_and(|ended| ended.was_run);
+        let note = session.save(&self.guard, was_run).await;
         let mut ended = ended?;
         ended.outcome.notes.extend(note);
         Ok(ended)
@@ -259,6 +261,7 @@ impl<'e> Run<'e> {
             Ok(()) => return,
         };
         // What is not in the audit has not happened, as far as the caller learns.
+        drop((self.media.take_shown(), self.host.take_notes()));
         *outcome = Outcome::not_run(Failure {
             kind: "AuditError".into(),
             message: format!(

@@ -246,7 +246,7 @@ impl PiiFilter {
         self.printed(&mut outcome.stdout);
         self.printed(&mut outcome.stderr);
         self.value(&mut outcome.result);
-        outcome.notes.iter_mut().for_each(|note| self.replace(note));
+        outcome.notes.iter_mut().for_each(|note| self.printed(note));
         for excerpt in &mut outcome.excerpts {
             self.replace(&mut excerpt.tail);
             // It may begin with half of a value.
@@ -257,7 +257,7 @@ impl PiiFilter {
             &mut outcome.ending
         {
             let Failure { kind, message, traceback, .. } = failure;
-            [kind, message, traceback].into_iter().for_each(|text| self.replace(text));
+            [kind, message, traceback].into_iter().for_each(|text| self.printed(text));
         }
     }
 

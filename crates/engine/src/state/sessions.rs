@@ -280,8 +280,9 @@ pub(crate) struct OpenSession {
 }
 
 impl OpenSession {
-    /// Writes its variables down and lets others have it. Returns what its user should know.
-    pub(crate) async fn save(self, guard: &RunGuard) -> Option<String> {
+    /// Writes its variables down and lets others have it. Returns what its user should know. A program
+    /// that was not run leaves no session that was not there.
+    pub(crate) async fn save(self, guard: &RunGuard, was_run: bool) -> Option<String> {
         let Self { isolate, lease, mut slot, mut generation, mut is_saved, .. } = self;
         let mut note = None;
         // What was read counts, whatever became of the variables.
@@ -300,9 +301,13 @@ impl OpenSession {
             }
         }
         let state = Arc::clone(&lease.state);
-        lease.give_back().await;
-        slot.live =
-            Some(LiveSession { session: isolate, generation, is_saved, used: Instant::now() });
+        if !was_run && is_saved && isolate.state().is_none() && guard.flow().is_empty() {
+            lease.remove().await;
+        } else {
+            lease.give_back().await;
+            let used = Instant::now();
+            slot.live = Some(LiveSession { session: isolate, generation, is_saved, used });
+        }
         drop(slot);
         state.sessions.sweep();
         note
@@ -348,6 +353,17 @@ impl Lease {
         let holder = self.state.sessions.holder.name();
         let left = SessionSnapshot { state, lost: &lost, flow: &json!(flow) };
         Ok(sessions.save(namespace, id, holder, generation, &left).await?)
+    }
+
+    /// Gives the right back together with the session, which nobody needs.
+    async fn remove(mut self) {
+        self.is_held = false;
+        let (namespace, id) = &self.key;
+        if let Ok(store) = self.state.store().await
+            && let Err(error) = store.sessions().remove(namespace, id).await
+        {
+            tracing::warn!(%error, "a session without variables stays");
+        }
     }
 
     async fn give_back(mut self) {

@@ -438,18 +438,29 @@ impl Upstream {
     /// Reads the tools again for a name that is not among them, if the server runs, may have others by
     /// now, and was not asked for this a moment ago. Whoever asks meanwhile waits for the same reading.
     pub(super) async fn refresh(&self) {
+        let asked = Instant::now();
         let mut refreshed = self.refreshed.lock().await;
-        // A reading that is due, because the server said that they changed, is waited for.
-        let _listing = self.listing.lock().await;
-        let Some(connection) = self.state().connection.clone() else { return };
-        let is_pipe = matches!(self.spec.connection, narrows_model::Connection::Stdio(_));
-        let was_just_read = refreshed.is_some_and(|at| at.elapsed() < REFRESH_PAUSE);
-        // What the server said is no wrong name, and as true a moment after the last one.
-        let is_known = was_just_read || !connection.may_have_other_tools(is_pipe);
-        if is_known && !connection.have_tools_changed() {
+        if refreshed.is_some_and(|begun| begun >= asked) {
             return;
         }
-        *refreshed = Some(Instant::now());
+        // Another reading may be under way.
+        drop(self.listing.lock().await);
+        let Some(connection) = self.state().connection.clone() else { return };
+        let begun = Instant::now();
+        if connection.have_tools_changed() || self.listing_is_due.load(Ordering::Acquire) {
+            // What the server said is no wrong name, and is read as often as its changes are: here, or
+            // by whoever does it already.
+            self.refresh_after_change().await;
+            drop(self.listing.lock().await);
+            *refreshed = Some(begun);
+            return;
+        }
+        let is_pipe = matches!(self.spec.connection, narrows_model::Connection::Stdio(_));
+        let was_just_read = refreshed.is_some_and(|begun| begun.elapsed() < REFRESH_PAUSE);
+        if was_just_read || !connection.may_have_other_tools(is_pipe) {
+            return;
+        }
+        *refreshed = Some(begun);
         self.refresh_tools().await;
     }
 

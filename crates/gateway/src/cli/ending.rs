@@ -18,6 +18,9 @@ pub(super) async fn finish(engine: &Engine, agent: &Agent, printer: Printer) -> 
     }
     broker.fleet().shut_down().await;
     engine.discovery().flush(FLUSH_TIME);
+    if let Err(error) = agent.keep_tokens().await {
+        printer.note(error);
+    }
     let lost_audit = agent.unwritten().await;
     agent.close().await;
     lost_audit

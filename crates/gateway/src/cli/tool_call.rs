@@ -90,10 +90,17 @@ async fn call(
         let called = WaitingLine::for_servers(broker, printer).during(calling).await;
         called.map_err(|refusal| CallFailure::Failed(refusal.to_string()))
     };
-    tokio::select! {
+    let mut called = tokio::select! {
         called = calling => called,
         () = interrupted.cancelled() => Err(CallFailure::Interrupted),
+    };
+    // A server that is not available says why, and arguments are the person's own.
+    if args.protect
+        && let Err(CallFailure::Failed(text) | CallFailure::WrongUse(text)) = &mut called
+    {
+        agent.pii_filter().replace(text);
     }
+    called
 }
 
 fn show(called: Result<Value, CallFailure>, as_json: bool, printer: Printer) -> Exit {

@@ -117,7 +117,8 @@ impl OwnTool {
                 _ => Vec::new(),
             }
         };
-        let ignored = agent.compute(bytes, naming).await;
+        let mut ignored = agent.compute(bytes, naming).await;
+        ignored.iter_mut().for_each(|note| agent.pii_filter().replace(note));
         let request = ToolRequest {
             gateway: Arc::clone(gateway),
             agent: agent.clone(),

@@ -20,7 +20,7 @@ pub(super) struct ClientResult(CallToolResult);
 /// Why a result is sent as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exemption {
-    /// Definitions of tools are public, and the guide has protected what it says of skills.
+    /// Definitions of tools are public, and discovery has protected what it says of skills.
     Definitions,
     /// It was just protected, whatever the mode is.
     Sanitized,
@@ -31,8 +31,13 @@ pub(super) enum Exemption {
 impl ClientResult {
     /// What came of a program.
     pub(super) fn finished(finished: Finished, form: Form) -> Self {
+        let joined = (form == Form::Joined).then(|| finished.joined_output());
         let (outcome, shown) = finished.into_parts();
-        Self(outcome::answer(outcome, shown, form))
+        let mut result = outcome::answer(outcome, shown, form);
+        if let (Some(structured), Some(joined)) = (&mut result.structured_content, joined) {
+            structured["output"] = joined.into();
+        }
+        Self(result)
     }
 
     pub(super) fn analyzed(analyzed: Analyzed) -> Self {
