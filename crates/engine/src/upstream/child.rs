@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{child_reaper::ChildReaper, server_history::ServerHistory};
+use super::{child_reaper::ChildReaper, child_starter, server_history::ServerHistory};
 
 /// How long a child may take to leave after its standard input was closed, and again after it
 /// was asked by a signal.
@@ -100,7 +100,9 @@ impl Child {
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        let mut process = command.spawn().map_err(|error| match error.kind() {
+        let spawned = child_starter::start(move || command.spawn());
+        let spawned = spawned.unwrap_or_else(|| Err(std::io::ErrorKind::BrokenPipe.into()));
+        let mut process = spawned.map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => SpawnError::NotFound(line.program.to_owned()),
             _ => SpawnError::Io(line.program.to_owned(), error),
         })?;
@@ -211,8 +213,8 @@ fn program(name: &str) -> &str {
     name
 }
 
-/// The kernel kills the child when we die, however we die. What the child started itself is
-/// left to the [`ChildReaper`].
+/// The kernel kills the child when the thread dies that started it, which lasts as long as we do
+/// ([`child_starter`]), however we die. What the child started itself is left to the [`ChildReaper`].
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn die_with_parent(command: &mut Command) {
@@ -240,5 +242,35 @@ async fn read_stderr(stderr: ChildStderr, history: ServerHistory, _reading: Arc<
             Ok(0) | Err(_) => return,
             Ok(_) => history.stderr(&String::from_utf8_lossy(&line)),
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+    use crate::upstream::{redact::Redactor, server_log::ServerLogs};
+
+    /// Threads of the runtime end, and the parent-death signal is about the thread.
+    #[tokio::test]
+    async fn a_child_outlives_the_thread_that_wanted_it() {
+        let runtime = tokio::runtime::Handle::current();
+        let spawning = std::thread::spawn(move || {
+            let _within = runtime.enter();
+            let line =
+                CommandLine { program: "cat", args: &[], inherited: &[], env: &[], cwd: None };
+            let history = ServerHistory::new(Redactor::default(), ServerLogs::none().of("s"));
+            Child::spawn(&line, &ChildReaper::default(), &history)
+        });
+        let (mut child, mut pipes) = spawning.join().unwrap().unwrap();
+        let mut stdout = BufReader::new(pipes.stdout);
+        for _ in 0..100 {
+            pipes.stdin.write_all(b"still here\n").await.unwrap();
+            let mut line = String::new();
+            stdout.read_line(&mut line).await.unwrap();
+            assert_eq!(line, "still here\n");
+        }
+        assert!(!child.has_exited());
     }
 }

@@ -9,6 +9,7 @@ mod budget;
 mod caller;
 mod child;
 mod child_reaper;
+mod child_starter;
 mod connection;
 mod environment;
 mod error;
