@@ -236,5 +236,5 @@ on_both! {
 #[test]
 fn a_sealed_value_is_short_when_it_is_printed() {
     let value = EncryptedValue { sealed: vec![1; 5_000], ..value("EMAIL", 1) };
-    assert_eq!(format!("{value:?}"), "Sealed([EMAIL_000000000001], 5000 bytes)");
+    assert_eq!(format!("{value:?}"), "EncryptedValue([EMAIL_000000000001], 5000 bytes)");
 }
