@@ -11,7 +11,8 @@ fn the_demo_shows_three_workflows_and_the_sandbox() {
     assert!(shown.contains("build b-7 is done after 4 polls"), "{shown}");
     assert!(shown.contains("times less"), "{shown}");
     assert!(shown.contains("ValueError: could not convert string to float"), "{shown}");
-    assert!(shown.contains("stopped at the wall time limit of 1 s"), "{shown}");
+    // By the clock or by its processor time: it does nothing but run.
+    assert!(shown.contains("time limit of 1 s"), "{shown}");
     assert!(shown.contains("Now your own"), "{shown}");
 }
 
