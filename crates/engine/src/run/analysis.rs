@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AnalyzeOptions, Analyzed, Audience, Engine, Refusal, RunClient, RunRequest,
-    engine::keep_tokens,
     finished::RefusalReason,
     pipeline::{self, Run},
 };
@@ -36,7 +35,7 @@ impl Engine {
         } else {
             self.analyze_tables(agent, request, options, client).await
         };
-        keep_tokens(agent).await;
+        agent.keep_tokens_or_warn().await;
         agent.note_files().await;
         analyzed
     }

@@ -74,7 +74,7 @@ impl Engine {
             Ok(run) => run.finish().await,
             Err(error) => {
                 let refusal = Refusal::new(&error, audience, &agent.pii_filter());
-                keep_tokens(agent).await;
+                agent.keep_tokens_or_warn().await;
                 Err(refusal)
             }
         }
@@ -102,7 +102,7 @@ impl Engine {
         if let (Ok(value), true) = (&mut called, audience.is_protected()) {
             guard.pii_filter().json(value);
         }
-        keep_tokens(agent).await;
+        agent.keep_tokens_or_warn().await;
         called
     }
 
@@ -118,12 +118,5 @@ impl Engine {
         let media = Arc::default();
         let host = pipeline::host(self, &guard, &client, &media, None, None);
         Ok(try_skill(skill, mode, &*self.executor()?, &host).await?)
-    }
-}
-
-/// Writes down what the tokens of an answer stand for. It is given without that too.
-pub(super) async fn keep_tokens(agent: &Agent) {
-    if let Err(error) = agent.keep_tokens().await {
-        tracing::warn!(%error, "what tokens stand for was not written down");
     }
 }

@@ -195,6 +195,13 @@ impl Agent {
         self.state.in_time(keeping).await
     }
 
+    /// As [`Self::keep_tokens`], for an answer in which a failure has no place: it is logged.
+    pub async fn keep_tokens_or_warn(&self) {
+        if let Err(error) = self.keep_tokens().await {
+            tracing::warn!(%error, "what tokens stand for was not written down");
+        }
+    }
+
     /// The value with what its tokens stand for, for those who may know.
     pub async fn restore(&self, mut value: Value) -> Result<Value, StateError> {
         let pii_filter = self.pii_filter();

@@ -185,7 +185,7 @@ pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
     };
     let bytes = json_bytes(&items);
     let items = agent.compute(bytes, || items.iter().filter_map(told).collect()).await;
-    keep_tokens(agent).await;
+    agent.keep_tokens_or_warn().await;
     items
 }
 
@@ -246,7 +246,7 @@ async fn protected(
     let bytes = passed.as_ref().map_or(0, json_bytes);
     let protecting = || passed.and_then(|result| Ok(pii_filter.server_result(result)?));
     let passed = agent.compute(bytes, protecting).await;
-    keep_tokens(agent).await;
+    agent.keep_tokens_or_warn().await;
     passed
 }
 
@@ -273,13 +273,6 @@ fn guard(agent: &Agent) -> Result<Arc<RunGuard>, ErrorData> {
 
 pub(super) fn invalid(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::invalid_params(error.to_string(), None)
-}
-
-/// Writes down what the tokens of an answer stand for. It is given without that too.
-pub(super) async fn keep_tokens(agent: &Agent) {
-    if let Err(error) = agent.keep_tokens().await {
-        tracing::warn!(%error, "what tokens stand for was not written down");
-    }
 }
 
 /// A server's own refusal is passed on as it is, ours is told.

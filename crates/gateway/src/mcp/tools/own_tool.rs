@@ -20,7 +20,7 @@ use super::{
     result::{ClientResult, add_notes},
     sanitize_pii, save_skill, search_tools, write_workspace_file,
 };
-use crate::mcp::{Gateway, Surface, client::ClientHandle, proxy_forward::keep_tokens};
+use crate::mcp::{Gateway, Surface, client::ClientHandle};
 
 /// A tool of the gateway itself.
 pub(in crate::mcp) struct OwnTool {
@@ -129,7 +129,7 @@ impl OwnTool {
         };
         let mut result = (self.handler)(request).await.into_inner();
         add_notes(&mut result, ignored);
-        keep_tokens(&agent).await;
+        agent.keep_tokens_or_warn().await;
         let closing = || stats.close(&model_text(&result), result.is_error != Some(true));
         agent.compute(json_bytes(&result), closing).await;
         result
