@@ -27,9 +27,9 @@ const QUIET: Duration = Duration::from_millis(10);
 /// What is done when there has been no job for long.
 type Rest = Box<dyn Fn() + Send + Sync>;
 
-/// How long there was no job before the memory of those that were is given back. Long enough that
-/// somebody who works meets what is warm.
-const REST_TIME: Duration = Duration::from_secs(30);
+/// How long there was no job before the memory of those that were is given back: longer than the pauses within
+/// a piece of work. What is made beforehand stays warm.
+const REST_TIME: Duration = Duration::from_secs(5);
 
 /// For how long threads are remembered to have been needed. Each has a heap of its own, of megabytes:
 /// those that a crowd of programs needed must not stay for good.

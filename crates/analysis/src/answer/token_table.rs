@@ -12,8 +12,9 @@ use std::{
 
 use tiktoken::CoreBpe;
 
-/// How long the table stays after it was used. Long enough that somebody who works loads it once.
-const IDLE_TIME: Duration = Duration::from_secs(60);
+/// How long the table stays after it was used: while requests come one after the other. Making it again is a
+/// tenth of a second behind an answer, and an idle process is one that somebody else shares a machine with.
+const IDLE_TIME: Duration = Duration::from_secs(5);
 
 static O200K: LoadedTable<CoreBpe> = LoadedTable::new();
 

@@ -29,6 +29,10 @@ const MAX_SESSIONS: usize = 10_000;
 /// What may wait to be counted. A program that reads faster than we count is estimated.
 const MAX_HELD: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
 
+/// What is to be counted within this time is counted at once, behind the answers: the table of the
+/// encoding takes 50 MB and a tenth of a second to make, and each hand-over the time of a request.
+const COUNT_DELAY: Duration = Duration::from_secs(1);
+
 /// What was counted within this time is written at once: files are not rewritten for every run.
 const WRITE_DELAY: Duration = Duration::from_millis(250);
 
@@ -168,12 +172,18 @@ impl TokenStats {
         self.count_later(PendingStats::Run(closed));
     }
 
-    fn count_later(self: &Arc<Self>, waiting: PendingStats) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(waiting);
+    fn count_later(self: &Arc<Self>, pending: PendingStats) {
+        let is_first = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            waiting.push_back(pending);
+            waiting.len() == 1
+        };
         let token_stats = Arc::clone(self);
-        self.background.run(move || {
-            token_stats.count_next();
-        });
+        if self.held.load(Ordering::Relaxed) > MAX_HELD / 4 {
+            self.background.run(move || token_stats.count_waiting());
+        } else if is_first {
+            self.background.run_later(COUNT_DELAY, move || token_stats.count_waiting());
+        }
     }
 
     /// Counts all that waits: whoever reads the figures sees what was answered before. The background
