@@ -56,7 +56,8 @@ pub(crate) use level::Reviewed;
 pub use pii_filter::{PiiFilter, RevealOutcome, Streams, Unredactable};
 pub use question::{choices_of, chosen};
 pub use rule_source::RuleSource;
-pub use run_guard::{Admitted, CallTarget, RunGuard};
+pub(crate) use run_guard::Admitted;
+pub use run_guard::{CallTarget, RunGuard};
 pub use shown::visible;
 pub use vault::{KeySource, Vault, VaultError};
 

@@ -86,9 +86,9 @@ impl fmt::Display for CallTarget<'_> {
 
 /// A call that may be made.
 #[derive(Debug)]
-pub struct Admitted {
+pub(crate) struct Admitted {
     /// With values in the place of tokens.
-    pub arguments: Map<String, Value>,
+    pub(crate) arguments: Map<String, Value>,
     span: AuditSpan,
 }
 
@@ -149,7 +149,7 @@ impl RunGuard {
     }
 
     /// Decides on a call, asks whom it has to, and puts values in the place of tokens.
-    pub async fn authorize(
+    pub(crate) async fn authorize(
         self: &Arc<Self>,
         target: CallTarget<'_>,
         arguments: Map<String, Value>,
@@ -288,7 +288,7 @@ impl RunGuard {
     }
 
     /// A call has come back: notes what was read, and protects what must not enter the sandbox.
-    pub async fn complete(
+    pub(crate) async fn complete(
         &self,
         admitted: Admitted,
         target: CallTarget<'_>,

@@ -10,6 +10,7 @@ use std::{
 };
 
 use narrows_engine::{
+    broker::{ForwardRequest, RequestOrigin},
     catalog::Tool as CatalogTool,
     compute::{ALWAYS_APART, json_bytes},
     state::Agent,
@@ -180,19 +181,19 @@ impl ClientConnection {
     ) -> Result<ClientWork, ErrorData> {
         let agent = self.gateway.agent(context);
         let tool = self.passed_tool(&params.name, &agent).await?;
-        let asks_itself = is_modern(context);
         // A server that asks by itself may do without a state, and knows what is answered.
         let era = self.gateway.broker.fleet().era(&tool.id.server);
-        if answers_without_state(&params) && !(asks_itself && era == ProtocolGeneration::Discover) {
+        let asks_itself = is_modern(context) && era == ProtocolGeneration::Discover;
+        if answers_without_state(&params) && !asks_itself {
             return Err(pending_input::missing_state());
         }
         params.meta = None;
-        params.name = tool.id.tool.clone().into();
+        let call = ForwardRequest::call(tool, params, origin(context));
         let level = agent.level(None).map_err(|error| proxy_forward::invalid(&error))?;
         let guard = agent.guard(level);
         let gateway = Arc::clone(&self.gateway);
         Ok(self.start(context, agent, move |client| async move {
-            proxy_forward::tool(&gateway, &guard, tool, params, asks_itself, client).await
+            proxy_forward::tool(&gateway, &guard, call, client).await
         }))
     }
 
@@ -257,11 +258,11 @@ impl ClientConnection {
         context: &RequestContext<RoleServer>,
     ) -> ClientWork {
         let gateway = Arc::clone(&self.gateway);
-        let asks_itself = is_modern(context);
+        let origin = origin(context);
         let agent = gateway.agent(context);
         let caller = agent.clone();
         self.start(context, caller, move |client| async move {
-            proxy_forward::item(&gateway, &agent, &item, request, asks_itself, client).await
+            proxy_forward::item(&gateway, &agent, &item, request, origin, client).await
         })
     }
 
@@ -353,6 +354,15 @@ impl ClientConnection {
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+/// Says to the broker which protocol the client of a request speaks.
+fn origin(context: &RequestContext<RoleServer>) -> RequestOrigin {
+    RequestOrigin::Client(if is_modern(context) {
+        ProtocolGeneration::Discover
+    } else {
+        ProtocolGeneration::Initialize
+    })
 }
 
 /// Returns whether a call answers a question and does not say which: each of ours comes with a state.
