@@ -17,7 +17,7 @@ use narrows_engine::{
     token_stats::TokenStats,
     upstream::{ChildReaper, Fleet, LoginStore, ServerLogs},
 };
-use narrows_model::{Principal, ServerSpec};
+use narrows_model::{LimitScope, Limits, Principal, ServerSpec};
 use narrows_pii::Scanner;
 use narrows_sandbox::SandboxConfig;
 use narrows_store::StoreUrl;
@@ -235,11 +235,9 @@ pub(crate) fn safety(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<Sa
     // `[limits]` are those of the level that everybody has who has no other.
     let limits = &config.limits;
     let own = settings.levels.entry(Levels::DEFAULT.to_owned()).or_default();
-    own.wall_time.get_or_insert(limits.wall_time);
-    own.cpu_time.get_or_insert(limits.cpu_time);
-    own.memory_bytes.get_or_insert(limits.memory_bytes);
-    own.tool_calls.get_or_insert(limits.tool_calls);
-    own.calls_in_flight.get_or_insert(limits.calls_in_flight);
+    for limit in Limits::ALL.iter().filter(|limit| limit.scope == LimitScope::Both) {
+        own.limits.set_default(limit, limit.amount_of(limits));
+    }
     let agents = config.keeping.agents.iter();
     settings.levels_of = agents
         .filter_map(|agent| Some((agent.principal.name.clone(), agent.isolation.clone()?)))

@@ -22,7 +22,7 @@ pub use fair::{Acquire, Caller, FairSemaphore, Permit, QueueFull};
 pub use fair_budget::FairBudget;
 pub use grouped::grouped;
 pub use json_scan::{JsonExcess, scan_json};
-pub use limits::{LimitHit, LimitKind, Limits};
+pub use limits::{LimitHit, LimitKind, LimitScope, LimitSettings, LimitSpec, LimitUnit, Limits};
 pub use nearest::{MAX_NAME_BYTES, Nearest, clipped_name, nearest, similar, there_are};
 pub use outcome::{DroppedBytes, Ending, Excerpt, Failure, Outcome, OutcomePart};
 pub use principal::{Access, Principal, is_plain_name};

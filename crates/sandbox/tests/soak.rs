@@ -60,7 +60,7 @@ fn limits(kind: LimitKind) -> Limits {
         LimitKind::Output => Limits { output_bytes: 1_000, ..ample },
         LimitKind::Result => Limits { result_bytes: 1_000, ..ample },
         LimitKind::ToolCalls => Limits { tool_calls: 3, ..ample },
-        LimitKind::Stack => ample,
+        LimitKind::Stack | LimitKind::CallsInFlight => ample,
         LimitKind::WorkspaceBytes => Limits { workspace_bytes: 1_000, ..ample },
         LimitKind::WorkspaceFiles => Limits { workspace_files: 3, ..ample },
         LimitKind::TmpBytes => Limits { tmp_bytes: 1_000, ..ample },

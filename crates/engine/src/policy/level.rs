@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use narrows_model::Limits;
+use narrows_model::{LimitKind, Limits};
 
 use super::{
     ask::{Action, Decision, Hints},
@@ -121,17 +121,15 @@ impl Level {
     /// In which respects this allows more than another does. A caller may ask for a level only if
     /// it allows nothing more than the caller's own.
     pub fn looser_than(&self, own: &Self) -> Vec<&'static str> {
-        let (mine, theirs) = (&self.limits, &own.limits);
-        let respects = [
-            ("wall time", mine.wall_time > theirs.wall_time),
-            ("CPU time", mine.cpu_time > theirs.cpu_time),
-            ("longest time", self.longest > own.longest),
-            ("memory", mine.memory_bytes > theirs.memory_bytes),
-            ("output", mine.output_bytes > theirs.output_bytes),
-            ("result", mine.result_bytes > theirs.result_bytes),
-            ("tool calls", mine.tool_calls > theirs.tool_calls),
-            ("calls in flight", mine.calls_in_flight > theirs.calls_in_flight),
-            ("temporary files", mine.tmp_bytes > theirs.tmp_bytes),
+        let levels = Limits::ALL.iter().filter(|limit| limit.is_in_levels());
+        let limits = levels.flat_map(|limit| {
+            let is_more = limit.amount_of(&self.limits) > limit.amount_of(&own.limits);
+            // It belongs to the times.
+            let is_last_time = limit.kind == LimitKind::CpuTime;
+            let longest = is_last_time.then(|| ("longest time", self.longest > own.longest));
+            std::iter::once((limit.name, is_more)).chain(longest)
+        });
+        let others = [
             ("modules", self.imports_more_than(own)),
             ("workspace", self.workspace > own.workspace),
             ("tools", self.tools > own.tools || self.names_more_than(own)),
@@ -139,7 +137,8 @@ impl Level {
             ("review", self.review < own.review),
             ("audit", !self.audit_must_hold && own.audit_must_hold),
         ];
-        respects.into_iter().filter(|(_, looser)| *looser).map(|(respect, _)| respect).collect()
+        let respects = limits.chain(others).filter(|(_, looser)| *looser);
+        respects.map(|(respect, _)| respect).collect()
     }
 
     fn imports_more_than(&self, own: &Self) -> bool {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_model::Limits;
+use narrows_model::{LimitSettings, Limits, Nearest, nearest};
 use thiserror::Error;
 
 use super::{
@@ -16,7 +16,6 @@ use super::{
     pattern::{Pattern, PatternError},
     table::{bytes, seconds},
 };
-use narrows_model::{Nearest, nearest};
 
 /// A level as the configuration has it. What it does not say is as in the level that it inherits
 /// from.
@@ -25,15 +24,9 @@ pub struct LevelSettings {
     /// `production` if it does not say. A setting of one of the three levels that are always
     /// there changes that one.
     pub inherits: Option<String>,
-    pub wall_time: Option<Duration>,
-    pub cpu_time: Option<Duration>,
+    /// A workspace is one for all levels: limits of it are passed over.
+    pub limits: LimitSettings,
     pub longest: Option<Duration>,
-    pub memory_bytes: Option<u64>,
-    pub output_bytes: Option<u64>,
-    pub result_bytes: Option<u64>,
-    pub tool_calls: Option<u32>,
-    pub calls_in_flight: Option<u32>,
-    pub tmp_bytes: Option<u64>,
     pub modules: Option<Modules>,
     /// Besides those of `modules`, or of the level that it inherits from.
     pub more_modules: BTreeSet<String>,
@@ -135,20 +128,12 @@ impl LevelBuilder<'_> {
 
 impl LevelSettings {
     fn apply(&self, parent: Level, name: &str) -> Result<Level, LevelError> {
-        let limits = &parent.limits;
-        let limits = Limits {
-            wall_time: self.wall_time.unwrap_or(limits.wall_time),
-            cpu_time: self.cpu_time.unwrap_or(limits.cpu_time),
-            memory_bytes: self.memory_bytes.unwrap_or(limits.memory_bytes),
-            output_bytes: self.output_bytes.unwrap_or(limits.output_bytes),
-            result_bytes: self.result_bytes.unwrap_or(limits.result_bytes),
-            tool_calls: self.tool_calls.unwrap_or(limits.tool_calls),
-            calls_in_flight: self.calls_in_flight.unwrap_or(limits.calls_in_flight),
-            // A workspace is one for all levels.
-            workspace_bytes: limits.workspace_bytes,
-            workspace_files: limits.workspace_files,
-            tmp_bytes: self.tmp_bytes.unwrap_or(limits.tmp_bytes),
-        };
+        let mut limits = parent.limits;
+        for limit in Limits::ALL.iter().filter(|limit| limit.is_in_levels()) {
+            if let Some(amount) = self.limits.get(limit) {
+                limit.set(&mut limits, amount);
+            }
+        }
         let mut modules = self.modules.clone().unwrap_or(parent.modules);
         if let Modules::Only(only) = &mut modules {
             only.extend(self.more_modules.iter().cloned());

@@ -2,6 +2,8 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use narrows_model::{LimitSpec, LimitUnit, Limits};
+
 use super::{
     builtin,
     level::{Level, ReviewMode, ToolAccess, WorkspaceAccess},
@@ -10,32 +12,40 @@ use super::{
 };
 
 impl Levels {
-    /// The three levels that are always there, as a table in Markdown.
+    /// The three levels that are always there, as a table in Markdown: their limits, and the rest.
     pub fn table() -> String {
         let levels = builtin::builtin();
         let mut table = String::from("| |");
         levels.iter().for_each(|level| _ = write!(table, " `{}` |", level.name));
         table.push_str("\n|---|---|---|---|\n");
-        for (what, cell) in ROWS {
-            let cells = levels.each_ref().map(cell);
+        let mut row = |what: &str, cells: [String; 3]| {
             _ = writeln!(table, "| {what} | {} |", cells.join(" | "));
+        };
+        for limit in Limits::ALL.iter().filter(|limit| limit.is_in_levels()) {
+            row(limit.title, levels.each_ref().map(|level| limit_cell(limit, level)));
+        }
+        for (what, cell) in ROWS {
+            row(what, levels.each_ref().map(cell));
         }
         table
     }
 }
 
+fn limit_cell(limit: &LimitSpec, level: &Level) -> String {
+    let amount = limit.amount_of(&level.limits);
+    match limit.unit {
+        LimitUnit::Seconds => seconds(Duration::from_nanos(amount)),
+        LimitUnit::Kilobytes | LimitUnit::Megabytes => bytes(amount),
+        LimitUnit::Pieces => amount.to_string(),
+    }
+}
+
 type Cell = fn(&Level) -> String;
 
-const ROWS: [(&str, Cell); 15] = [
-    ("wall time", |level| seconds(level.limits.wall_time)),
-    ("CPU time", |level| seconds(level.limits.cpu_time)),
+/// What levels have beside limits.
+const ROWS: [(&str, Cell); 7] = [
     ("most time that a caller may ask for", |level| seconds(level.longest)),
-    ("memory", |level| bytes(level.limits.memory_bytes)),
-    ("kept of stdout and of stderr", |level| bytes(level.limits.output_bytes)),
     ("shown to the model", |level| bytes(level.shown_bytes as u64)),
-    ("result", |level| bytes(level.limits.result_bytes)),
-    ("tool calls", |level| level.limits.tool_calls.to_string()),
-    ("calls in flight", |level| level.limits.calls_in_flight.to_string()),
     ("tools", |level| match level.tools {
         ToolAccess::None => "none".to_owned(),
         ToolAccess::ReadOnly => {
@@ -48,7 +58,6 @@ const ROWS: [(&str, Cell); 15] = [
         WorkspaceAccess::Read => "read".to_owned(),
         WorkspaceAccess::Write => "read and write".to_owned(),
     }),
-    ("`/tmp`", |level| bytes(level.limits.tmp_bytes)),
     ("modules", |level| match &level.modules {
         Modules::Any => "all".to_owned(),
         Modules::Only(only) => {

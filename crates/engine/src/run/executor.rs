@@ -14,7 +14,10 @@ use super::overflow::Overflow;
 use crate::safety::PiiFilter;
 
 /// The shortest and the longest time that a caller may ask for.
-const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
+const TIMES: (Duration, Duration) = (
+    Duration::from_secs(Limits::MIN_SECONDS as u64),
+    Duration::from_secs(Limits::MAX_SECONDS as u64),
+);
 
 /// The longest program. It is parsed and looked at before it runs, which takes time and many times its
 /// size in memory; agents write a thousandth of that.

@@ -18,7 +18,7 @@ use narrows_engine::{
     safety::{ASKER, choices_of, chosen},
     upstream::Caller,
 };
-use narrows_model::{Ending, Excerpt, Outcome, OutputStream, Program};
+use narrows_model::{Ending, Excerpt, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::Workspace;
 use rmcp::{
     ErrorData,
@@ -67,8 +67,7 @@ pub(crate) struct RunArgs {
     /// A JSON object whose entries become variables of the program
     #[arg(long, value_name = "JSON", value_parser = parse_context)]
     context: Option<Map<String, Value>>,
-    /// How long it may run, in seconds (1 to 120); by default what the isolation level gives, 30
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, help = timeout_help())]
     timeout: Option<Duration>,
     /// How much memory it may use, in megabytes; by default what the isolation level gives
     #[arg(long, value_name = "MB")]
@@ -94,6 +93,15 @@ pub(crate) struct RunArgs {
     /// Print the outcome as one JSON document when the program has ended
     #[arg(long)]
     json: bool,
+}
+
+fn timeout_help() -> String {
+    let (min, max) = (Limits::MIN_SECONDS, Limits::MAX_SECONDS);
+    let default = Limits::default().wall_time.as_secs();
+    format!(
+        "How long it may run, in seconds ({min} to {max}); by default what the isolation level \
+         gives, {default}"
+    )
 }
 
 pub(crate) async fn run(

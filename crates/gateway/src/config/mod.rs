@@ -11,6 +11,7 @@ mod edit;
 mod entry;
 mod environment;
 mod error;
+mod limits;
 mod lock;
 mod name;
 mod node;

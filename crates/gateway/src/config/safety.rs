@@ -10,10 +10,10 @@ use narrows_engine::{
     },
     safety::{AuditContents, Mode, SafetySettings},
 };
-use narrows_model::Template;
+use narrows_model::{LimitSpec, Limits, Template};
 use narrows_pii::{Custom, CustomPattern, KindSettings, Urls};
 
-use super::Section;
+use super::{Section, limits};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 const MODES: [(&str, Mode); 3] =
@@ -198,7 +198,7 @@ impl SafetyConfig {
 
 fn read_level(section: &mut Section<'_>) -> LevelSettings {
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-    let timeout = section.count("timeout", 1..=120).map(seconds);
+    let limits = limits::read(section, LimitSpec::is_in_levels);
     let modules = match section.has("modules") {
         true => Some(Modules::Only(section.strings("modules").into_iter().collect())),
         false => {
@@ -210,15 +210,8 @@ fn read_level(section: &mut Section<'_>) -> LevelSettings {
     let tool_globs = section.strings("only_tools");
     LevelSettings {
         inherits: section.string("inherits"),
-        wall_time: timeout,
-        cpu_time: timeout,
-        longest: section.count("longest", 1..=120).map(seconds),
-        memory_bytes: section.count("memory_mb", 64..=4096).map(|mb| u64::from(mb) << 20),
-        output_bytes: section.count("output_kb", 1..=16_384).map(|kb| u64::from(kb) << 10),
-        result_bytes: section.count("result_kb", 1..=16_384).map(|kb| u64::from(kb) << 10),
-        tool_calls: section.count("tool_calls", 0..=1_000_000),
-        calls_in_flight: section.count("calls_in_flight", 1..=1_000),
-        tmp_bytes: section.count("tmp_mb", 0..=4_096).map(|mb| u64::from(mb) << 20),
+        limits,
+        longest: section.count("longest", Limits::MIN_SECONDS..=Limits::MAX_SECONDS).map(seconds),
         modules,
         more_modules: section.strings("more_modules").into_iter().collect(),
         denied: section.strings("denied_modules").into_iter().collect(),
@@ -234,6 +227,8 @@ fn read_level(section: &mut Section<'_>) -> LevelSettings {
 #[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use narrows_model::LimitKind;
 
     use super::*;
     use crate::config::{Config, ConfigError};
@@ -266,7 +261,11 @@ mod tests {
         let flows: Vec<_> = safety.policy.flows.iter().map(|flow| flow.action).collect();
         assert_eq!(flows, [Action::Deny, Action::Confirm, Action::Deny]);
         assert_eq!(safety.policy.quotas[0].calls_per_minute["shop.*"], 30);
-        assert_eq!(safety.levels["reports"].wall_time, Some(Duration::from_secs(5)));
+        let limits = &safety.levels["reports"].limits;
+        let set = |kind| limits.get(Limits::spec(kind).unwrap());
+        assert_eq!(set(LimitKind::WallTime), Some(5_000_000_000));
+        assert_eq!(set(LimitKind::CpuTime), Some(5_000_000_000));
+        assert_eq!((set(LimitKind::Memory), set(LimitKind::Output)), (Some(128 << 20), None));
         assert_eq!(safety.audit.age, Some(365 * DAY));
     }
 

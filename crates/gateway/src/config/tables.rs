@@ -7,12 +7,13 @@ use std::{
     time::Duration,
 };
 
-use narrows_model::Limits;
+use narrows_model::{LimitSpec, Limits};
 
 use super::{
     AgentEntry, AnswerMemory, Config, Defaults, DiscoveryConfig, Field, HttpLimits, HttpSettings,
     Node, Position, Problem, SafetyConfig, Section, ServerEntry, StorageConfig, UnknownKeys,
     entry::{EXPOSE, MAX_CALL_SECONDS, MAX_START_SECONDS, inherited},
+    limits,
     name::valid_name,
     problem::key_path,
     standard,
@@ -108,34 +109,18 @@ fn defaults(file: &mut Section<'_>) -> Defaults {
 }
 
 fn limits(file: &mut Section<'_>) -> (Limits, AnswerMemory) {
-    let standard = Limits::default();
-    let mut answers = AnswerMemory::default();
-    let Some(mut section) = file.section("limits") else { return (standard, answers) };
+    let (mut limits, mut answers) = (Limits::default(), AnswerMemory::default());
+    let Some(mut section) = file.section("limits") else { return (limits, answers) };
     if let Some(megabytes) = section.count("answers_mb", 16..=1_000_000) {
         answers = AnswerMemory(u64::from(megabytes) << 20);
     }
-    let timeout = section
-        .count("timeout", 1..=120)
-        .map_or(standard.wall_time, |seconds| Duration::from_secs(seconds.into()));
-    let limits = Limits {
-        wall_time: timeout,
-        cpu_time: timeout,
-        memory_bytes: section
-            .count("memory_mb", 64..=4096)
-            .map_or(standard.memory_bytes, |megabytes| u64::from(megabytes) << 20),
-        workspace_bytes: section
-            .count("workspace_mb", 1..=1_000_000)
-            .map_or(standard.workspace_bytes, |megabytes| u64::from(megabytes) << 20),
-        workspace_files: section
-            .count("workspace_files", 1..=10_000_000)
-            .map_or(standard.workspace_files, u64::from),
-        tool_calls: section.count("tool_calls", 0..=1_000_000).unwrap_or(standard.tool_calls),
-        calls_in_flight: section
-            .count("calls_in_flight", 1..=1_000)
-            .unwrap_or(standard.calls_in_flight),
-        ..standard
-    };
+    let settings = limits::read(&mut section, LimitSpec::is_in_table);
     section.finish();
+    for limit in Limits::ALL {
+        if let Some(amount) = settings.get(limit) {
+            limit.set(&mut limits, amount);
+        }
+    }
     (limits, answers)
 }
 

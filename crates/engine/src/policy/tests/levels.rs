@@ -1,6 +1,6 @@
 use std::{collections::BTreeSet, time::Duration};
 
-use narrows_model::Limits;
+use narrows_model::{LimitKind, LimitSettings, Limits};
 
 use super::*;
 
@@ -12,6 +12,10 @@ fn levels(
 
 fn from(parent: &str) -> LevelSettings {
     LevelSettings { inherits: Some(parent.to_owned()), ..LevelSettings::default() }
+}
+
+fn with(limit: LimitKind, amount: u64) -> LevelSettings {
+    LevelSettings { limits: [(limit, amount)].into_iter().collect(), ..LevelSettings::default() }
 }
 
 fn level(name: &str) -> Level {
@@ -151,9 +155,14 @@ fn the_tools_of_a_level_are_held_against_those_of_another() {
 
 #[test]
 fn levels_inherit_through_others() {
-    let team = LevelSettings { tool_calls: Some(50), denied: set(&["re"]), ..from("strict") };
+    let limits = |kind, amount| LimitSettings::from_iter([(kind, amount)]);
+    let team = LevelSettings {
+        limits: limits(LimitKind::ToolCalls, 50),
+        denied: set(&["re"]),
+        ..from("strict")
+    };
     let strict = LevelSettings {
-        memory_bytes: Some(128 << 20),
+        limits: limits(LimitKind::Memory, 128 << 20),
         more_modules: set(&["sqlite3"]),
         denied: set(&["random"]),
         ..from("hardened")
@@ -183,12 +192,20 @@ fn levels_inherit_through_others() {
 
 #[test]
 fn a_level_that_is_always_there_can_be_changed_for_all_that_inherit_from_it() {
-    let production = LevelSettings { tool_calls: Some(5), ..LevelSettings::default() };
+    let production = with(LimitKind::ToolCalls, 5);
     let levels = levels([("production", production), ("mine", LevelSettings::default())]).unwrap();
     for name in ["production", "mine"] {
         assert_eq!(levels.get(name).unwrap().limits.tool_calls, 5, "{name}");
     }
     assert_eq!(levels.get("hardened").unwrap().limits.tool_calls, 100);
+}
+
+/// It is one for all of them.
+#[test]
+fn a_level_does_not_change_the_workspace() {
+    let settings = with(LimitKind::WorkspaceFiles, 1);
+    let levels = levels([("a", settings)]).unwrap();
+    assert_eq!(levels.get("a").unwrap().limits, Limits::default());
 }
 
 #[test]
@@ -204,16 +221,13 @@ fn levels_that_cannot_be_are_explained() {
             "inherit from one another",
         ),
         (vec![("a", from("hardend"))], "did you mean hardened?"),
-        (
-            vec![("a", LevelSettings { memory_bytes: Some(1), ..empty() })],
-            "memory is from 64 MB to 4 GB",
-        ),
-        (vec![("a", LevelSettings { wall_time: Some(Duration::ZERO), ..empty() })], "some time"),
+        (vec![("a", with(LimitKind::Memory, 1))], "memory is from 64 MB to 4 GB"),
+        (vec![("a", with(LimitKind::WallTime, 0))], "some time"),
         (
             vec![("a", LevelSettings { longest: Some(Duration::from_secs(1)), ..empty() })],
             "programs have 30 s",
         ),
-        (vec![("a", LevelSettings { calls_in_flight: Some(0), ..empty() })], "in flight"),
+        (vec![("a", with(LimitKind::CallsInFlight, 0))], "in flight"),
         (
             vec![("a", LevelSettings { tool_globs: Some(texts(&["{a}"])), ..empty() })],
             "write one pattern",
@@ -227,7 +241,7 @@ fn levels_that_cannot_be_are_explained() {
         error,
         "there is no isolation level \"prod\"; did you mean production?; there are development, hardened, production"
     );
-    let own = LevelSettings { wall_time: Some(Duration::from_secs(300)), ..empty() };
+    let own = with(LimitKind::WallTime, 300_000_000_000);
     assert_eq!(levels([("a", own)]).unwrap().get("a").unwrap().longest, Duration::from_secs(300));
 }
 
@@ -281,11 +295,7 @@ fn the_table_shows_every_level_and_every_respect() {
 }
 
 #[test]
-fn the_documents_have_the_levels_as_they_are() {
-    for document in [
-        include_str!("../../../../../docs/CONFIGURATION.md"),
-        include_str!("../../../../../docs/SECURITY.md"),
-    ] {
-        assert!(document.contains(&Levels::table()), "put this there:\n{}", Levels::table());
-    }
+fn the_reference_has_the_levels_as_they_are() {
+    let document = include_str!("../../../../../docs/CONFIGURATION.md");
+    assert!(document.contains(&Levels::table()), "put this there:\n{}", Levels::table());
 }
