@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use narrows_sandbox::Workspace;
+use narrows_sandbox::{Workspace, WorkspaceMount};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
@@ -36,9 +36,7 @@ pub enum MediaError {
 /// The media of one run.
 #[derive(Debug, Default)]
 pub struct Media {
-    workspace: Option<Arc<Workspace>>,
-    /// Nothing is kept there.
-    read_only: bool,
+    workspace: Option<WorkspaceMount>,
     shown: Mutex<Vec<Shown>>,
 }
 
@@ -54,11 +52,16 @@ pub(crate) struct DisplayRequest {
 impl Media {
     /// The workspace that the program sees.
     pub(crate) fn workspace(&self) -> Option<&Arc<Workspace>> {
-        self.workspace.as_ref()
+        self.workspace.as_ref().map(WorkspaceMount::workspace)
     }
 
-    pub fn new(workspace: Option<Arc<Workspace>>, read_only: bool) -> Self {
-        Self { workspace, read_only, shown: Mutex::default() }
+    /// The same, if something may be kept there.
+    pub(crate) fn workspace_to_write(&self) -> Option<&Arc<Workspace>> {
+        self.workspace.as_ref().and_then(WorkspaceMount::to_write)
+    }
+
+    pub fn new(workspace: Option<WorkspaceMount>) -> Self {
+        Self { workspace, shown: Mutex::default() }
     }
 
     /// Keeps bytes from a tool, and gives what the program sees of them: a file if there is a
@@ -71,8 +74,7 @@ impl Media {
         if let Some(bytes) = &bytes {
             seen.insert("bytes".into(), bytes.len().into());
         }
-        let written = self.workspace.as_ref().filter(|_| !self.read_only);
-        let file = written.zip(bytes).and_then(|(workspace, bytes)| {
+        let file = self.workspace_to_write().zip(bytes).and_then(|(workspace, bytes)| {
             let (name, file) = overflow::create(workspace, kind, extension(mime_type)).ok()?;
             file.append(&bytes).ok()?;
             Some(format!("/workspace/{name}"))
@@ -109,8 +111,7 @@ impl Media {
     fn read(&self, path: &str) -> Result<Vec<u8>, MediaError> {
         let fail = |reason: String| MediaError::Unreadable { path: path.to_owned(), reason };
         let workspace = self
-            .workspace
-            .as_ref()
+            .workspace()
             .ok_or_else(|| fail("there is no workspace here; pass the bytes".into()))?;
         let name = path.strip_prefix("/workspace/").unwrap_or(path);
         workspace.read(name, MAX_SHOWN_BYTES as u64).map_err(|error| fail(error.to_string()))

@@ -27,7 +27,9 @@ mod ticker;
 mod untaken;
 
 pub use apart::apart;
-pub use fs::{FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile};
+pub use fs::{
+    FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile, WorkspaceMount,
+};
 pub use host::{ModuleSource, NoTools, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 pub use paused_clock::{PausedClock, Waiting};
 pub use sandbox::{RunOptions, Sandbox, SandboxConfig, SandboxError};

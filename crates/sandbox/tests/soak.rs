@@ -7,7 +7,6 @@
 
 use std::{
     fs,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,7 +18,7 @@ use futures::{
 use narrows_model::{LimitKind, Limits, Program};
 use narrows_sandbox::{
     NoTools, RunOptions, Sandbox, SandboxConfig, ToolAnswer, ToolCall, ToolFailure, ToolHost,
-    Workspace,
+    Workspace, WorkspaceMount,
 };
 use serde_json::value::RawValue;
 use tokio::sync::Barrier;
@@ -111,9 +110,8 @@ async fn one_of_each(sandbox: &Sandbox, number: usize) {
     let (kind, source) = PROGRAMS[number % PROGRAMS.len()];
     let limits = limits(kind);
     let directory = tempfile::tempdir().unwrap();
-    let workspace: Option<Arc<Workspace>> =
-        matches!(kind, LimitKind::WorkspaceBytes | LimitKind::WorkspaceFiles)
-            .then(|| Workspace::open(directory.path(), &limits).unwrap());
+    let workspace = matches!(kind, LimitKind::WorkspaceBytes | LimitKind::WorkspaceFiles)
+        .then(|| WorkspaceMount::writable(Workspace::open(directory.path(), &limits).unwrap()));
     let options = RunOptions { limits, workspace, ..RunOptions::default() };
     let outcome = sandbox
         .run(Program::new(source), &NoTools, options, CancellationToken::new())

@@ -19,7 +19,6 @@ use tokio_util::sync::CancellationToken;
 use super::host::{ProgramHost, parse};
 use crate::{
     analysis::{AnalysisRequest, EarlierResult, TableSource, restored, rows_of},
-    policy::WorkspaceAccess,
     run::overflow,
     safety::AuditSpan,
     state::StateError,
@@ -293,8 +292,7 @@ impl ProgramHost {
 
     /// Where rows go that do not fit into an answer.
     fn keep(&self, file: Option<String>) -> Result<Option<SpillTarget>, AnalyzeError> {
-        let may_write = self.guard().level().workspace == WorkspaceAccess::Write;
-        let Some(workspace) = self.workspace().filter(|_| may_write).cloned() else {
+        let Some(workspace) = self.media().workspace_to_write().cloned() else {
             return match file {
                 Some(file) => Err(AnalyzeError::Table(format!(
                     "output.file: {file} cannot be written; there is no workspace to write to here"

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use narrows_model::{LimitKind, Limits, Outcome, Program};
 use narrows_sandbox::{
-    RunOptions, Sandbox, SandboxConfig, SandboxError, Session, ToolHost, Workspace, apart,
+    RunOptions, Sandbox, SandboxConfig, SandboxError, Session, ToolHost, WorkspaceMount, apart,
 };
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -30,9 +30,7 @@ pub struct ExecuteRequest {
     pub limits: Limits,
     pub output: OutputUse,
     /// What the program sees as `/workspace`.
-    pub workspace: Option<Arc<Workspace>>,
-    /// The program may only read it.
-    pub read_only: bool,
+    pub workspace: Option<WorkspaceMount>,
     /// Protects what is shown of results that are too large.
     pub pii_filter: Option<PiiFilter>,
     /// Who it runs for: places in the sandbox are shared fairly between callers.
@@ -98,13 +96,12 @@ impl Executor {
         host: &dyn ToolHost,
         cancel: CancellationToken,
     ) -> Result<Outcome, ExecuteError> {
-        let ExecuteRequest { program, limits, output, workspace, read_only, pii_filter, caller } =
-            request;
+        let ExecuteRequest { program, limits, output, workspace, pii_filter, caller } = request;
         check(&limits)?;
         // Where the program writes nothing, nothing of it is written either.
-        let kept = workspace.clone().filter(|_| !read_only);
+        let kept = workspace.as_ref().and_then(WorkspaceMount::to_write).cloned();
         let overflow = Overflow::new(host, &limits, output, kept, pii_filter);
-        let options = RunOptions { limits, workspace, read_only, caller };
+        let options = RunOptions { limits, workspace, caller };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         let is_large = outcome.limit().is_some_and(|hit| hit.name == LimitKind::Result);
         // It is written to a file.

@@ -3,7 +3,7 @@
 use std::{mem, sync::Arc};
 
 use narrows_model::{Ending, Failure, Limits, Outcome, OutputStream, Program};
-use narrows_sandbox::{Session, Workspace};
+use narrows_sandbox::{Session, Workspace, WorkspaceMount};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +15,6 @@ use crate::{
     compute::{json_bytes, without_place},
     discovery::{CheckedProgram, EarlierNames},
     media::{Media, Shown},
-    policy::WorkspaceAccess,
     program::{ProgramHost, restore_literals},
     safety::{AuditSpan, Mode, Reviewed, RunGuard, Streams},
     skills::sha256,
@@ -37,8 +36,7 @@ pub(super) struct Run<'e> {
     program: Program,
     limits: Limits,
     session: Option<String>,
-    workspace: Option<Arc<Workspace>>,
-    read_only: bool,
+    workspace: Option<WorkspaceMount>,
     output: OutputUse,
     audience: Audience,
     /// What its author should know of the request.
@@ -74,8 +72,8 @@ impl<'e> Run<'e> {
                 None => bytes,
             };
         }
-        let (workspace, read_only) = guard.workspace(workspace.open(agent)?);
-        let media = Arc::new(Media::new(workspace.clone(), read_only));
+        let workspace = guard.workspace(workspace.open(agent)?);
+        let media = Arc::new(Media::new(workspace.clone()));
         let streams = audience.is_protected().then(|| Arc::new(guard.pii_filter().streams()));
         let host = host(engine, &guard, &client, &media, streams.clone(), stats);
         protect_context(agent, &guard, &mut program).await;
@@ -91,7 +89,6 @@ impl<'e> Run<'e> {
             limits,
             session,
             workspace,
-            read_only,
             output,
             audience,
             notes,
@@ -228,7 +225,6 @@ impl<'e> Run<'e> {
             limits: self.limits.clone(),
             output: self.output,
             workspace: self.workspace.clone(),
-            read_only: self.read_only,
             pii_filter: self.streams.is_some().then(|| self.guard.pii_filter().clone()),
             caller: Arc::clone(self.agent.fair_caller()),
         };
@@ -308,8 +304,7 @@ impl<'e> Run<'e> {
         if let Some(whole) = whole {
             let level = self.guard.level();
             // Where programs write nothing, their output is not kept either.
-            let may_write = level.workspace == WorkspaceAccess::Write;
-            let workspace = self.workspace.as_ref().filter(|_| may_write);
+            let workspace = self.workspace.as_ref().and_then(WorkspaceMount::to_write);
             let bytes = outcome_bytes(outcome);
             let fitting = || excerpt::fit(outcome, whole, workspace, level.shown_bytes);
             self.agent.compute(bytes, fitting).await;

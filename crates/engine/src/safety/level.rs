@@ -6,7 +6,7 @@ use std::{
 };
 
 use narrows_model::{Failure, Limits, Outcome, Program};
-use narrows_sandbox::Workspace;
+use narrows_sandbox::{Workspace, WorkspaceMount};
 
 use super::{CallTarget, RunGuard};
 use crate::{
@@ -79,12 +79,12 @@ impl RunGuard {
         (Limits { wall_time, cpu_time: wall_time, ..limits }, note)
     }
 
-    /// The workspace as programs of this level see it, and whether they may only read it.
-    pub fn workspace(&self, workspace: Option<Arc<Workspace>>) -> (Option<Arc<Workspace>>, bool) {
+    /// The workspace as programs of this level see it.
+    pub fn workspace(&self, workspace: Option<Arc<Workspace>>) -> Option<WorkspaceMount> {
         match self.level().workspace {
-            WorkspaceAccess::None => (None, false),
-            WorkspaceAccess::Read => (workspace, true),
-            WorkspaceAccess::Write => (workspace, false),
+            WorkspaceAccess::None => None,
+            WorkspaceAccess::Read => workspace.map(WorkspaceMount::read_only),
+            WorkspaceAccess::Write => workspace.map(WorkspaceMount::writable),
         }
     }
 

@@ -60,11 +60,11 @@ fn more_time_than_the_level_gives_is_cut_and_told() {
 fn the_workspace_is_as_writable_as_the_level_says() {
     let (_home, guard) = guard(SafetySettings::default(), None);
     let workspace = guard.agent().workspace().unwrap();
-    let (seen, read_only) = guard.workspace(Some(Arc::clone(&workspace)));
-    assert!(seen.is_some() && !read_only);
+    let seen = guard.workspace(Some(Arc::clone(&workspace)));
+    assert!(seen.is_some_and(|mount| mount.to_write().is_some()));
     let hardened = guard.agent().guard(guard.agent().level(Some("hardened")).unwrap());
-    let (seen, read_only) = hardened.workspace(Some(workspace));
-    assert!(seen.is_some() && read_only);
+    let seen = hardened.workspace(Some(workspace));
+    assert!(seen.is_some_and(|mount| mount.to_write().is_none()));
 }
 
 #[test]
