@@ -1,6 +1,8 @@
 //! How long a program's answer takes, what the gateway adds to a call of a real server, and how soon
 //! it answers a client, with real processes on both sides.
 
+mod idle;
+
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -23,7 +25,7 @@ use tokio::{
 
 use super::{
     budget::{Budget, Budgeted},
-    idle, python, round_trip,
+    python, round_trip,
     statistics::LatencySummary,
 };
 

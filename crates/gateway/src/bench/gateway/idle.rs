@@ -5,9 +5,9 @@ use std::{fmt, time::Duration};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::{
+use super::{Bench, connect};
+use crate::bench::{
     budget::{Budget, Budgeted},
-    gateway::{Bench, connect},
     process::Usage,
     round_trip::run_once,
 };

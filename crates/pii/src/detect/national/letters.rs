@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::national::is_china;
+use super::is_china;
 use crate::{context::Around, lexicon::Cues};
 
 /// The id that the word from `start` to `end` is, or begins. Some are told by their shape and check
 /// letter; for the others the words around them are asked for.
-pub(super) fn at(
+pub(in crate::detect) fn at(
     bytes: &[u8],
     start: usize,
     end: usize,
@@ -141,7 +141,7 @@ fn is_curp(word: &[u8]) -> bool {
 }
 
 /// Finland: `131052-308T`, or with a letter for the century.
-pub(super) fn finland(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+pub(in crate::detect) fn finland(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let id = bytes.get(start..start + 11)?;
     if !b"+-ABCDEFUVWXY".contains(&id[6]) {
         return None;
