@@ -8,17 +8,17 @@ use std::{
 
 use super::{
     column::{Cell, Column},
-    memory_budget::Budget,
     names,
     nested::{key_text, list_json, object_json},
 };
 use crate::{
     flaw::{Flaw, Result},
+    ingest::memory_budget::Budget,
     reader::{Mark, Reader, Token},
 };
 
 /// Objects are taken apart into as many columns at most.
-pub(super) const MAX_COLUMNS: usize = 1_000;
+pub(in crate::ingest) const MAX_COLUMNS: usize = 1_000;
 
 /// More columns than any table has; then keys are data.
 const TOO_MANY_COLUMNS: usize = 10_000;
@@ -28,12 +28,12 @@ const MAX_LEVELS: usize = 16;
 
 /// The objects that are not taken apart but kept as JSON text, by their dotted names.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept {
-    pub(super) all: bool,
+pub(in crate::ingest) struct Kept {
+    pub(in crate::ingest) all: bool,
     /// Because other values are among them.
-    pub(super) mixed: HashSet<String>,
+    pub(in crate::ingest) mixed: HashSet<String>,
     /// Because they have too many different keys.
-    pub(super) wide: HashSet<String>,
+    pub(in crate::ingest) wide: HashSet<String>,
 }
 
 impl Kept {
@@ -42,7 +42,7 @@ impl Kept {
     }
 }
 
-pub(super) struct Rows {
+pub(in crate::ingest) struct Rows {
     columns: Vec<(String, Column)>,
     /// Where a column is, by its name.
     places: HashMap<String, usize>,
@@ -78,22 +78,22 @@ struct Field {
 }
 
 /// The rows themselves.
-pub(super) const ROOT: usize = 0;
+pub(in crate::ingest) const ROOT: usize = 0;
 
 /// Columns that have been filled.
-pub(super) struct Filled {
-    pub(super) columns: Vec<(String, Column)>,
-    pub(super) rows: usize,
+pub(in crate::ingest) struct Filled {
+    pub(in crate::ingest) columns: Vec<(String, Column)>,
+    pub(in crate::ingest) rows: usize,
     /// The names of objects that have been taken apart.
-    pub(super) objects: Vec<String>,
+    pub(in crate::ingest) objects: Vec<String>,
     /// Objects were nested too deep to be taken apart.
-    pub(super) deep: bool,
+    pub(in crate::ingest) deep: bool,
     /// It is the first row of a list of lists, which may be names of columns.
-    pub(super) header: bool,
+    pub(in crate::ingest) header: bool,
 }
 
 impl Rows {
-    pub(super) fn new(kept: &Arc<Kept>, budget: Budget) -> Self {
+    pub(in crate::ingest) fn new(kept: &Arc<Kept>, budget: Budget) -> Self {
         Self {
             columns: Vec::new(),
             places: HashMap::new(),
@@ -108,30 +108,34 @@ impl Rows {
     }
 
     /// How many rows are complete.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::ingest) fn len(&self) -> usize {
         self.row
     }
 
     /// About how much memory they take.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::ingest) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(super) fn budget(&mut self) -> &mut Budget {
+    pub(in crate::ingest) fn budget(&mut self) -> &mut Budget {
         &mut self.budget
     }
 
-    pub(super) fn end_row(&mut self) -> Result<()> {
+    pub(in crate::ingest) fn end_row(&mut self) -> Result<()> {
         self.go_to(self.row + 1);
         self.budget.spend(1)
     }
 
-    pub(super) fn go_to(&mut self, row: usize) {
+    pub(in crate::ingest) fn go_to(&mut self, row: usize) {
         self.row = row;
     }
 
     /// Takes the rest of an object apart.
-    pub(super) fn object<R: Reader>(&mut self, reader: &mut R, object: usize) -> Result<()> {
+    pub(in crate::ingest) fn object<R: Reader>(
+        &mut self,
+        reader: &mut R,
+        object: usize,
+    ) -> Result<()> {
         self.budget.spend(1)?;
         if self.objects[object].seen.replace(self.row) == Some(self.row) {
             self.clear(object)?;
@@ -164,7 +168,7 @@ impl Rows {
 
     /// The field of an object that has this key.
     #[inline]
-    pub(super) fn field(&mut self, object: usize, key: &[u8], expected: usize) -> usize {
+    pub(in crate::ingest) fn field(&mut self, object: usize, key: &[u8], expected: usize) -> usize {
         match self.objects[object].fields.get(expected) {
             Some(field) if *field.key == *key => expected,
             _ => self.objects[object].find(key),
@@ -172,7 +176,7 @@ impl Rows {
     }
 
     /// Reads a value into a field of the current row.
-    pub(super) fn value<R: Reader>(
+    pub(in crate::ingest) fn value<R: Reader>(
         &mut self,
         reader: &mut R,
         object: usize,
@@ -205,7 +209,7 @@ impl Rows {
     }
 
     /// Nothing, which is also what an object has nothing in.
-    pub(super) fn null(&mut self, object: usize, field: usize) -> Result<()> {
+    pub(in crate::ingest) fn null(&mut self, object: usize, field: usize) -> Result<()> {
         self.budget.spend(1)?;
         let Field { column, object: inner, .. } = self.objects[object].fields[field];
         if let Some(inner) = inner
@@ -315,7 +319,7 @@ impl Rows {
     }
 
     /// What has been read, each column with a value for each row.
-    pub(super) fn finish(mut self) -> Result<Filled> {
+    pub(in crate::ingest) fn finish(mut self) -> Result<Filled> {
         for (_, column) in &mut self.columns {
             let missing = self.row.saturating_sub(column.len());
             self.budget.spend(missing.saturating_mul(8))?;
@@ -361,7 +365,7 @@ impl Object {
 }
 
 /// The objects of the rows with the most columns, so that without them there are few enough.
-pub(super) fn widest<'a>(
+pub(in crate::ingest) fn widest<'a>(
     objects: impl Iterator<Item = &'a str>,
     columns: impl Iterator<Item = &'a str> + Clone,
 ) -> Vec<String> {
@@ -383,6 +387,6 @@ pub(super) fn widest<'a>(
 }
 
 /// Whether a column is one of an object's.
-pub(super) fn is_within(column: &str, object: &str) -> bool {
+pub(in crate::ingest) fn is_within(column: &str, object: &str) -> bool {
     column.strip_prefix(object).is_some_and(|rest| rest.starts_with('.'))
 }

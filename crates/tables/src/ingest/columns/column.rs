@@ -13,7 +13,7 @@ use crate::{
 
 /// One value of a column.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Cell<'a> {
+pub(in crate::ingest) enum Cell<'a> {
     Null,
     Bool(bool),
     Int(i64),
@@ -27,7 +27,7 @@ pub(super) enum Cell<'a> {
 
 impl<'a> Cell<'a> {
     /// Lists and objects have to be written as JSON first.
-    pub(super) fn of(token: Token<'a>) -> Option<Self> {
+    pub(in crate::ingest) fn of(token: Token<'a>) -> Option<Self> {
         Some(match token {
             Token::Null => Self::Null,
             Token::Bool(value) => Self::Bool(value),
@@ -39,7 +39,7 @@ impl<'a> Cell<'a> {
         })
     }
 
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::ingest) fn size(&self) -> usize {
         8 + match self {
             Self::Text(text) | Self::Big(text) => text.len(),
             Self::Json(json) => json.len(),
@@ -50,7 +50,7 @@ impl<'a> Cell<'a> {
 
 /// What a value was before it became text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::ingest) enum Kind {
     Null,
     Bool,
     Int,
@@ -60,14 +60,14 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug)]
-pub(super) struct Column {
+pub(in crate::ingest) struct Column {
     len: usize,
-    pub(super) nulls: NullBufferBuilder,
-    pub(super) values: ColumnValues,
+    pub(in crate::ingest) nulls: NullBufferBuilder,
+    pub(in crate::ingest) values: ColumnValues,
 }
 
 #[derive(Debug)]
-pub(super) enum ColumnValues {
+pub(in crate::ingest) enum ColumnValues {
     /// Only nulls so far.
     Nothing,
     Bool(Vec<bool>),
@@ -81,10 +81,10 @@ pub(super) enum ColumnValues {
 
 /// Texts one after the other.
 #[derive(Debug)]
-pub(super) struct Texts {
+pub(in crate::ingest) struct Texts {
     /// Where they begin, and where the last one ends.
-    pub(super) offsets: Vec<i32>,
-    pub(super) bytes: Vec<u8>,
+    pub(in crate::ingest) offsets: Vec<i32>,
+    pub(in crate::ingest) bytes: Vec<u8>,
 }
 
 impl Texts {
@@ -117,28 +117,28 @@ impl Texts {
         self.bytes.truncate(end as usize);
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::ingest) fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    pub(super) fn get(&self, index: usize) -> &[u8] {
+    pub(in crate::ingest) fn get(&self, index: usize) -> &[u8] {
         &self.bytes[self.offsets[index] as usize..self.offsets[index + 1] as usize]
     }
 }
 
 impl Column {
-    pub(super) fn new() -> Self {
+    pub(in crate::ingest) fn new() -> Self {
         Self { len: 0, nulls: NullBufferBuilder::new(0), values: ColumnValues::Nothing }
     }
 
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::ingest) fn len(&self) -> usize {
         self.len
     }
 
     /// Sets the value of a row: the next one, one after rows without a value, or one again.
     #[inline]
-    pub(super) fn set(&mut self, row: usize, cell: Cell<'_>) -> Result<()> {
+    pub(in crate::ingest) fn set(&mut self, row: usize, cell: Cell<'_>) -> Result<()> {
         if self.len() != row {
             self.reach(row);
         }
@@ -169,7 +169,7 @@ impl Column {
     }
 
     /// Makes that a row is the next one to be set.
-    pub(super) fn reach(&mut self, row: usize) {
+    pub(in crate::ingest) fn reach(&mut self, row: usize) {
         if self.len() < row {
             self.pad(row - self.len());
         } else {
@@ -231,7 +231,7 @@ impl Column {
     }
 
     /// What kinds of values there are.
-    pub(super) fn facts(&self) -> Facts {
+    pub(in crate::ingest) fn facts(&self) -> Facts {
         let mut facts = Facts::default();
         let present = (0..self.len()).filter(|row| self.nulls.is_valid(*row));
         let count = || match self.nulls.as_slice() {
@@ -257,7 +257,7 @@ impl Column {
     }
 
     /// The text of a row, if it is text.
-    pub(super) fn text(&self, row: usize) -> Option<String> {
+    pub(in crate::ingest) fn text(&self, row: usize) -> Option<String> {
         match &self.values {
             ColumnValues::Text(texts) if row < texts.len() && self.nulls.is_valid(row) => {
                 Some(String::from_utf8_lossy(texts.get(row)).into_owned())
@@ -300,7 +300,7 @@ fn write(texts: &mut Texts, cell: Cell<'_>) -> Kind {
 }
 
 /// All values as text, with what they were.
-pub(super) fn mixed(
+pub(in crate::ingest) fn mixed(
     values: ColumnValues,
     len: usize,
     present: impl Fn(usize) -> bool,

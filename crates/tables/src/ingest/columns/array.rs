@@ -17,7 +17,7 @@ use super::{
 use crate::flaw::{Flaw, Result};
 
 impl Type {
-    pub(super) fn data_type(self) -> DataType {
+    pub(in crate::ingest) fn data_type(self) -> DataType {
         match self {
             Self::Bool => DataType::Boolean,
             Self::Int => DataType::Int64,
@@ -28,7 +28,7 @@ impl Type {
 }
 
 impl Column {
-    pub(super) fn into_array(mut self, kind: Type) -> Result<ArrayRef> {
+    pub(in crate::ingest) fn into_array(mut self, kind: Type) -> Result<ArrayRef> {
         let len = self.len();
         let nulls = self.nulls.finish();
         Ok(match (self.values, kind) {

@@ -7,25 +7,25 @@ const MAX_NOTES: usize = 10;
 
 /// What was done to the data that one might not expect.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(in crate::ingest) struct Notes {
     general: Vec<String>,
     columns: Vec<String>,
 }
 
 impl Notes {
-    pub(super) fn general(&mut self, note: impl Into<String>) {
+    pub(in crate::ingest) fn general(&mut self, note: impl Into<String>) {
         let note = note.into();
         if !self.general.contains(&note) {
             self.general.push(note);
         }
     }
 
-    pub(super) fn column(&mut self, name: &str, note: String) {
+    pub(in crate::ingest) fn column(&mut self, name: &str, note: String) {
         self.columns.push(format!("{name}: {note}"));
     }
 
     /// One line each, and not too many.
-    pub(super) fn finish(mut self) -> Vec<String> {
+    pub(in crate::ingest) fn finish(mut self) -> Vec<String> {
         let more = self.columns.len().saturating_sub(MAX_NOTES);
         self.columns.truncate(MAX_NOTES);
         self.general.append(&mut self.columns);
@@ -38,7 +38,7 @@ impl Notes {
 }
 
 /// Makes names from a header differ, and gives a name to what has none.
-pub(super) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
+pub(in crate::ingest) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
     let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
     let mut numbering = Numbering::new(&names);
     let mut unnamed = 0;
@@ -62,7 +62,7 @@ pub(super) fn unique(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
 
 /// Makes the names of columns differ that are shown alike, as those of a key `x.y` and of the key
 /// `y` of an object `x`.
-pub(super) fn apart(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
+pub(in crate::ingest) fn apart(names: Vec<String>, notes: &mut Notes) -> Vec<String> {
     let mut numbering = Numbering::new(&names);
     let named = names.into_iter().map(|name| numbering.name(name)).collect();
     numbering.note("the dotted name of another one", notes);
@@ -114,7 +114,7 @@ const ESCAPED_DOT: &str = "\u{1}d";
 const ESCAPED_ESCAPE: &str = "\u{1}e";
 
 /// A key as a part of the name of a column, in which dots are between the keys of objects.
-pub(super) fn of_key(key: String) -> String {
+pub(in crate::ingest) fn of_key(key: String) -> String {
     if !key.contains(['.', ESCAPE]) {
         return key;
     }
@@ -127,7 +127,7 @@ fn shown(name: &str) -> String {
 
 /// The name of a column as it is shown. A column of a list of lists (`c0`, or `c0.x` for objects in
 /// it) has the name that is in the header.
-pub(super) fn in_header(name: &str, header: &[String]) -> String {
+pub(in crate::ingest) fn in_header(name: &str, header: &[String]) -> String {
     let (place, rest) = match name.find('.') {
         Some(dot) => name.split_at(dot),
         None => (name, ""),

@@ -7,16 +7,16 @@ use super::{
 
 /// How many values there are of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Facts {
-    pub(super) bools: usize,
-    pub(super) ints: usize,
-    pub(super) floats: usize,
-    pub(super) texts: usize,
-    pub(super) jsons: usize,
+pub(in crate::ingest) struct Facts {
+    pub(in crate::ingest) bools: usize,
+    pub(in crate::ingest) ints: usize,
+    pub(in crate::ingest) floats: usize,
+    pub(in crate::ingest) texts: usize,
+    pub(in crate::ingest) jsons: usize,
     /// There are whole numbers that a float cannot hold.
-    pub(super) inexact: bool,
+    pub(in crate::ingest) inexact: bool,
     /// There are whole numbers of more than 64 bits.
-    pub(super) huge: bool,
+    pub(in crate::ingest) huge: bool,
     /// Texts that are numbers, counted as long as there are no other texts.
     numeric: usize,
     /// Texts that stand for "nothing", counted as long as there are no other texts.
@@ -29,7 +29,7 @@ pub(super) struct Facts {
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
+pub(in crate::ingest) enum Type {
     Bool,
     Int,
     Float,
@@ -39,7 +39,7 @@ pub(super) enum Type {
 }
 
 impl Facts {
-    pub(super) fn see(&mut self, kind: Kind, text: &[u8]) {
+    pub(in crate::ingest) fn see(&mut self, kind: Kind, text: &[u8]) {
         match kind {
             Kind::Null => {}
             Kind::Bool => self.bools += 1,
@@ -53,7 +53,7 @@ impl Facts {
         }
     }
 
-    pub(super) fn text(&mut self, text: &[u8]) {
+    pub(in crate::ingest) fn text(&mut self, text: &[u8]) {
         self.texts += 1;
         // One text that is nothing else makes all of them texts.
         if self.other {
@@ -78,7 +78,7 @@ impl Facts {
         }
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(in crate::ingest) fn add(&mut self, other: &Self) {
         self.bools += other.bools;
         self.ints += other.ints;
         self.floats += other.floats;
@@ -92,7 +92,7 @@ impl Facts {
         self.other |= other.other;
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::ingest) fn is_empty(&self) -> bool {
         self.bools + self.numbers() + self.texts + self.jsons == 0
     }
 
@@ -101,12 +101,12 @@ impl Facts {
     }
 
     /// Whether there is anything but text.
-    pub(super) fn is_not_text(&self) -> bool {
+    pub(in crate::ingest) fn is_not_text(&self) -> bool {
         self.bools + self.numbers() + self.jsons > 0
     }
 
     /// The type that the column gets, and what was done to its values for it.
-    pub(super) fn decide(&self) -> (Type, Option<String>) {
+    pub(in crate::ingest) fn decide(&self) -> (Type, Option<String>) {
         let (bools, numbers, texts) = (self.bools, self.numbers(), self.texts);
         match (self.jsons, bools, numbers, texts) {
             (0, 0, 0, _) => (Type::Text, None),
@@ -174,7 +174,7 @@ fn number_in(text: &[u8]) -> Option<Number> {
 }
 
 /// "2 booleans, 1 number and 3 texts"
-pub(super) fn list<const N: usize>(kinds: [(usize, &str); N]) -> String {
+pub(in crate::ingest) fn list<const N: usize>(kinds: [(usize, &str); N]) -> String {
     let present: Vec<String> =
         kinds.into_iter().filter(|(n, _)| *n > 0).map(|(n, name)| count(n, name)).collect();
     match present.split_last() {
@@ -184,7 +184,7 @@ pub(super) fn list<const N: usize>(kinds: [(usize, &str); N]) -> String {
 }
 
 /// "1 text", "2,000 texts"
-pub(super) fn count(number: usize, name: &str) -> String {
+pub(in crate::ingest) fn count(number: usize, name: &str) -> String {
     format!("{} {name}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 

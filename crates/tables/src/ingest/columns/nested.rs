@@ -1,6 +1,7 @@
 //! Nested values that are not taken apart: written as JSON text, or left out.
 
-use super::{memory_budget::Budget, number};
+use super::number;
+use crate::ingest::memory_budget::Budget;
 use crate::{
     flaw::{Flaw, Result},
     reader::{Reader, Token},
@@ -10,12 +11,12 @@ use crate::{
 const MAX_DEPTH: usize = 128;
 
 /// Keys are text, except where Python wrote something that is not.
-pub(super) fn key_text(key: &[u8]) -> String {
+pub(in crate::ingest) fn key_text(key: &[u8]) -> String {
     String::from_utf8_lossy(key).into_owned()
 }
 
 /// Writes the rest of a list as JSON.
-pub(super) fn list_json<R: Reader>(
+pub(in crate::ingest) fn list_json<R: Reader>(
     reader: &mut R,
     budget: &mut Budget,
     out: &mut Vec<u8>,
@@ -34,7 +35,7 @@ pub(super) fn list_json<R: Reader>(
 }
 
 /// Writes the rest of an object as JSON.
-pub(super) fn object_json<R: Reader>(
+pub(in crate::ingest) fn object_json<R: Reader>(
     reader: &mut R,
     budget: &mut Budget,
     out: &mut Vec<u8>,
@@ -77,7 +78,11 @@ fn value_json<R: Reader>(
 }
 
 /// Leaves out a value.
-pub(super) fn skip<R: Reader>(reader: &mut R, budget: &mut Budget, depth: usize) -> Result<()> {
+pub(in crate::ingest) fn skip<R: Reader>(
+    reader: &mut R,
+    budget: &mut Budget,
+    depth: usize,
+) -> Result<()> {
     budget.spend(1)?;
     match reader.value()? {
         Token::List => {
@@ -103,7 +108,7 @@ fn deeper(depth: usize) -> Result<usize> {
     }
 }
 
-pub(super) fn text_json(text: &str, out: &mut Vec<u8>) {
+pub(in crate::ingest) fn text_json(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut plain = 0;
     for (index, byte) in text.bytes().enumerate() {

@@ -19,8 +19,8 @@ use crate::flaw::{Flaw, Result};
 
 /// What is known of a piece without its values.
 #[derive(Default)]
-pub(super) struct LayoutSummary {
-    pub(super) rows: usize,
+pub(in crate::ingest) struct LayoutSummary {
+    pub(in crate::ingest) rows: usize,
     columns: Vec<(String, Facts)>,
     objects: Vec<String>,
     deep: bool,
@@ -30,16 +30,16 @@ pub(super) struct LayoutSummary {
 
 /// What the columns of a table are.
 #[derive(Debug)]
-pub(super) struct Layout {
-    pub(super) schema: SchemaRef,
+pub(in crate::ingest) struct Layout {
+    pub(in crate::ingest) schema: SchemaRef,
     /// The name that a column had in the pieces, and its type.
     columns: Vec<(String, Type)>,
     /// The first piece is no data but the names of the columns.
-    pub(super) header: bool,
+    pub(in crate::ingest) header: bool,
 }
 
 impl Filled {
-    pub(super) fn summary(&self) -> LayoutSummary {
+    pub(in crate::ingest) fn summary(&self) -> LayoutSummary {
         let columns = self.columns.iter().map(|(name, column)| (name.clone(), column.facts()));
         let texts = || self.columns.iter().map(|(_, column)| column.text(0)).collect();
         LayoutSummary {
@@ -51,7 +51,7 @@ impl Filled {
         }
     }
 
-    pub(super) fn into_batch(self, layout: &Layout) -> Result<RecordBatch> {
+    pub(in crate::ingest) fn into_batch(self, layout: &Layout) -> Result<RecordBatch> {
         let rows = self.rows;
         let mut filled: HashMap<String, _> = self.columns.into_iter().collect();
         let arrays = layout.columns.iter().map(|(name, kind)| match filled.remove(name) {
@@ -68,7 +68,11 @@ impl Filled {
 }
 
 /// Finds the columns of a table; or the objects that cannot be taken apart after all.
-pub(super) fn settle(pieces: &[LayoutSummary], kept: &Kept, notes: &mut Notes) -> Result<Layout> {
+pub(in crate::ingest) fn settle(
+    pieces: &[LayoutSummary],
+    kept: &Kept,
+    notes: &mut Notes,
+) -> Result<Layout> {
     let header = header(pieces, notes);
     let mut columns = merged(pieces, header.is_some());
     let objects: HashSet<&str> =

@@ -6,12 +6,12 @@ use std::io::Write;
 const EXACT: u64 = 1 << 53;
 
 /// Whether a float can hold it.
-pub(super) fn is_exact(value: i64) -> bool {
+pub(in crate::ingest) fn is_exact(value: i64) -> bool {
     value.unsigned_abs() <= EXACT
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
+pub(in crate::ingest) enum Number {
     Int(i64),
     Float(f64),
     /// A whole number of more than 64 bits.
@@ -20,7 +20,7 @@ pub(super) enum Number {
 
 /// Reads a number as people write it. What begins with needless zeros or a plus is no number but a
 /// code, a phone number or the like.
-pub(super) fn parse(text: &str) -> Option<Number> {
+pub(in crate::ingest) fn parse(text: &str) -> Option<Number> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     if let [b'0', b'0'..=b'9', ..] = digits {
@@ -45,13 +45,13 @@ fn infinite(text: &str) -> Option<Number> {
 }
 
 /// Whether a text stands for "nothing" among numbers.
-pub(super) fn is_missing(text: &str) -> bool {
+pub(in crate::ingest) fn is_missing(text: &str) -> bool {
     const WORDS: [&str; 7] = ["", "n/a", "na", "null", "none", "-", "nan"];
     let text = text.trim_ascii();
     text.len() <= 4 && WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
 
-pub(super) fn parse_bool(text: &str) -> Option<bool> {
+pub(in crate::ingest) fn parse_bool(text: &str) -> Option<bool> {
     let text = text.trim_ascii();
     if text.eq_ignore_ascii_case("true") {
         Some(true)
@@ -62,17 +62,17 @@ pub(super) fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-pub(super) fn write_int(value: i64, out: &mut Vec<u8>) {
+pub(in crate::ingest) fn write_int(value: i64, out: &mut Vec<u8>) {
     write_to(out, format_args!("{value}"));
 }
 
 /// The shortest form that reads as the same number, and as a float.
-pub(super) fn write_float(value: f64, out: &mut Vec<u8>) {
+pub(in crate::ingest) fn write_float(value: f64, out: &mut Vec<u8>) {
     write_to(out, format_args!("{value:?}"));
 }
 
 /// As people write numbers: the same, whether a whole number came as an integer or as a float.
-pub(super) fn write_plain(value: f64, out: &mut Vec<u8>) {
+pub(in crate::ingest) fn write_plain(value: f64, out: &mut Vec<u8>) {
     if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"Infinity" } else { b"-Infinity" });
     } else if value.fract() == 0.0 && value.abs() <= EXACT as f64 {
