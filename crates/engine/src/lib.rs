@@ -21,6 +21,7 @@ pub mod fuzz;
 mod hex;
 mod lines;
 pub mod media;
+mod media_type;
 pub mod policy;
 pub mod private_file;
 mod program;
@@ -30,6 +31,7 @@ pub mod safety;
 pub mod search;
 mod shape_inference;
 pub mod skills;
+mod spill_file;
 pub mod state;
 mod text_parsing;
 pub mod token_stats;
@@ -41,7 +43,7 @@ pub use background::Background;
 pub use discovery::{Discovery, DiscoverySettings};
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
-    OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,
+    OutputUse, Refusal, RunClient, RunError, RunRequest, RunWorkspace, check_source,
 };
 pub use under_way::{UnderWay, WorkGuard};
 pub use value::{model_text, text as result_text};

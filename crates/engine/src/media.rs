@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::run::overflow;
+use crate::{
+    media_type::{extension, mime_type_of},
+    spill_file,
+};
 
 /// How much one run may show. A client may put all of it before a model.
 const MAX_SHOWN_BYTES: usize = 10 << 20;
@@ -75,7 +78,7 @@ impl Media {
             seen.insert("bytes".into(), bytes.len().into());
         }
         let file = self.workspace_to_write().zip(bytes).and_then(|(workspace, bytes)| {
-            let (name, file) = overflow::create(workspace, kind, extension(mime_type)).ok()?;
+            let (name, file) = spill_file::create(workspace, kind, extension(mime_type)).ok()?;
             file.append(&bytes).ok()?;
             Some(format!("/workspace/{name}"))
         });
@@ -121,65 +124,6 @@ impl Media {
     pub fn take_shown(&self) -> Vec<Shown> {
         std::mem::take(&mut self.shown.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// The kinds that clients show; any other is a file of bytes.
-const KINDS: [(&str, &str); 18] = [
-    ("image/png", "png"),
-    ("image/jpeg", "jpg"),
-    ("image/gif", "gif"),
-    ("image/webp", "webp"),
-    ("image/svg+xml", "svg"),
-    ("audio/wav", "wav"),
-    ("audio/mpeg", "mp3"),
-    ("audio/ogg", "ogg"),
-    ("application/pdf", "pdf"),
-    ("application/json", "json"),
-    ("text/csv", "csv"),
-    ("text/plain", "txt"),
-    ("text/markdown", "md"),
-    ("text/html", "html"),
-    ("text/x-python", "py"),
-    ("application/x-ndjson", "jsonl"),
-    ("application/vnd.apache.parquet", "parquet"),
-    ("application/yaml", "yaml"),
-];
-
-fn extension(mime_type: &str) -> &'static str {
-    KINDS.iter().find(|(kind, _)| *kind == mime_type).map_or("bin", |(_, extension)| extension)
-}
-
-/// What a file is, by its name or by how it begins.
-pub(crate) fn type_of(path: &str, begins: &[u8]) -> &'static str {
-    const MAGIC: [(&[u8], &str); 6] = [
-        (b"\x89PNG\r\n", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF8", "image/gif"),
-        (b"%PDF-", "application/pdf"),
-        (b"SQLite format 3\0", "application/vnd.sqlite3"),
-        (b"PK\x03\x04", "application/zip"),
-    ];
-    let by_content = || MAGIC.iter().find(|(magic, _)| begins.starts_with(magic));
-    let by_text = || match std::str::from_utf8(begins) {
-        Ok(_) => "text/plain",
-        // A character that the end of the piece went through.
-        Err(error) if error.error_len().is_none() => "text/plain",
-        Err(_) => "application/octet-stream",
-    };
-    let named = mime_type_of(path);
-    named.or_else(|| by_content().map(|(_, kind)| *kind)).unwrap_or_else(by_text)
-}
-
-/// Whether clients show it as it is.
-pub(crate) fn is_shown(media_type: &str) -> bool {
-    media_type != "image/svg+xml"
-        && (media_type.starts_with("image/") || media_type.starts_with("audio/"))
-}
-
-fn mime_type_of(path: &str) -> Option<&'static str> {
-    let extension = path.rsplit_once('.')?.1.to_lowercase();
-    let extension = if extension == "jpeg" { "jpg" } else { &extension };
-    KINDS.iter().find(|(_, known)| *known == extension).map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]

@@ -155,37 +155,3 @@ fn a_file_that_is_too_large_to_show_is_not_read() {
     let told = media.display(request(json!({"path": "large.png"}))).unwrap_err().to_string();
     assert!(told.contains("10485760 is the most"), "{told}");
 }
-
-#[test]
-fn a_file_is_what_its_name_says_or_else_what_it_begins_with() {
-    const FILES: [(&str, &[u8], &str); 11] = [
-        ("a.csv", b"\x89PNG\r\n", "text/csv"),
-        ("a.PNG", b"", "image/png"),
-        ("a.jpeg", b"", "image/jpeg"),
-        ("archive.v2", b"PK\x03\x04", "application/zip"),
-        ("picture", b"\xff\xd8\xff\xe0", "image/jpeg"),
-        ("data", b"SQLite format 3\0", "application/vnd.sqlite3"),
-        ("notes", "größer".as_bytes(), "text/plain"),
-        // The piece ends within a character.
-        ("notes", b"gr\xc3", "text/plain"),
-        ("notes", b"gr\xf6\xdfer", "application/octet-stream"),
-        ("empty", b"", "text/plain"),
-        ("dir.d/file", b"x", "text/plain"),
-    ];
-    for (path, begins, kind) in FILES {
-        assert_eq!(type_of(path, begins), kind, "{path} {begins:?}");
-    }
-}
-
-#[test]
-fn pictures_and_sound_are_shown_and_pictures_that_are_programs_are_not() {
-    for (kind, expected) in [
-        ("image/png", true),
-        ("audio/wav", true),
-        ("image/svg+xml", false),
-        ("application/pdf", false),
-        ("text/html", false),
-    ] {
-        assert_eq!(is_shown(kind), expected, "{kind}");
-    }
-}

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::host::{ProgramHost, parse};
 use crate::{
     analysis::{AnalysisRequest, EarlierResult, TableSource, restored, rows_of},
-    run::overflow,
     safety::AuditSpan,
+    spill_file,
     state::StateError,
 };
 
@@ -305,7 +305,7 @@ impl ProgramHost {
                 format: FileFormat::Parquet,
                 always: false,
                 make: Box::new(move || {
-                    let (name, file) = overflow::create(&workspace, "analysis", "parquet")?;
+                    let (name, file) = spill_file::create(&workspace, "analysis", "parquet")?;
                     let path = format!("/workspace/{name}");
                     let made = Made { workspace, name, file, is_whole: false };
                     Ok((path, Box::new(made) as _))

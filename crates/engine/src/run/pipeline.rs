@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Audience, Engine, ExecuteError, ExecuteRequest, Finished, OutputUse, Refusal, RunClient,
-    RunRequest, RunWorkspace, check_source, excerpt,
+    RunError, RunRequest, RunWorkspace, check_source, excerpt,
 };
 use crate::{
     compute::{json_bytes, without_place},
@@ -57,7 +57,7 @@ impl<'e> Run<'e> {
         agent: &Agent,
         request: RunRequest,
         client: Arc<dyn RunClient>,
-    ) -> Result<Self, StateError> {
+    ) -> Result<Self, RunError> {
         let RunRequest { mut program, timeout, memory_bytes, session, isolation, .. } = request;
         let RunRequest { workspace, output, audience, mut notes, stats, cancel, .. } = request;
         check_source(&program.source)?;
@@ -152,7 +152,7 @@ impl<'e> Run<'e> {
         restored.note
     }
 
-    async fn check_and_run(&mut self, record: &AuditSpan) -> Result<ProgramEnd, StateError> {
+    async fn check_and_run(&mut self, record: &AuditSpan) -> Result<ProgramEnd, RunError> {
         let Some(id) = self.session.clone() else {
             return self.check_and_run_in(None, record).await;
         };
@@ -171,7 +171,7 @@ impl<'e> Run<'e> {
         &mut self,
         session: Option<&mut Session>,
         record: &AuditSpan,
-    ) -> Result<ProgramEnd, StateError> {
+    ) -> Result<ProgramEnd, RunError> {
         // What cannot work is not counted.
         let earlier = EarlierNames::from(session.as_deref());
         let mut checked = self.check(earlier).await;
@@ -215,10 +215,7 @@ impl<'e> Run<'e> {
         self.agent.compute(program.source.len(), reviewing).await
     }
 
-    async fn run_in_sandbox(
-        &mut self,
-        session: Option<&mut Session>,
-    ) -> Result<Outcome, StateError> {
+    async fn run_in_sandbox(&mut self, session: Option<&mut Session>) -> Result<Outcome, RunError> {
         let executor = self.engine.executor()?;
         let request = ExecuteRequest {
             program: mem::take(&mut self.program),

@@ -3,7 +3,7 @@
 use narrows_store::StoreError;
 use thiserror::Error;
 
-use crate::{policy::LevelError, run::ExecuteError, safety::VaultError, skills::LibraryError};
+use crate::{policy::LevelError, safety::VaultError, skills::LibraryError};
 
 /// Why something that lasts could not be had.
 #[derive(Debug, Error)]
@@ -41,8 +41,6 @@ pub enum StateError {
     StrictRestore,
     #[error(transparent)]
     Vault(#[from] VaultError),
-    #[error(transparent)]
-    Execute(#[from] ExecuteError),
 }
 
 impl StateError {
@@ -52,10 +50,6 @@ impl StateError {
 
     /// Whether the caller asked for something that cannot be had.
     pub fn is_wrong_use(&self) -> bool {
-        match self {
-            Self::Execute(error) => error.is_wrong_use(),
-            Self::SessionName(_) | Self::Pattern(..) | Self::Level(_) => true,
-            _ => false,
-        }
+        matches!(self, Self::SessionName(_) | Self::Pattern(..) | Self::Level(_))
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{Agent, StateError};
-use crate::{compute::ALWAYS_APART, media, safety::PiiFilter};
+use crate::{compute::ALWAYS_APART, media_type, safety::PiiFilter};
 
 /// What one answer carries of a file, if nobody says how much: clients cut answers over 48 KB.
 const SHOWN_BYTES: u64 = 32 << 10;
@@ -94,8 +94,8 @@ impl Agent {
         let head = workspace
             .read_part(&path, 0, 4096)
             .map_err(|error| not_there(&workspace, &request.path, &error))?;
-        let media_type = media::type_of(&path, &head.bytes);
-        let is_shown = media::is_shown(media_type) && request.encoding != Some(Encoding::Text);
+        let media_type = media_type::type_of(&path, &head.bytes);
+        let is_shown = media_type::is_shown(media_type) && request.encoding != Some(Encoding::Text);
         let limit = request.limit.unwrap_or(if is_shown { MAX_BYTES } else { SHOWN_BYTES });
         let part = workspace
             .read_part(&path, request.offset, limit.min(MAX_BYTES))
