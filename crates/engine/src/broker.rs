@@ -7,11 +7,10 @@ mod questions;
 
 use std::{sync::Arc, time::Duration};
 
-use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::{
-    catalog::{Catalog, Missing, Tool, Unresolved},
+    catalog::{Catalog, Missing, Tool},
     compute::ALWAYS_APART,
     state::Agent,
     upstream::{Fleet, UpstreamError},
@@ -19,35 +18,12 @@ use crate::{
 
 use in_flight::Writes;
 
+pub use crate::call_error::CallError;
 pub use forward::{Called, ForwardRequest, Forwarded, RequestOrigin};
 pub use in_flight::MAX_WRITE_TIME;
 
 /// How long after its start the gateway waits for servers before it says what it knows.
 const LEARNING_TIME: Duration = Duration::from_secs(5);
-
-/// Why a call failed before the tool itself could.
-#[derive(Clone, Debug, Error)]
-pub enum CallError {
-    #[error(transparent)]
-    Unresolved(#[from] Unresolved),
-    #[error("{tool}: {mistakes}")]
-    Arguments { tool: String, mistakes: String },
-    #[error("{0}")]
-    Refused(String),
-    #[error(transparent)]
-    Upstream(#[from] UpstreamError),
-}
-
-impl CallError {
-    /// Whether the message has words of a server in it: its own, or those of its definitions.
-    pub(crate) fn quotes_server(&self) -> bool {
-        match self {
-            Self::Arguments { .. } => true,
-            Self::Upstream(error) => error.quotes().is_some(),
-            Self::Unresolved(_) | Self::Refused(_) => false,
-        }
-    }
-}
 
 /// Finds tools, checks what they are given, and forwards requests to their servers.
 #[derive(Clone, Debug)]

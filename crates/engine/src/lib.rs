@@ -9,6 +9,7 @@ pub mod analysis;
 mod arguments;
 mod background;
 pub mod broker;
+mod call_error;
 pub mod catalog;
 pub mod check;
 pub mod codegen;

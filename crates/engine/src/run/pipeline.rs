@@ -210,8 +210,8 @@ impl<'e> Run<'e> {
     /// Looks for what the level does not allow.
     async fn review(&self, checked: &CheckedProgram) -> Reviewed {
         let program = checked.with_imports(&self.program);
-        let broker = self.engine.discovery().broker();
-        let reviewing = || self.guard.review(&program, &self.limits, broker);
+        let catalog = self.engine.discovery().broker().catalog();
+        let reviewing = || self.guard.review(&program, &self.limits, catalog);
         self.agent.compute(program.source.len(), reviewing).await
     }
 

@@ -13,7 +13,7 @@ use super::{
     shown::{MAX_VALUES, count_values},
 };
 use crate::{
-    broker::CallError,
+    call_error::CallError,
     compute::json_bytes,
     hex::random_name,
     policy::{AlwaysRule, Reason},

@@ -10,8 +10,7 @@ use narrows_sandbox::{Workspace, WorkspaceMount};
 
 use super::{CallTarget, RunGuard};
 use crate::{
-    broker::Broker,
-    catalog::Tool,
+    catalog::{Catalog, Tool},
     policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceAccess},
     review::{Severity, review},
     state::{Agent, AuditTrail, StateError},
@@ -96,13 +95,13 @@ impl RunGuard {
     }
 
     /// Looks at a program before it runs.
-    pub(crate) fn review(&self, program: &Program, limits: &Limits, broker: &Broker) -> Reviewed {
+    pub(crate) fn review(&self, program: &Program, limits: &Limits, catalog: &Catalog) -> Reviewed {
         let level = &Level { limits: limits.clone(), ..(**self.level()).clone() };
         if level.review == ReviewMode::Off {
             return Reviewed::default();
         }
         let denied = |name: &str| {
-            let tool = broker.catalog().find(name, None).ok()?;
+            let tool = catalog.find(name, None).ok()?;
             let why = self.would_refuse(&tool)?;
             Some(Denial { why })
         };

@@ -19,7 +19,7 @@ use super::{
     left_tokens::LeftTokens, pii_filter::into_object, questions::Questions,
 };
 use crate::{
-    broker::CallError,
+    call_error::CallError,
     catalog::Tool,
     compute::json_bytes,
     hex::random_name,

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    broker::tests::{agent, deny, rules},
+    broker::{
+        Broker,
+        tests::{agent, deny, rules},
+    },
     catalog::tests::{listing, spec},
     policy::{PolicySettings, Quota},
     safety::SafetySettings,
@@ -88,17 +91,17 @@ async fn a_level_that_blocks_does_not_run_what_one_that_warns_does() {
     let program = Program::new("x = 1\nwhile True:\n    pass\n");
     let (_home, guard) = guard(SafetySettings::default(), None);
     let limits = guard.level().limits.clone();
-    let reviewed = guard.review(&program, &limits, &broker);
+    let reviewed = guard.review(&program, &limits, broker.catalog());
     assert!(reviewed.refusal.is_none() && !reviewed.notes.is_empty(), "{reviewed:?}");
 
     let hardened = guard.agent().guard(guard.agent().level(Some("hardened")).unwrap());
-    let reviewed = hardened.review(&program, &hardened.level().limits, &broker);
+    let reviewed = hardened.review(&program, &hardened.level().limits, broker.catalog());
     let refusal = reviewed.refusal.unwrap();
     let failure = refusal.failure().unwrap();
     assert_eq!((failure.kind.as_str(), failure.line), ("ReviewError", Some(2)));
     assert!(failure.message.contains(r#"isolation level "hardened""#), "{failure:?}");
     let harmless = Program::new("print(1)\n");
-    let reviewed = hardened.review(&harmless, &hardened.level().limits, &broker);
+    let reviewed = hardened.review(&harmless, &hardened.level().limits, broker.catalog());
     assert!(reviewed.refusal.is_none() && reviewed.notes.is_empty(), "{reviewed:?}");
 }
 
