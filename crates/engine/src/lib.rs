@@ -6,6 +6,7 @@
 
 pub mod aliases;
 pub mod analysis;
+mod analysis_service;
 mod arguments;
 mod background;
 pub mod broker;

@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{ProgramHost, parse};
 use crate::{
-    analysis::{AnalysisRequest, EarlierResult, TableSource, restored, rows_of},
+    analysis::{AnalysisRequest, TableSource, restored, rows_of},
+    analysis_service::EarlierResult,
     safety::AuditSpan,
     spill_file,
     state::StateError,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{AuditTrail, State, StateError, namespace};
 use crate::{
-    analysis::AnalysisService,
+    analysis_service::AnalysisService,
     safety::{PiiFilter, Safety},
     skills::Library,
 };

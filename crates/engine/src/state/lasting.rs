@@ -13,7 +13,9 @@ use super::{
     Agent, StateError, StateSettings, audit_writer::AuditWriter, boards::BoardNotifier, files::now,
     sessions::Sessions, workspaces::Workspaces,
 };
-use crate::{analysis::AnalysisService, compute::Compute, safety::AuditSettings, skills::Library};
+use crate::{
+    analysis_service::AnalysisService, compute::Compute, safety::AuditSettings, skills::Library,
+};
 
 /// How long nobody tries to open a store that could not be opened. Those who can do without it
 /// shall not wait for it each time.

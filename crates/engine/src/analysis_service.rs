@@ -1,5 +1,7 @@
 //! What analyses are done with, and what is kept of their answers for a while.
 
+mod results;
+
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::SystemTime,
@@ -8,7 +10,10 @@ use std::{
 use narrows_analysis::{Analysis, Answer, Settings};
 use narrows_model::Principal;
 
-use super::results::{EarlierResult, Results};
+use results::Results;
+
+pub(crate) use results::EarlierResult;
+
 use crate::policy::Flow;
 
 /// What analyses are done with: one engine for all, made when it is first needed.
