@@ -10,8 +10,8 @@ use narrows_engine::safety::KeySource;
 use narrows_model::Template;
 
 use crate::{
-    config::{KeyPlace, kept_text},
-    secret,
+    config::KeyPlace,
+    secret::{kept_text, random_hex},
 };
 
 /// The variable that goes before all else.
@@ -83,7 +83,7 @@ fn of_file(path: &PathBuf) -> Result<[u8; 32], String> {
         }
     }
     let is_key = |text: &str| read(text).is_ok();
-    let random = || Ok(format!("{}{}", secret::random_hex()?, secret::random_hex()?));
+    let random = || Ok(format!("{}{}", random_hex()?, random_hex()?));
     let text = kept_text(path, is_key, random).map_err(|error| format!("{error:#}"))?;
     read(&text).map_err(|why| format!("{} {why}", path.display()))
 }

@@ -140,7 +140,7 @@ pub(crate) async fn run(
             }
         }
         AuditCommand::Prune { older_than, larger_than } => {
-            let settings = setting.config.safety.settings.audit;
+            let settings = setting.config.safety.audit;
             let age = older_than.map(|days| u64::from(days) * DAY);
             let age = age.or(settings.age.map(|age| age.as_millis() as u64));
             let bytes = larger_than.map(|megabytes| u64::from(megabytes) << 20).or(settings.bytes);

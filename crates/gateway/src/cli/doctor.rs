@@ -22,7 +22,7 @@ use crate::{
     config::{AppDirs, Config},
     error_chain::error_chain,
     printer::{Printer, Style},
-    vault_key,
+    settings, vault_key,
 };
 
 /// What to do about a variable that is not set.
@@ -78,7 +78,7 @@ pub(crate) async fn run(
         Ok(config) => {
             checks.push(configuration(&config, source.path()));
             checks.extend(settings(&places, &config, source.path()).await);
-            checks.push(personal_data(config.safety.settings.mode));
+            checks.push(personal_data(settings::safety(&config).mode));
             let names: Vec<String> = config.servers.iter().map(|spec| spec.name.clone()).collect();
             let broker = app::broker(&places, config.servers)?;
             let mut statuses = probe_each(&broker, &names, printer, |_| {}).await;
@@ -182,7 +182,7 @@ fn configuration(config: &Config, path: &Path) -> Check {
 /// make the first time is not made here.
 async fn settings(places: &AppDirs, config: &Config, path: &Path) -> [Check; 4] {
     let safety = app::safety(places, config)
-        .map(|_| format!("isolation level {}", config.safety.settings.level));
+        .map(|_| format!("isolation level {}", settings::safety(config).level));
     let key = match vault_key::is_there(&config.safety.key, &places.data) {
         Ok(true) => Ok("it is there".to_owned()),
         Ok(false) => Ok("it is made when it is first needed".to_owned()),

@@ -11,6 +11,7 @@ use super::CommandScope;
 use crate::{
     app::{AppContext, Exit},
     printer::{Column, Printer, Table},
+    settings,
 };
 
 pub(crate) const AFTER_HELP: &str = "\
@@ -132,7 +133,7 @@ async fn status(
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let counts = agent.store().await?.vault().counts(None).await?;
-    let mode = setting.config.safety.settings.mode;
+    let mode = settings::safety(&setting.config).mode;
     if json {
         printer.json(&json!({ "mode": mode, "values": counts }));
         return Ok(Exit::Success);

@@ -18,11 +18,11 @@ use tokio::net::TcpListener;
 use crate::{
     allocator,
     app::{self, AppContext, Exit, FLUSH_TIME},
-    config::{Config, kept_text},
+    config::Config,
     control::RequestDirectory,
     mcp::{self, Gateway, Surface},
     printer::Printer,
-    secret,
+    secret::{kept_text, random_hex},
     status::StatusFile,
 };
 
@@ -187,7 +187,7 @@ fn expanded(key: &Template, name: &str) -> anyhow::Result<String> {
 fn kept_key(path: &Path) -> anyhow::Result<String> {
     let is_key = |text: &str| text.len() >= 16;
     kept_text(path, is_key, || {
-        Ok(format!("nrw-{}{}", secret::random_hex()?, secret::random_hex()?))
+        Ok(format!("nrw-{}{}", random_hex()?, random_hex()?))
     })
 }
 

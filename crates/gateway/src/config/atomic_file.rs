@@ -6,8 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context;
-
 /// As many links as systems follow before they suspect a loop.
 const MAX_LINKS: usize = 40;
 
@@ -38,27 +36,6 @@ pub(crate) fn create_private(path: &Path, text: &str, like: Option<&Path>) -> io
     temporary.persist_noclobber(path).map_err(|error| error.error)?;
     sync_directory(path);
     Ok(())
-}
-
-/// The line that was written to a file the first time it was asked for.
-pub(crate) fn kept_text(
-    path: &Path,
-    is_good: impl Fn(&str) -> bool,
-    make: impl FnOnce() -> anyhow::Result<String>,
-) -> anyhow::Result<String> {
-    let read = || fs::read_to_string(path).map(|text| text.trim().to_owned());
-    if let Ok(text) = read()
-        && is_good(&text)
-    {
-        return Ok(text);
-    }
-    let text = make()?;
-    match create_private(path, &format!("{text}\n"), None) {
-        Ok(()) => Ok(text),
-        // Another process was faster, and what it wrote counts.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(read()?),
-        Err(error) => Err(error).with_context(|| format!("cannot write {}", path.display())),
-    }
 }
 
 fn write_beside(

@@ -25,7 +25,7 @@ mod storage;
 mod tables;
 
 pub(crate) use app_dirs::{AppDirs, NoHome, Os};
-pub(crate) use atomic_file::{create_private, follow, kept_text, replace};
+pub(crate) use atomic_file::{create_private, follow, replace};
 pub(crate) use document::{Syntax, SyntaxError};
 pub(crate) use edit::{ConfigEdit, Enabled, Existing};
 pub(crate) use entry::{MAX_CALL_SECONDS, MAX_START_SECONDS, ServerEntry};
@@ -36,10 +36,10 @@ pub(crate) use name::{MAX_LETTERS, valid_name};
 pub(crate) use node::{Field, Node, Position, Value};
 pub(crate) use problem::{Problem, key_path};
 pub(crate) use rules_file::RulesFile;
-pub(crate) use safety::{KeyPlace, SafetyConfig};
+pub(crate) use safety::{AuditedContents, KeyPlace, PiiConfig, PiiMode, SafetyConfig};
 pub(crate) use section::{Section, UnknownKeys};
 pub(crate) use settings::{
-    AnswerMemory, Config, Defaults, DiscoveryConfig, HttpLimits, HttpSettings, read_text,
+    AnalysisConfig, Config, Defaults, DiscoveryConfig, HttpLimits, HttpSettings, read_text,
 };
 pub(crate) use source::ConfigSource;
-pub(crate) use storage::{AgentEntry, StorageConfig};
+pub(crate) use storage::{AgentEntry, SessionsConfig, StorageConfig};

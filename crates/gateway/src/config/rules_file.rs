@@ -8,13 +8,8 @@ use std::{
     time::SystemTime,
 };
 
-use narrows_engine::{
-    policy::{AlwaysRule, PolicySettings, Rule},
-    safety::RuleSource,
-};
+use narrows_engine::policy::{AlwaysRule, PolicySettings, Rule};
 use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value};
-
-use crate::error_chain::error_chain;
 
 use super::{Config, ConfigEdit, ConfigError, Syntax, edit::EditError, read_text};
 
@@ -56,12 +51,11 @@ impl RulesFile {
     fn read(&self) -> Result<PolicySettings, ConfigError> {
         let unreadable = |source| ConfigError::Unreadable { path: self.path.clone(), source };
         let text = read_text(&self.path).map_err(unreadable)?;
-        Ok(Config::parse(&text, &self.path)?.safety.settings.policy)
+        Ok(Config::parse(&text, &self.path)?.safety.policy)
     }
-}
 
-impl RuleSource for RulesFile {
-    fn changed(&self) -> Option<Result<PolicySettings, String>> {
+    /// Returns all rules, if the file has changed since they were last read, or why they cannot be read.
+    pub(crate) fn changed(&self) -> Option<Result<PolicySettings, ConfigError>> {
         // A file that is gone has no new rules: those that there were still hold.
         let now = FileStamp::of(&self.path)?;
         {
@@ -71,10 +65,11 @@ impl RuleSource for RulesFile {
             }
             *seen = Some(now);
         }
-        Some(self.read().map_err(|error| error.to_string()))
+        Some(self.read())
     }
 
-    fn preview(&self, always: &AlwaysRule) -> Option<String> {
+    /// Returns the text that [`RulesFile::add`] would write, or none if the file cannot be changed.
+    pub(crate) fn preview(&self, always: &AlwaysRule) -> Option<String> {
         let text = read_text(&self.path).unwrap_or_default();
         if Config::syntax(&text, &self.path) == Syntax::Json {
             return None;
@@ -83,17 +78,16 @@ impl RuleSource for RulesFile {
         Some(preview(&document, &always.rule))
     }
 
-    fn name(&self) -> String {
+    /// Returns the path of the file, for people.
+    pub(crate) fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    fn add(&self, always: &AlwaysRule) -> Result<(), String> {
-        let add = || -> Result<(), EditError> {
-            let mut edit = ConfigEdit::open(&self.path)?;
-            edit.add_rule(always)?;
-            edit.save()
-        };
-        add().map_err(|error| error_chain(&error.into()))
+    /// Writes a rule, where it has to stand.
+    pub(crate) fn add(&self, always: &AlwaysRule) -> Result<(), EditError> {
+        let mut edit = ConfigEdit::open(&self.path)?;
+        edit.add_rule(always)?;
+        edit.save()
     }
 }
 
@@ -258,7 +252,7 @@ action = \"allow\"
         let expected = FILE.replace("\n# Ask Ada.", &format!("\n{WRITTEN}\n# Ask Ada."));
         assert_eq!(after, expected);
         let rules = Config::parse(&after, Path::new("/narrows.toml")).unwrap();
-        let rules = rules.safety.settings.policy.rules;
+        let rules = rules.safety.policy.rules;
         let names: Vec<_> = rules.iter().map(|rule| rule.name.as_str()).collect();
         assert_eq!(names, ["no-mail-outside", "always-local-mail.send", "ask"]);
     }
@@ -290,7 +284,7 @@ action = \"allow\"
         assert!(after.contains(shown.trim()), "{after}");
         assert!(after.ends_with("# mine\n"), "{after}");
         let config = Config::parse(&after, Path::new("/narrows.toml")).unwrap();
-        assert_eq!(config.safety.settings.policy.rules[0].tools, ["mail.send"]);
+        assert_eq!(config.safety.policy.rules[0].tools, ["mail.send"]);
     }
 
     #[test]
@@ -299,14 +293,14 @@ action = \"allow\"
         let path = directory.path().join("narrows.toml");
         fs::write(&path, FILE).unwrap();
         let file = RulesFile::new(path.clone());
-        let error = file.add(&always(Reason::Rule("gone".into()))).unwrap_err();
+        let error = file.add(&always(Reason::Rule("gone".into()))).unwrap_err().to_string();
         assert!(error.contains("\"gone\""), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), FILE);
         let json = directory.path().join("mcp.json");
         fs::write(&json, "{\"mcpServers\": {}}").unwrap();
         let file = RulesFile::new(json);
         assert_eq!(file.preview(&always(Reason::Destructive)), None);
-        let error = file.add(&always(Reason::Destructive)).unwrap_err();
+        let error = file.add(&always(Reason::Destructive)).unwrap_err().to_string();
         assert!(error.contains("JSON"), "{error}");
     }
 
@@ -321,7 +315,7 @@ action = \"allow\"
         assert_eq!(file.changed().unwrap().unwrap().rules.len(), 3);
         assert!(file.changed().is_none());
         fs::write(&path, "[policy]\nrules = 5").unwrap();
-        let error = file.changed().unwrap().unwrap_err();
+        let error = file.changed().unwrap().unwrap_err().to_string();
         assert!(error.contains("rules"), "{error}");
         fs::remove_file(&path).unwrap();
         assert!(file.changed().is_none(), "a file that is gone changes nothing");

@@ -1,32 +1,94 @@
 //! What the configuration says of safety: `[pii]`, `[policy]`, `[isolation]`, `[review]`,
 //! `[audit]`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use narrows_engine::{
-    policy::{
-        Action, DataOrigin, FlowRule, LevelSettings, Matcher, Modules, Quota, RevealRule,
-        ReviewMode, Rule, ToolAccess, WorkspaceAccess,
-    },
-    safety::{AuditContents, Mode, SafetySettings},
+use narrows_engine::policy::{
+    Action, DataOrigin, FlowRule, LevelSettings, Matcher, Modules, PolicySettings, Quota,
+    RevealRule, ReviewMode, Rule, ToolAccess, WorkspaceAccess,
 };
 use narrows_model::Template;
-use narrows_pii::{Custom, CustomPattern, KindSettings, Urls};
+use narrows_pii::{Custom, CustomPattern, Urls};
 
 use super::Section;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-const MODES: [(&str, Mode); 3] =
-    [("boundary", Mode::Boundary), ("strict", Mode::Strict), ("off", Mode::Off)];
+const MODES: [(&str, PiiMode); 3] =
+    [("boundary", PiiMode::Boundary), ("strict", PiiMode::Strict), ("off", PiiMode::Off)];
 const URLS: [(&str, Urls); 2] = [("credentials", Urls::WithCredentials), ("all", Urls::All)];
-const CONTENTS: [(&str, AuditContents); 2] =
-    [("hashes", AuditContents::Hashes), ("protected", AuditContents::Protected)];
+const CONTENTS: [(&str, AuditedContents); 2] =
+    [("hashes", AuditedContents::Hashes), ("protected", AuditedContents::Protected)];
 
-/// All of it, as it is written.
+/// All of it, as it is written. What is not said is left to whoever keeps data in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SafetyConfig {
-    pub(crate) settings: SafetySettings,
+    pub(crate) pii: PiiConfig,
+    pub(crate) policy: PolicySettings,
+    /// The isolation level of those who have none of their own.
+    pub(crate) level: Option<String>,
+    pub(crate) levels: BTreeMap<String, LevelSettings>,
+    pub(crate) review: ReviewConfig,
+    pub(crate) audit: AuditConfig,
     pub(crate) key: KeyPlace,
+}
+
+/// `[pii]`: which personal data is replaced by tokens, and where.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PiiConfig {
+    pub(crate) mode: Option<PiiMode>,
+    /// How long values are kept after they were last met.
+    pub(crate) keep: Option<Duration>,
+    /// Whose telephone numbers have no prefix of a country.
+    pub(crate) region: Option<String>,
+    pub(crate) urls: Option<Urls>,
+    pub(crate) kinds: BTreeMap<String, KindConfig>,
+    pub(crate) custom: Vec<Custom>,
+    /// The principals that may ask for values.
+    pub(crate) restorers: BTreeSet<String>,
+}
+
+/// Where tokens take the place of personal data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PiiMode {
+    Boundary,
+    Strict,
+    Off,
+}
+
+/// One kind of personal data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KindConfig {
+    pub(crate) on: Option<bool>,
+    /// So many of its last characters stay as they are.
+    pub(crate) keep_last: Option<usize>,
+}
+
+/// `[review]`: by the names of rules.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ReviewConfig {
+    pub(crate) allow: BTreeSet<String>,
+    pub(crate) deny: BTreeSet<String>,
+}
+
+/// `[audit]`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AuditConfig {
+    pub(crate) contents: Option<AuditedContents>,
+    /// Older entries are removed.
+    pub(crate) age: Option<Duration>,
+    /// The oldest are removed while all are larger than this.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// What the audit has of arguments and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AuditedContents {
+    Hashes,
+    Protected,
 }
 
 /// Where the vault's key is, beside the environment.
@@ -39,7 +101,7 @@ pub(crate) struct KeyPlace {
 }
 
 impl SafetyConfig {
-    pub(super) fn read(file: &mut Section<'_>, directory: &std::path::Path) -> Self {
+    pub(super) fn read(file: &mut Section<'_>, directory: &Path) -> Self {
         let mut safety = Self::default();
         if let Some(mut section) = file.section("pii") {
             safety.read_pii(&mut section, directory);
@@ -50,26 +112,21 @@ impl SafetyConfig {
             section.finish();
         }
         if let Some(mut section) = file.section("isolation") {
-            if let Some(level) = section.string("level") {
-                safety.settings.level = level;
-            }
+            safety.level = section.string("level");
             section.entries("levels", |name, level| {
-                safety.settings.levels.insert(name.to_owned(), read_level(level));
+                safety.levels.insert(name.to_owned(), read_level(level));
             });
             section.finish();
         }
         if let Some(mut section) = file.section("review") {
-            safety.settings.review.allow = section.strings("allow").into_iter().collect();
-            safety.settings.review.deny = section.strings("deny").into_iter().collect();
+            safety.review.allow = section.strings("allow").into_iter().collect();
+            safety.review.deny = section.strings("deny").into_iter().collect();
             section.finish();
         }
         if let Some(mut section) = file.section("audit") {
-            if let Some(contents) = section.choice("contents", &CONTENTS) {
-                safety.settings.audit.contents = contents;
-            }
-            safety.settings.audit.age =
-                section.count("keep_days", 1..=36_500).map(|days| days * DAY);
-            safety.settings.audit.bytes = section
+            safety.audit.contents = section.choice("contents", &CONTENTS);
+            safety.audit.age = section.count("keep_days", 1..=36_500).map(|days| days * DAY);
+            safety.audit.bytes = section
                 .count("keep_mb", 1..=10_000_000)
                 .map(|megabytes| u64::from(megabytes) << 20);
             section.finish();
@@ -77,25 +134,19 @@ impl SafetyConfig {
         safety
     }
 
-    fn read_pii(&mut self, section: &mut Section<'_>, directory: &std::path::Path) {
-        if let Some(mode) = section.choice("mode", &MODES) {
-            self.settings.mode = mode;
-        }
-        if let Some(days) = section.count("keep_days", 1..=36_500) {
-            self.settings.keep = days * DAY;
-        }
-        self.settings.pii.region = section.string("region").or(self.settings.pii.region.take());
-        if let Some(urls) = section.choice("urls", &URLS) {
-            self.settings.pii.urls = urls;
-        }
+    fn read_pii(&mut self, section: &mut Section<'_>, directory: &Path) {
+        self.pii.mode = section.choice("mode", &MODES);
+        self.pii.keep = section.count("keep_days", 1..=36_500).map(|days| days * DAY);
+        self.pii.region = section.string("region");
+        self.pii.urls = section.choice("urls", &URLS);
         for kind in section.strings("kinds") {
-            self.kind(&kind).on = true;
+            self.kind(&kind).on = Some(true);
         }
         for kind in section.strings("off") {
-            self.kind(&kind).on = false;
+            self.kind(&kind).on = Some(false);
         }
         for (kind, letters) in section.counts("keep_last", 0..=8) {
-            self.kind(&kind).keep_last = letters as usize;
+            self.kind(&kind).keep_last = Some(letters as usize);
         }
         self.key = KeyPlace {
             file: section.string("key_file").map(|file| directory.join(file)),
@@ -104,8 +155,8 @@ impl SafetyConfig {
         if self.key.file.is_some() && !self.key.command.is_empty() {
             section.complain("key_command", "is there beside key_file; keep one of them");
         }
-        self.settings.restorers = section.strings("restore").into_iter().collect();
-        let custom = &mut self.settings.pii.custom;
+        self.pii.restorers = section.strings("restore").into_iter().collect();
+        let custom = &mut self.pii.custom;
         section.entries("custom", |kind, section| {
             let pattern = match (section.string("regex"), section.strings("words")) {
                 (Some(regex), words) if words.is_empty() => CustomPattern::Regex(regex),
@@ -114,7 +165,7 @@ impl SafetyConfig {
             };
             custom.push(Custom { kind: kind.to_owned(), pattern });
         });
-        let exempt = &mut self.settings.policy.exempt;
+        let exempt = &mut self.policy.exempt;
         section.each("exceptions", |section| {
             let tools = section.strings("tools");
             if tools.is_empty() {
@@ -122,7 +173,7 @@ impl SafetyConfig {
             }
             exempt.push(RevealRule { tools, kinds: section.strings("kinds"), allow: true });
         });
-        let reveal = &mut self.settings.policy.reveal;
+        let reveal = &mut self.policy.reveal;
         section.each("reveal", |section| {
             reveal.push(RevealRule {
                 tools: section.strings("tools"),
@@ -132,12 +183,12 @@ impl SafetyConfig {
         });
     }
 
-    fn kind(&mut self, kind: &str) -> &mut KindSettings {
-        self.settings.pii.kinds.entry(kind.to_owned()).or_default()
+    fn kind(&mut self, kind: &str) -> &mut KindConfig {
+        self.pii.kinds.entry(kind.to_owned()).or_default()
     }
 
     fn read_policy(&mut self, section: &mut Section<'_>) {
-        let policy = &mut self.settings.policy;
+        let policy = &mut self.policy;
         if let Some(action) = section.choice("destructive", &Action::WORDS) {
             policy.destructive = action;
         }
@@ -233,8 +284,6 @@ fn read_level(section: &mut Section<'_>) -> LevelSettings {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::config::{Config, ConfigError};
 
@@ -252,22 +301,23 @@ mod tests {
             // One of the two has to go.
             .map(|block| block.replace("key_file = \"vault-key\"            # or\n", ""))
             .collect();
-        let SafetyConfig { settings: safety, key } = parse(&toml).unwrap();
-        assert_eq!(safety.mode, Mode::Boundary);
-        let on = |kind: &str| safety.pii.kinds[kind].on;
-        assert!(on("PERSON") && on("IP") && on("CREDIT_CARD") && !on("MAC") && !on("PHONE"));
-        assert_eq!(safety.pii.kinds["CREDIT_CARD"].keep_last, 4);
-        assert_eq!(safety.pii.custom.len(), 1);
+        let SafetyConfig { pii, policy, levels, audit, key, .. } = parse(&toml).unwrap();
+        assert_eq!(pii.mode, Some(PiiMode::Boundary));
+        let on = ["PERSON", "IP", "PHONE"].map(|kind| pii.kinds[kind].on);
+        assert_eq!(on, [Some(true), Some(true), Some(false)]);
+        assert_eq!(pii.kinds.get("MAC"), None);
+        assert_eq!(pii.kinds["CREDIT_CARD"], KindConfig { on: None, keep_last: Some(4) });
+        assert_eq!(pii.custom.len(), 1);
         assert_eq!(key.command.len(), 4);
-        assert_eq!((safety.policy.exempt.len(), safety.policy.reveal.len()), (1, 1));
-        assert!(!safety.policy.reveal[0].allow);
-        let [rule] = &safety.policy.rules[..] else { panic!("{safety:?}") };
+        assert_eq!((policy.exempt.len(), policy.reveal.len()), (1, 1));
+        assert!(!policy.reveal[0].allow);
+        let [rule] = &policy.rules[..] else { panic!("{policy:?}") };
         assert_eq!((rule.action, rule.arguments.len()), (Action::Confirm, 2));
-        let flows: Vec<_> = safety.policy.flows.iter().map(|flow| flow.action).collect();
+        let flows: Vec<_> = policy.flows.iter().map(|flow| flow.action).collect();
         assert_eq!(flows, [Action::Deny, Action::Confirm, Action::Deny]);
-        assert_eq!(safety.policy.quotas[0].calls_per_minute["shop.*"], 30);
-        assert_eq!(safety.levels["reports"].wall_time, Some(Duration::from_secs(5)));
-        assert_eq!(safety.audit.age, Some(365 * DAY));
+        assert_eq!(policy.quotas[0].calls_per_minute["shop.*"], 30);
+        assert_eq!(levels["reports"].wall_time, Some(Duration::from_secs(5)));
+        assert_eq!(audit.age, Some(365 * DAY));
     }
 
     #[test]

@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use narrows_engine::upstream::ANSWER_BYTES;
 use narrows_model::{Expose, Limits, ServerSpec};
 
 use super::{ConfigError, ConfigSource, SafetyConfig, StorageConfig, Syntax, tables};
@@ -27,24 +26,22 @@ pub(crate) struct Config {
     pub(crate) defaults: Defaults,
     /// Of one run.
     pub(crate) limits: Limits,
-    /// The memory for large answers of all servers.
-    pub(crate) answers: AnswerMemory,
+    /// How much memory the large answers of all servers may take together.
+    pub(crate) answer_bytes: Option<u64>,
     pub(crate) http: HttpSettings,
     pub(crate) discovery: DiscoveryConfig,
     pub(crate) keeping: StorageConfig,
     pub(crate) safety: SafetyConfig,
-    /// Of one analysis.
-    pub(crate) analysis: narrows_analysis::Settings,
+    pub(crate) analysis: AnalysisConfig,
 }
 
-/// How much memory the large answers of all servers may take together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AnswerMemory(pub(crate) u64);
-
-impl Default for AnswerMemory {
-    fn default() -> Self {
-        Self(ANSWER_BYTES)
-    }
+/// What one analysis may use; what is not said is left to whoever runs it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AnalysisConfig {
+    pub(crate) time: Option<Duration>,
+    pub(crate) memory_bytes: Option<usize>,
+    pub(crate) disk_bytes: Option<u64>,
+    pub(crate) threads: Option<usize>,
 }
 
 /// What applies to servers that do not say otherwise.
@@ -287,7 +284,7 @@ keys = ["${NARROWS_KEY}"]
         assert_eq!(config.limits.cpu_time, Duration::from_secs(60));
         assert_eq!(config.limits.memory_bytes, 1 << 30);
         assert_eq!((config.limits.tool_calls, config.limits.calls_in_flight), (10, 2));
-        assert_eq!(config.answers, AnswerMemory(64 << 20));
+        assert_eq!(config.answer_bytes, Some(64 << 20));
         assert_eq!(config.http.listen.to_string(), "127.0.0.1:9000");
         assert_eq!(config.http.keys, [Template::new("${NARROWS_KEY}")]);
     }

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use narrows_engine::state::SessionSettings;
 use narrows_model::{Access, Principal, Template, is_plain_name};
 
 use super::{Field, Problem, Section, UnknownKeys, problem::key_path};
@@ -18,10 +17,23 @@ pub(crate) struct StorageConfig {
     pub(crate) store: Option<Template>,
     pub(crate) output_age: Duration,
     pub(crate) output_bytes: u64,
-    pub(crate) sessions: SessionSettings,
+    pub(crate) sessions: SessionsConfig,
     /// Where skills are published to and searched for: a directory or a URL.
     pub(crate) registry: Option<String>,
     pub(crate) agents: Vec<AgentEntry>,
+}
+
+/// `[sessions]`; what is not said is left to whoever keeps them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionsConfig {
+    /// So many are in memory.
+    pub(crate) live: Option<usize>,
+    /// How long one stays there that nobody uses.
+    pub(crate) idle: Option<Duration>,
+    /// Of all of them that nobody uses.
+    pub(crate) memory_bytes: Option<u64>,
+    /// Those that nobody used for so long are forgotten.
+    pub(crate) age: Option<Duration>,
 }
 
 /// An agent that has a name of its own.
@@ -40,7 +52,7 @@ impl Default for StorageConfig {
             store: None,
             output_age: 7 * DAY,
             output_bytes: 256 << 20,
-            sessions: SessionSettings::default(),
+            sessions: SessionsConfig::default(),
             registry: None,
             agents: Vec::new(),
         }
@@ -68,18 +80,14 @@ impl StorageConfig {
             section.finish();
         }
         if let Some(mut section) = file.section("sessions") {
-            if let Some(live) = section.count("live", 0..=1_000) {
-                keeping.sessions.max_live = live as usize;
-            }
-            if let Some(idle) = section.seconds("idle", 24 * 60 * 60) {
-                keeping.sessions.idle = idle;
-            }
-            if let Some(megabytes) = section.count("memory_mb", 0..=1_000_000) {
-                keeping.sessions.memory_bytes = u64::from(megabytes) << 20;
-            }
-            if let Some(days) = section.count("keep_days", 1..=3650) {
-                keeping.sessions.age = days * DAY;
-            }
+            keeping.sessions = SessionsConfig {
+                live: section.count("live", 0..=1_000).map(|live| live as usize),
+                idle: section.seconds("idle", 24 * 60 * 60),
+                memory_bytes: section
+                    .count("memory_mb", 0..=1_000_000)
+                    .map(|megabytes| u64::from(megabytes) << 20),
+                age: section.count("keep_days", 1..=3650).map(|days| days * DAY),
+            };
             section.finish();
         }
         keeping
@@ -161,8 +169,13 @@ may = { library = "read", plan = "write" }
         )
         .unwrap();
         assert_eq!((keeping.output_age, keeping.output_bytes), (2 * DAY, 10 << 20));
-        let SessionSettings { max_live, idle, memory_bytes, age } = keeping.sessions;
-        assert_eq!((max_live, idle.as_secs(), memory_bytes, age), (4, 90, 64 << 20, DAY));
+        let sessions = SessionsConfig {
+            live: Some(4),
+            idle: Some(Duration::from_secs(90)),
+            memory_bytes: Some(64 << 20),
+            age: Some(DAY),
+        };
+        assert_eq!(keeping.sessions, sessions);
         let [planner, worker] = &keeping.agents[..] else { panic!("{keeping:?}") };
         assert!(planner.principal.may(Access::Write, "plan"));
         assert!(!planner.principal.may(Access::Write, "library"));

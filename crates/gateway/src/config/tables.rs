@@ -10,7 +10,7 @@ use std::{
 use narrows_model::Limits;
 
 use super::{
-    AgentEntry, AnswerMemory, Config, Defaults, DiscoveryConfig, Field, HttpLimits, HttpSettings,
+    AgentEntry, AnalysisConfig, Config, Defaults, DiscoveryConfig, Field, HttpLimits, HttpSettings,
     Node, Position, Problem, SafetyConfig, Section, ServerEntry, StorageConfig, UnknownKeys,
     entry::{EXPOSE, MAX_CALL_SECONDS, MAX_START_SECONDS, inherited},
     name::valid_name,
@@ -27,7 +27,7 @@ pub(super) fn read_toml(root: &Node, directory: &Path, problems: &mut Vec<Proble
     if let Some(mut file) = Section::open(root, String::new(), START, UnknownKeys::Strict, problems)
     {
         config.defaults = defaults(&mut file);
-        (config.limits, config.answers) = limits(&mut file);
+        (config.limits, config.answer_bytes) = limits(&mut file);
         config.http = http(&mut file);
         config.discovery = discovery(&mut file);
         config.analysis = analysis(&mut file);
@@ -107,13 +107,10 @@ fn defaults(file: &mut Section<'_>) -> Defaults {
     defaults
 }
 
-fn limits(file: &mut Section<'_>) -> (Limits, AnswerMemory) {
+fn limits(file: &mut Section<'_>) -> (Limits, Option<u64>) {
     let standard = Limits::default();
-    let mut answers = AnswerMemory::default();
-    let Some(mut section) = file.section("limits") else { return (standard, answers) };
-    if let Some(megabytes) = section.count("answers_mb", 16..=1_000_000) {
-        answers = AnswerMemory(u64::from(megabytes) << 20);
-    }
+    let Some(mut section) = file.section("limits") else { return (standard, None) };
+    let answers = section.count("answers_mb", 16..=1_000_000);
     let timeout = section
         .count("timeout", 1..=120)
         .map_or(standard.wall_time, |seconds| Duration::from_secs(seconds.into()));
@@ -136,7 +133,7 @@ fn limits(file: &mut Section<'_>) -> (Limits, AnswerMemory) {
         ..standard
     };
     section.finish();
-    (limits, answers)
+    (limits, answers.map(|megabytes| u64::from(megabytes) << 20))
 }
 
 fn discovery(file: &mut Section<'_>) -> DiscoveryConfig {
@@ -151,23 +148,16 @@ fn discovery(file: &mut Section<'_>) -> DiscoveryConfig {
     discovery
 }
 
-fn analysis(file: &mut Section<'_>) -> narrows_analysis::Settings {
-    let mut settings = narrows_analysis::Settings::default();
-    let Some(mut section) = file.section("analysis") else { return settings };
-    if let Some(seconds) = section.count("timeout", 1..=3600) {
-        settings.time = Duration::from_secs(seconds.into());
-    }
-    if let Some(megabytes) = section.count("memory_mb", 16..=1_000_000) {
-        settings.memory_bytes = (megabytes as usize) << 20;
-    }
-    if let Some(megabytes) = section.count("disk_mb", 0..=10_000_000) {
-        settings.disk_bytes = u64::from(megabytes) << 20;
-    }
-    if let Some(threads) = section.count("threads", 1..=256) {
-        settings.threads = threads as usize;
-    }
+fn analysis(file: &mut Section<'_>) -> AnalysisConfig {
+    let Some(mut section) = file.section("analysis") else { return AnalysisConfig::default() };
+    let analysis = AnalysisConfig {
+        time: section.count("timeout", 1..=3600).map(|seconds| Duration::from_secs(seconds.into())),
+        memory_bytes: section.count("memory_mb", 16..=1_000_000).map(|mb| (mb as usize) << 20),
+        disk_bytes: section.count("disk_mb", 0..=10_000_000).map(|mb| u64::from(mb) << 20),
+        threads: section.count("threads", 1..=256).map(|threads| threads as usize),
+    };
     section.finish();
-    settings
+    analysis
 }
 
 fn http(file: &mut Section<'_>) -> HttpSettings {

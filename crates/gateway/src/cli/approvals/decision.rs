@@ -4,7 +4,7 @@
 use anyhow::bail;
 use narrows_engine::{
     policy::{AlwaysRule, Reason},
-    safety::{RuleSource, visible},
+    safety::visible,
     state::{Agent, Approval, ApprovalState, Scope, Verdict, now},
 };
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ impl<'a> Decider<'a> {
     fn write_rule(&mut self, approval: &Approval) -> anyhow::Result<()> {
         let Approval { id, principal, tool, .. } = approval;
         let reasons: Vec<Reason> = serde_json::from_str(&approval.reasons).unwrap_or_default();
-        let rules = &self.setting.config.safety.settings.policy.rules;
+        let rules = &self.setting.config.safety.policy.rules;
         let rules = rules.iter().chain(self.written.iter().map(|always| &always.rule));
         let names = rules.map(|rule| rule.name.as_str());
         let Some(rule) = AlwaysRule::new(principal, tool, &reasons, names) else {
@@ -140,7 +140,7 @@ impl<'a> Decider<'a> {
         if !is_wanted {
             bail!("{id}: nothing was written, and the call still waits");
         }
-        file.add(&rule).map_err(anyhow::Error::msg)?;
+        file.add(&rule)?;
         self.written.push(rule);
         Ok(())
     }
