@@ -8,11 +8,9 @@ mod allocator;
 mod app;
 mod bench;
 mod cli;
-mod config;
 mod control;
 mod demo;
 mod error_chain;
-mod import;
 mod mcp;
 mod output_file;
 mod printer;
@@ -27,6 +25,8 @@ mod vault_key;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
+use narrows_config as config;
+use narrows_config::import;
 use narrows_engine::upstream::ChildReaper;
 
 use app::{AppContext, Exit, GlobalArgs};

@@ -186,9 +186,7 @@ fn expanded(key: &Template, name: &str) -> anyhow::Result<String> {
 /// The key that was made the first time.
 fn kept_key(path: &Path) -> anyhow::Result<String> {
     let is_key = |text: &str| text.len() >= 16;
-    kept_text(path, is_key, || {
-        Ok(format!("nrw-{}{}", random_hex()?, random_hex()?))
-    })
+    kept_text(path, is_key, || Ok(format!("nrw-{}{}", random_hex()?, random_hex()?)))
 }
 
 /// Writes logs through the printer: they name what servers and programs said.
