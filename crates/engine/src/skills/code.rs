@@ -7,10 +7,10 @@ use thiserror::Error;
 use super::{
     declaration::{Declaration, declarations, docstring},
     flow::{Misplaced, misplaced},
-    name::{NameError, check_name},
     uses::{ToolReference, uses},
 };
 use narrows_model::{Nearest, nearest};
+use narrows_skills::{NameError, check_name};
 
 use crate::{check::is_too_deep, lines::Lines};
 
@@ -105,6 +105,11 @@ impl Analysed {
             skills: used.skills.into_iter().collect(),
             tests: tests(&module.body),
         })
+    }
+
+    /// Returns the tools that it names as they are, without those that show only when it runs.
+    pub fn named_tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().filter(|used| !used.dynamic).map(|used| used.tool.as_str())
     }
 
     /// What to say of the skill if nobody said it: its docstring, or the words of its name.

@@ -1,15 +1,16 @@
 //! Skills on their way to others and from them: export, publish, search, install, update.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
 use narrows_engine::{
-    skills::{
-        Fetched, FetchedSkill, Fetcher, IndexEntry, KeyFile, Package, Registry, SkillOrigin,
-        SkillSource, write_folder,
-    },
+    skills::{PythonReader, SkillOrigin},
     upstream::client_builder,
+};
+use narrows_skills::{
+    Fetched, FetchedSkill, Fetcher, IndexEntry, KeyFile, Package, Registry, SkillSource,
+    SourceError, write_folder,
 };
 use serde_json::{Value, json};
 
@@ -83,7 +84,7 @@ pub(super) async fn run(desk: &SkillCommands, command: ExchangeCommand) -> anyho
     match command {
         ExchangeCommand::Export { name, version, folder: Some(folder), .. } => {
             let package = desk.agent.pack_skill(&name, version, false, None).await?;
-            let path = write_folder(&folder, &package)?;
+            let path = write_folder(&folder, &package, &PythonReader)?;
             written(desk, "wrote", &path, &package);
         }
         ExchangeCommand::Export { name, output, version, bundle, unsigned, .. } => {
@@ -127,6 +128,11 @@ fn written(desk: &SkillCommands, what: &str, path: &std::path::Path, package: &P
     }
 }
 
+/// What gets skills from elsewhere.
+fn fetcher() -> Result<Fetcher, SourceError> {
+    Fetcher::new(client_builder(), Arc::new(PythonReader))
+}
+
 /// The key that skills are signed with, made the first time.
 fn key(desk: &SkillCommands) -> anyhow::Result<KeyFile> {
     let path = desk.setting.places.data.join("skills-key");
@@ -146,7 +152,7 @@ async fn search(
 ) -> anyhow::Result<Exit> {
     let index = match SkillSource::parse(&registry_of(desk, registry)?)? {
         SkillSource::Directory(path) => Registry::new(path).index()?,
-        SkillSource::Registry(url) => Fetcher::new(client_builder())?.index(&url).await?,
+        SkillSource::Registry(url) => fetcher()?.index(&url).await?,
         _ => bail!("that is no registry; name its directory, or a URL that ends in /"),
     };
     let found: Vec<&IndexEntry> = match query.trim() {
@@ -186,7 +192,7 @@ async fn install(
     if is_name && let Some(registry) = &desk.setting.config.keeping.registry {
         names = vec![std::mem::replace(&mut source, registry.clone())];
     }
-    let fetcher = Fetcher::new(client_builder())?;
+    let fetcher = fetcher()?;
     let place = SkillSource::parse(&source)?;
     let mut fetched = Vec::new();
     match names.is_empty() {
@@ -212,7 +218,7 @@ async fn update(desk: &SkillCommands, names: Vec<String>, yes: bool) -> anyhow::
     {
         bail!("{unknown:?} was not installed from anywhere; see narrows skills list");
     }
-    let fetcher = Fetcher::new(client_builder())?;
+    let fetcher = fetcher()?;
     let mut exit = Exit::Success;
     for (name, origin) in installed {
         if !names.is_empty() && !names.contains(&name) {
@@ -234,9 +240,9 @@ async fn update(desk: &SkillCommands, names: Vec<String>, yes: bool) -> anyhow::
         let is_new = |one: &Fetched| match &one.skill {
             FetchedSkill::Package(package) => package.manifest().hash != origin.hash,
             // One that is no skill any more is told of when it is put.
-            FetchedSkill::Folder(folder) => {
-                !folder.to_package().is_ok_and(|package| package.manifest().hash == origin.hash)
-            }
+            FetchedSkill::Folder(folder) => !folder
+                .to_package(&PythonReader)
+                .is_ok_and(|package| package.manifest().hash == origin.hash),
         };
         if !fetched.iter().any(is_new) {
             desk.printer.note(format!("{name} is up to date"));
@@ -273,7 +279,7 @@ async fn put(
     for one in fetched {
         let package = match &one.skill {
             FetchedSkill::Package(package) => Package::clone(package),
-            FetchedSkill::Folder(folder) => folder.to_package()?,
+            FetchedSkill::Folder(folder) => folder.to_package(&PythonReader)?,
         };
         if !desk.json || !yes {
             show(desk, &one.from, &package);

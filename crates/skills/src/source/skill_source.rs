@@ -8,15 +8,17 @@ use std::{
 use reqwest::Url;
 use thiserror::Error;
 
+use narrows_model::Nearest;
+
 use super::{
-    folder::FolderError,
     git::{GitError, GitUrl},
-    index::IndexError,
-    package::PackageError,
-    registry::RegistryError,
     web::{self, WebError},
 };
-use narrows_model::Nearest;
+use crate::{
+    folder::FolderError,
+    package::PackageError,
+    registry::{IndexError, RegistryError},
+};
 
 /// Why nothing can be installed from somewhere.
 #[derive(Debug, Error)]

@@ -1,19 +1,25 @@
 //! Gets skills from wherever they are. Nothing is installed by that.
 
-use std::path::PathBuf;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use reqwest::{ClientBuilder, Url};
 
+use narrows_model::nearest;
+
 use super::{
     directory::{self, FetchResult},
-    folder::AgentSkill,
-    index::{self, Index},
-    package::{self, Package},
-    registry::{INDEX, differs},
-    source::{SkillSource, SourceError},
+    skill_source::{SkillSource, SourceError},
     web::{self, Web},
 };
-use narrows_model::nearest;
+use crate::{
+    code::CodeReader,
+    folder::AgentSkill,
+    package::{self, Package},
+    registry::{INDEX, Index, MAX_INDEX_BYTES, differs},
+};
 
 /// A skill, and where it came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +36,7 @@ pub enum FetchedSkill {
 }
 
 impl Fetched {
-    pub(super) fn package(package: Package, from: String) -> Self {
+    pub(crate) fn package(package: Package, from: String) -> Self {
         Self { skill: FetchedSkill::Package(Box::new(package)), from }
     }
 
@@ -63,12 +69,13 @@ impl Fetched {
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     web: Web,
+    reader: Arc<dyn CodeReader>,
 }
 
 impl Fetcher {
     /// With an HTTP client of the caller's making, except that redirects follow our rules.
-    pub fn new(client: ClientBuilder) -> Result<Self, SourceError> {
-        Ok(Self { web: Web::new(client)? })
+    pub fn new(client: ClientBuilder, reader: Arc<dyn CodeReader>) -> Result<Self, SourceError> {
+        Ok(Self { web: Web::new(client)?, reader })
     }
 
     /// All skills of a source, or the one that is wanted: `NAME`, or `NAME@VERSION`.
@@ -79,17 +86,17 @@ impl Fetcher {
     ) -> Result<Vec<Fetched>, SourceError> {
         match source {
             SkillSource::File(path) => {
-                let looked = look(path.clone(), wanted, directory::file).await?;
+                let looked = self.look(path.clone(), wanted, directory::file).await?;
                 chosen(looked, wanted, path.display().to_string())
             }
             SkillSource::Directory(path) => {
-                let looked = look(path.clone(), wanted, directory::all).await?;
+                let looked = self.look(path.clone(), wanted, directory::all).await?;
                 chosen(looked, wanted, path.display().to_string())
             }
             SkillSource::Git(url) => {
                 let checkout = url.cloned().await?;
                 let root = checkout.path().to_owned();
-                let looked = look(root.clone(), wanted, directory::all).await?;
+                let looked = self.look(root.clone(), wanted, directory::all).await?;
                 let mut found = chosen(looked, wanted, url.to_string())?;
                 // The directory of the checkout is gone when this is read.
                 for one in &mut found {
@@ -110,7 +117,7 @@ impl Fetcher {
     pub async fn index(&self, base: &Url) -> Result<Index, SourceError> {
         let from = web::shown(base);
         let url = base.join(INDEX).map_err(|_| SourceError::Url(from.clone()))?;
-        let bytes = self.web.get(&url, index::MAX_BYTES).await?;
+        let bytes = self.web.get(&url, MAX_INDEX_BYTES).await?;
         Index::read(&bytes).map_err(|source| SourceError::Index { from, source })
     }
 
@@ -141,23 +148,27 @@ impl Fetcher {
     async fn package(&self, url: &Url) -> FetchResult {
         let bytes = self.web.get(url, package::MAX_BYTES).await?;
         let from = web::shown(url);
-        match Package::read(&bytes) {
+        match Package::read(&bytes, &*self.reader) {
             Ok(package) => Ok(Fetched::package(package, from)),
             Err(source) => Err(SourceError::Package { from, source }),
         }
     }
+
+    /// Looks into a file or a directory, beside those who wait for nothing.
+    async fn look(
+        &self,
+        path: PathBuf,
+        wanted: Option<&str>,
+        look: Look,
+    ) -> Result<Vec<FetchResult>, SourceError> {
+        let (wanted, reader) = (wanted.map(str::to_owned), Arc::clone(&self.reader));
+        let looking = move || look(&path, wanted.as_deref(), &*reader);
+        tokio::task::spawn_blocking(looking).await.map_err(|_| SourceError::Stopped)?
+    }
 }
 
-/// Looks into a file or a directory, beside those who wait for nothing.
-async fn look(
-    path: PathBuf,
-    wanted: Option<&str>,
-    look: fn(&std::path::Path, Option<&str>) -> Result<Vec<FetchResult>, SourceError>,
-) -> Result<Vec<FetchResult>, SourceError> {
-    let wanted = wanted.map(str::to_owned);
-    let looked = tokio::task::spawn_blocking(move || look(&path, wanted.as_deref())).await;
-    looked.map_err(|_| SourceError::Stopped)?
-}
+/// How a file or a directory is looked into.
+type Look = fn(&Path, Option<&str>, &dyn CodeReader) -> Result<Vec<FetchResult>, SourceError>;
 
 /// The wanted skill, or all if none of them is broken.
 fn chosen(

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{
+use crate::{
     canonical::sha256,
-    code::{Analysed, SkillError},
-    name::check_name,
+    code::{CodeError, CodeReader, SkillCode},
+    name::{NameError, check_name},
     pins::Pin,
 };
 
@@ -58,7 +58,9 @@ pub struct NeededTool {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ManifestError {
     #[error(transparent)]
-    Code(#[from] SkillError),
+    Name(#[from] NameError),
+    #[error(transparent)]
+    Code(#[from] CodeError),
     #[error("the version is {0}; versions count from 1")]
     Version(i64),
     #[error("the {what} has control characters, or is longer than {max} characters")]
@@ -90,25 +92,26 @@ pub struct ManifestDetails {
 
 impl Manifest {
     /// The manifest that fits the code.
-    pub(super) fn of(
+    pub(crate) fn of(
         name: &str,
         code: &str,
         about: ManifestDetails,
         pins: &[Pin],
+        reader: &dyn CodeReader,
     ) -> Result<Self, ManifestError> {
-        let found = Analysed::of(name, code)?;
+        let found = reader.read(name, code)?;
         let description = Some(about.description).filter(|text| !text.trim().is_empty());
         let hash_of =
             |tool: &str| pins.iter().find(|pin| pin.tool == tool).map(|pin| pin.hash.clone());
         let manifest = Self {
             name: name.to_owned(),
             version: about.version,
-            description: description.unwrap_or_else(|| found.description()),
+            description: description.unwrap_or(found.description),
             tags: about.tags,
             tools: found
                 .tools
-                .iter()
-                .map(|used| NeededTool { tool: used.tool.clone(), hash: hash_of(&used.tool) })
+                .into_iter()
+                .map(|tool| NeededTool { hash: hash_of(&tool), tool })
                 .collect(),
             signature: found.signature,
             skills: found.skills,
@@ -123,24 +126,24 @@ impl Manifest {
 
     /// Refuses a manifest that says other things than the code, or less. One that claims more is
     /// only careful.
-    pub(super) fn check(&self, code: &str) -> Result<Analysed, ManifestError> {
-        check_name(&self.name).map_err(SkillError::from)?;
+    pub(crate) fn check(
+        &self,
+        code: &str,
+        reader: &dyn CodeReader,
+    ) -> Result<SkillCode, ManifestError> {
+        check_name(&self.name)?;
         if self.hash != sha256(code.as_bytes()) {
             return Err(ManifestError::Hash);
         }
         self.check_texts()?;
-        let found = Analysed::of(&self.name, code)?;
+        let found = reader.read(&self.name, code)?;
         if self.signature != found.signature {
             let claimed = self.signature.clone();
             return Err(ManifestError::Signature { claimed, found: found.signature });
         }
         let is_claimed = |tool: &str| self.tools.iter().any(|claimed| claimed.tool == tool);
-        let hidden: Vec<String> = found
-            .tools
-            .iter()
-            .filter(|used| !is_claimed(&used.tool))
-            .map(|used| used.tool.clone())
-            .collect();
+        let hidden: Vec<String> =
+            found.tools.iter().filter(|tool| !is_claimed(tool)).cloned().collect();
         if !hidden.is_empty() {
             return Err(ManifestError::Tools(hidden));
         }
@@ -175,7 +178,7 @@ impl Manifest {
 
 /// Whether a text from outside can be shown in a terminal: escape sequences and marks that turn
 /// the direction of writing could make it say something else.
-pub(super) fn is_plain(text: &str, max: usize) -> bool {
+pub(crate) fn is_plain(text: &str, max: usize) -> bool {
     let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().count() <= max && !text.chars().any(|c| c.is_control() || turns(c))
 }

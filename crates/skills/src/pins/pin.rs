@@ -5,11 +5,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    canonical::{canonical, sha256},
     changes::{Difference, ToolChange, differences},
     schema::essence,
-    uses::ToolReference,
 };
+use crate::canonical::{canonical, sha256};
 
 /// A tool as it was when the skill was saved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,16 +32,16 @@ pub struct Pins {
 
 impl Pins {
     /// Pins each tool as `definition_of` has it, as its server wrote it. What shows only when the
-    /// code runs cannot be pinned.
-    pub fn of(
-        tools: &[ToolReference],
+    /// code runs cannot be pinned, and is not to be among them.
+    pub fn of<'a>(
+        tools: impl IntoIterator<Item = &'a str>,
         mut definition_of: impl FnMut(&str) -> Option<Value>,
     ) -> Self {
         let mut all = Self::default();
-        for used in tools.iter().filter(|used| !used.dynamic) {
-            match definition_of(&used.tool) {
-                Some(definition) => all.pins.push(Pin::of(&used.tool, &definition)),
-                None => all.unknown.push(used.tool.clone()),
+        for tool in tools {
+            match definition_of(tool) {
+                Some(definition) => all.pins.push(Pin::of(tool, &definition)),
+                None => all.unknown.push(tool.to_owned()),
             }
         }
         all

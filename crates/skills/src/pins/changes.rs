@@ -133,7 +133,7 @@ impl Display for Difference {
 }
 
 /// All differences between two pinned schemas, the most important first.
-pub(super) fn differences(was: &Value, is: &Value) -> Vec<Difference> {
+pub(crate) fn differences(was: &Value, is: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     let side = |key: &'static str| (&was[key], &is[key]);
     let (old, new) = side("input");

@@ -14,18 +14,16 @@ use std::{
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{
-    code::Analysed,
-    front_matter::{self, FrontMatterError},
-    manifest::{ManifestDetails, is_plain},
+use super::front_matter::{self, FrontMatterError};
+use crate::{
+    code::CodeReader,
     name::{check_name, identifier},
-    package::{Package, PackageError},
+    package::{ManifestDetails, Package, PackageError, Recording, is_plain},
     prose_skill::Texts,
-    recorded::Recording,
     safe_path,
 };
 
-pub(super) const SKILL: &str = "SKILL.md";
+pub(crate) const SKILL: &str = "SKILL.md";
 /// The specification advises 500 lines.
 const MAX_SKILL_BYTES: usize = 512 << 10;
 /// All files of a folder together, as of a package.
@@ -129,7 +127,7 @@ impl AgentSkill {
     }
 
     /// The code that the folder becomes.
-    pub fn code(&self) -> (Form, String) {
+    pub fn code(&self, reader: &dyn CodeReader) -> (Form, String) {
         let own = format!("scripts/{}.py", self.name);
         let is_script = |file: &&FolderFile| {
             file.path.ends_with(".py") && file.path.strip_prefix("scripts/").is_some()
@@ -138,7 +136,7 @@ impl AgentSkill {
         let (first, others): (Vec<_>, Vec<_>) = scripts.partition(|file| file.path == own);
         for file in first.into_iter().chain(others) {
             if let Ok(code) = str::from_utf8(&file.content)
-                && Analysed::of(&self.name, code).is_ok()
+                && reader.read(&self.name, code).is_ok()
             {
                 return (Form::Code { script: file.path.clone() }, code.to_owned());
             }
@@ -154,7 +152,7 @@ impl AgentSkill {
     }
 
     /// The skill as a package, which nobody signed.
-    pub fn to_package(&self) -> Result<Package, FolderError> {
+    pub fn to_package(&self, reader: &dyn CodeReader) -> Result<Package, FolderError> {
         let metadata = |key: &str| self.metadata.get(key).cloned().unwrap_or_default();
         let tags = metadata(TAGS);
         let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
@@ -165,8 +163,8 @@ impl AgentSkill {
             author: metadata("author"),
             created_at: String::new(),
         };
-        let (_, code) = self.code();
-        Ok(Package::new(&self.name, &code, about, &[], Recording::default())?)
+        let (_, code) = self.code(reader);
+        Ok(Package::new(&self.name, &code, about, &[], Recording::default(), reader)?)
     }
 }
 
@@ -215,9 +213,9 @@ pub fn folder_name(name: &str) -> String {
 }
 
 /// The files of a skill's folder, by path.
-pub fn folder_files(package: &Package) -> Vec<(String, String)> {
+pub fn folder_files(package: &Package, reader: &dyn CodeReader) -> Vec<(String, String)> {
     let name = &package.manifest().name;
-    match Texts::of_code(package.code()) {
+    match reader.texts(package.code()) {
         // What came as instructions goes as instructions.
         Some(texts) => {
             let skill = (SKILL.to_owned(), front(package) + &texts.instructions);
@@ -241,7 +239,11 @@ fn is_file_name(part: &str) -> bool {
 }
 
 /// Writes a skill as a folder in `parent`, and says where it is.
-pub fn write_folder(parent: &Path, package: &Package) -> Result<PathBuf, FolderError> {
+pub fn write_folder(
+    parent: &Path,
+    package: &Package,
+    reader: &dyn CodeReader,
+) -> Result<PathBuf, FolderError> {
     let dir = parent.join(folder_name(&package.manifest().name));
     let io = |path: &Path, source| FolderError::Io { path: path.to_owned(), source };
     std::fs::create_dir_all(parent).map_err(|source| io(parent, source))?;
@@ -249,7 +251,7 @@ pub fn write_folder(parent: &Path, package: &Package) -> Result<PathBuf, FolderE
         io::ErrorKind::AlreadyExists => FolderError::Exists { path: dir.clone() },
         _ => io(&dir, source),
     })?;
-    for (file, text) in folder_files(package) {
+    for (file, text) in folder_files(package, reader) {
         let path = dir.join(file);
         let within = path.parent().unwrap_or(&dir);
         std::fs::create_dir_all(within).map_err(|source| io(within, source))?;

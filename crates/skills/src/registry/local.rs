@@ -9,14 +9,14 @@ use std::{
 
 use thiserror::Error;
 
-use super::{
-    index::{self, Index, IndexError, file_of},
-    package::{self, Package, PackageError},
+use super::index::{self, Index, IndexError, file_of};
+use crate::{
+    code::CodeReader,
+    package::{self, Package, PackageError, Signed},
     safe_path,
-    signature::Signed,
 };
 
-pub(super) const INDEX: &str = "index.json";
+pub(crate) const INDEX: &str = "index.json";
 /// Locked by whoever publishes. It stays there, because a lock file that is removed is one that
 /// two can hold.
 const LOCK: &str = ".publish.lock";
@@ -52,7 +52,7 @@ impl Registry {
     }
 
     /// Whether a directory is one.
-    pub(super) fn is_at(dir: &Path) -> bool {
+    pub(crate) fn is_at(dir: &Path) -> bool {
         dir.join(INDEX).is_file()
     }
 
@@ -95,7 +95,11 @@ impl Registry {
     }
 
     /// The package of `NAME` or `NAME@VERSION`, and where it is.
-    pub fn package(&self, wanted: &str) -> Result<(PathBuf, Package), RegistryError> {
+    pub fn package(
+        &self,
+        wanted: &str,
+        reader: &dyn CodeReader,
+    ) -> Result<(PathBuf, Package), RegistryError> {
         let index = self.index()?;
         let found = index.find(wanted);
         let (entry, version, file) =
@@ -103,7 +107,7 @@ impl Registry {
         let path = self.dir.join(&file);
         let bytes = safe_path::read(&self.dir, Path::new(&file), package::MAX_BYTES)
             .map_err(|source| self.io(&path, source))?;
-        let package = Package::read(&bytes)
+        let package = Package::read(&bytes, reader)
             .map_err(|source| RegistryError::Package { path: path.clone(), source })?;
         match differs(entry, version, &package) {
             Some(what) => Err(RegistryError::Differs { path, what }),
@@ -117,7 +121,7 @@ impl Registry {
 }
 
 /// What of a package is not as the index says.
-pub(super) fn differs(
+pub(crate) fn differs(
     entry: &index::IndexEntry,
     version: i64,
     package: &Package,

@@ -27,16 +27,16 @@ pub enum FrontMatterError {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct FrontMatter {
-    pub(super) name: String,
-    pub(super) description: String,
-    pub(super) license: Option<String>,
+pub(crate) struct FrontMatter {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) license: Option<String>,
     /// Whatever else the author has to say, by key.
-    pub(super) metadata: BTreeMap<String, String>,
+    pub(crate) metadata: BTreeMap<String, String>,
 }
 
 /// The front matter of a text, and what follows it. Fields that are not known are for others.
-pub(super) fn split(text: &str) -> Result<(FrontMatter, &str), FrontMatterError> {
+pub(crate) fn split(text: &str) -> Result<(FrontMatter, &str), FrontMatterError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().unwrap_or_default();

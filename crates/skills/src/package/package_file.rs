@@ -11,19 +11,22 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{
-    canonical::canonical,
-    import_cycle::{Cycle, find_cycle},
     manifest::{Manifest, ManifestDetails, ManifestError},
-    pins::Pin,
     recorded::Recording,
     signature::{KeyFile, Signature, SignatureError, Signed},
+};
+use crate::{
+    canonical::canonical,
+    code::CodeReader,
+    import_cycle::{Cycle, find_cycle},
+    pins::Pin,
 };
 
 const FORMAT: &str = "narrows-skill/1";
 /// The one field that the signature does not cover.
 const SIGNATURE: &str = "signature";
 /// A file that is larger is not read: it may come from anywhere.
-pub(super) const MAX_BYTES: usize = 4 << 20;
+pub(crate) const MAX_BYTES: usize = 4 << 20;
 /// So many skills are in one file.
 const MAX_BUNDLED: usize = 100;
 
@@ -89,32 +92,39 @@ impl Package {
         about: ManifestDetails,
         pins: &[Pin],
         tests: Recording,
+        reader: &dyn CodeReader,
     ) -> Result<Self, PackageError> {
         let refused = |reason| PackageError::Manifest { name: name.to_owned(), reason };
-        let manifest = Manifest::of(name, code, about, pins).map_err(refused)?;
-        Self::pack(PackageFile {
+        let manifest = Manifest::of(name, code, about, pins, reader).map_err(refused)?;
+        let file = PackageFile {
             format: FORMAT.to_owned(),
             manifest,
             code: code.to_owned(),
             tests,
             bundle: Vec::new(),
             signature: None,
-        })
+        };
+        Self::pack(file, reader)
     }
 
     /// Puts the skills that it needs into the same file. Sign it after that.
-    pub fn with_bundle(self, bundle: Vec<Package>) -> Result<Self, PackageError> {
-        Self::pack(PackageFile {
+    pub fn with_bundle(
+        self,
+        bundle: Vec<Package>,
+        reader: &dyn CodeReader,
+    ) -> Result<Self, PackageError> {
+        let file = PackageFile {
             format: FORMAT.to_owned(),
             manifest: self.manifest,
             code: self.code,
             tests: self.tests,
             bundle: bundle.into_iter().map(|inner| inner.file).collect(),
             signature: None,
-        })
+        };
+        Self::pack(file, reader)
     }
 
-    pub fn sign(mut self, key: &KeyFile) -> Result<Self, PackageError> {
+    pub fn sign(mut self, key: &KeyFile, reader: &dyn CodeReader) -> Result<Self, PackageError> {
         if let Value::Object(fields) = &mut self.file {
             fields.shift_remove(SIGNATURE);
         }
@@ -122,28 +132,28 @@ impl Package {
         if let Value::Object(fields) = &mut self.file {
             fields.insert(SIGNATURE.to_owned(), json!(signature));
         }
-        Self::read(&self.to_bytes())
+        Self::read(&self.to_bytes(), reader)
     }
 
     /// What is written here can be read here.
-    fn pack(file: PackageFile) -> Result<Self, PackageError> {
+    fn pack(file: PackageFile, reader: &dyn CodeReader) -> Result<Self, PackageError> {
         let file = serde_json::to_value(file)
             .map_err(|error| PackageError::NotPackage(error.to_string()))?;
-        Self::read(&pretty(&settled(file)))
+        Self::read(&pretty(&settled(file)), reader)
     }
 
     /// Reads a file from anywhere. What is returned fits together; whether its author is trusted
     /// is for whoever installs it to say.
-    pub fn read(bytes: &[u8]) -> Result<Self, PackageError> {
+    pub fn read(bytes: &[u8], reader: &dyn CodeReader) -> Result<Self, PackageError> {
         if bytes.len() > MAX_BYTES {
             return Err(PackageError::TooLarge);
         }
         let value: Value = serde_json::from_slice(bytes)
             .map_err(|error| PackageError::NotPackage(error.to_string()))?;
-        Self::of_value(value)
+        Self::of_value(value, reader)
     }
 
-    fn of_value(written: Value) -> Result<Self, PackageError> {
+    fn of_value(written: Value, reader: &dyn CodeReader) -> Result<Self, PackageError> {
         let mut value = written.clone();
         match value.get("format") {
             Some(Value::String(format)) if format == FORMAT => {}
@@ -166,7 +176,7 @@ impl Package {
                 Signed::By(signer.map_err(refused)?)
             }
         };
-        let found = file.manifest.check(&file.code);
+        let found = file.manifest.check(&file.code, reader);
         let found =
             found.map_err(|reason| PackageError::Manifest { name: name.clone(), reason })?;
         if file.bundle.len() > MAX_BUNDLED {
@@ -179,11 +189,12 @@ impl Package {
             let reason = "a skill in it has a bundle of its own".to_owned();
             return Err(PackageError::Bundle { name, reason });
         }
+        let bundle = file.bundle.into_iter().map(|inner| Self::of_value(inner, reader));
         let mut package = Self {
+            bundle: bundle.collect::<Result<_, _>>()?,
             manifest: file.manifest,
             code: file.code,
             tests: file.tests,
-            bundle: file.bundle.into_iter().map(Self::of_value).collect::<Result<_, _>>()?,
             signed,
             imports: found.skills,
             file: written,

@@ -5,17 +5,16 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{
-    manifest::is_plain,
-    name::check_name,
-    package::Package,
-    signature::{Fingerprint, Signed},
-};
 use narrows_model::{Nearest, nearest};
+
+use crate::{
+    name::check_name,
+    package::{Fingerprint, Package, Signed, is_plain},
+};
 
 const FORMAT: &str = "narrows-registry/1";
 /// Some hundred thousand skills.
-pub(super) const MAX_BYTES: usize = 64 << 20;
+pub(crate) const MAX_BYTES: usize = 64 << 20;
 const MAX_TEXT_LEN: usize = 4_000;
 
 /// Why a file is no index, or one that cannot be trusted.
@@ -73,7 +72,7 @@ impl Default for Index {
 }
 
 /// Where a version of a skill is, from the directory of the index.
-pub(super) fn file_of(name: &str, version: i64) -> String {
+pub(crate) fn file_of(name: &str, version: i64) -> String {
     format!("skills/{name}/{version}.skill.json")
 }
 
@@ -107,7 +106,7 @@ impl Index {
         Ok(index)
     }
 
-    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
         Ok(text)
@@ -164,7 +163,7 @@ impl Index {
     }
 
     /// Adds a version of a skill.
-    pub(super) fn add(&mut self, package: &Package) {
+    pub(crate) fn add(&mut self, package: &Package) {
         let manifest = package.manifest();
         let at = self.skills.binary_search_by(|entry| entry.name.cmp(&manifest.name));
         let mut versions = match at {

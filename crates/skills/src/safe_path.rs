@@ -11,7 +11,7 @@ use std::{
 const MAX_ENTRIES: usize = 10_000;
 
 /// The content of a file below `root`.
-pub(super) fn read(root: &Path, relative: &Path, max: usize) -> io::Result<Vec<u8>> {
+pub(crate) fn read(root: &Path, relative: &Path, max: usize) -> io::Result<Vec<u8>> {
     let path = resolve(root, relative)?;
     // A pipe would be waited for.
     if !std::fs::symlink_metadata(&path)?.is_file() {
@@ -46,7 +46,7 @@ fn refused(reason: &str) -> io::Error {
 }
 
 /// What is directly in a directory, by name. Links and names that are no text are left out.
-pub(super) fn entries(dir: &Path) -> io::Result<Vec<(String, Metadata)>> {
+pub(crate) fn entries(dir: &Path) -> io::Result<Vec<(String, Metadata)>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir)?.take(MAX_ENTRIES) {
         let entry = entry?;

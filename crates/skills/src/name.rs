@@ -3,7 +3,7 @@
 
 use thiserror::Error;
 
-use crate::codegen::is_identifier;
+use narrows_model::is_identifier;
 
 /// The longest name. It is also the limit of the Agent Skills form.
 const MAX_LEN: usize = 64;

@@ -40,17 +40,17 @@ pub enum WebError {
 
 /// A client that follows redirects only where our rules allow it.
 #[derive(Clone, Debug)]
-pub(super) struct Web {
+pub(crate) struct Web {
     client: Client,
 }
 
 impl Web {
-    pub(super) fn new(builder: ClientBuilder) -> Result<Self, WebError> {
+    pub(crate) fn new(builder: ClientBuilder) -> Result<Self, WebError> {
         let client = builder.redirect(Policy::none()).build().map_err(WebError::Client)?;
         Ok(Self { client })
     }
 
-    pub(super) async fn get(&self, url: &Url, max: usize) -> Result<Vec<u8>, WebError> {
+    pub(crate) async fn get(&self, url: &Url, max: usize) -> Result<Vec<u8>, WebError> {
         let late = |_| WebError::TooLong { url: shown(url) };
         tokio::time::timeout(PATIENCE, self.follow(url, max)).await.map_err(late)?
     }
@@ -98,7 +98,7 @@ fn next(url: &Url, headers: &HeaderMap) -> Result<Url, WebError> {
 }
 
 /// Refuses what anyone on the way could read and change.
-pub(super) fn check(url: &Url) -> Result<(), WebError> {
+pub(crate) fn check(url: &Url) -> Result<(), WebError> {
     if url.host_str().is_none_or(str::is_empty) {
         return Err(WebError::NoHost(shown(url)));
     }
@@ -116,7 +116,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// An address without what may be a secret in it.
-pub(super) fn shown(url: &Url) -> String {
+pub(crate) fn shown(url: &Url) -> String {
     let mut url = url.clone();
     // These fail for addresses that cannot have them.
     let _ = url.set_username("");
@@ -127,7 +127,7 @@ pub(super) fn shown(url: &Url) -> String {
 }
 
 /// The same for what may be no URL at all.
-pub(super) fn without_secrets(text: &str) -> String {
+pub(crate) fn without_secrets(text: &str) -> String {
     match Url::parse(text) {
         Ok(url) => shown(&url),
         Err(_) => "this URL".to_owned(),

@@ -4,11 +4,11 @@
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 
-use crate::hex::hex;
+use narrows_model::hex;
 
 /// The canonical text of a value. Parsed JSON is at most 128 levels deep, so that recursion is
 /// bounded.
-pub(super) fn canonical(value: &Value) -> String {
+pub(crate) fn canonical(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
     text
@@ -45,7 +45,7 @@ fn write(value: &Value, text: &mut String) {
 }
 
 /// SHA-256 in hexadecimal digits.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
 }
 

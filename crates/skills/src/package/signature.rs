@@ -14,9 +14,10 @@ use ring::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::canonical::sha256;
-use crate::hex::hex;
-use crate::private_file::{self, Durability};
+use narrows_model::hex;
+use narrows_system::private_file::{self, Durability};
+
+use crate::canonical::sha256;
 
 const ALGORITHM: &str = "ed25519";
 /// An Ed25519 key in PKCS#8 has some 85 bytes.
@@ -53,7 +54,7 @@ pub enum SignatureError {
 /// A signature as it is written into a package.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Signature {
+pub(crate) struct Signature {
     algorithm: String,
     /// The public key, in base64.
     key: String,
@@ -63,7 +64,7 @@ pub(super) struct Signature {
 
 impl Signature {
     /// Whose signature of `text` this is.
-    pub(super) fn verify(&self, text: &[u8]) -> Result<Fingerprint, SignatureError> {
+    pub(crate) fn verify(&self, text: &[u8]) -> Result<Fingerprint, SignatureError> {
         if self.algorithm != ALGORITHM {
             return Err(SignatureError::Algorithm { algorithm: self.algorithm.clone() });
         }
@@ -158,7 +159,7 @@ impl KeyFile {
         Fingerprint::of(self.pair.public_key().as_ref())
     }
 
-    pub(super) fn sign(&self, text: &[u8]) -> Signature {
+    pub(crate) fn sign(&self, text: &[u8]) -> Signature {
         Signature {
             algorithm: ALGORITHM.to_owned(),
             key: STANDARD.encode(self.pair.public_key()),

@@ -13,8 +13,9 @@ use tempfile::TempDir;
 use thiserror::Error;
 use tokio::process::Command;
 
+use narrows_system::private_file;
+
 use super::web;
-use crate::private_file;
 
 /// A shallow clone of anything that is worth it.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -80,14 +81,14 @@ impl GitUrl {
     }
 
     /// A repository on this machine.
-    pub(super) fn of_directory(dir: &Path) -> Result<Self, GitError> {
+    pub(crate) fn of_directory(dir: &Path) -> Result<Self, GitError> {
         let unknown = || GitError::Url(dir.display().to_string());
         let dir = dir.canonicalize().map_err(|_| unknown())?;
         Url::from_directory_path(dir).map(Self).map_err(|()| unknown())
     }
 
     /// The newest state of the repository, in a directory that is removed with what is returned.
-    pub(super) async fn cloned(&self) -> Result<TempDir, GitError> {
+    pub(crate) async fn cloned(&self) -> Result<TempDir, GitError> {
         let dir = private_file::temporary_dir().map_err(GitError::NotStarted)?;
         let mut command = self.command(dir.path());
         let output = tokio::time::timeout(PATIENCE, command.output()).await;

@@ -19,7 +19,7 @@ const MAX_REFERENCES: usize = 8;
 const MAX_STEPS: usize = 1_000;
 
 /// A schema without what is only said about it. Two that take the same are the same text.
-pub(super) fn essence(schema: &Value) -> Value {
+pub(crate) fn essence(schema: &Value) -> Value {
     match schema {
         Value::Object(fields) => {
             let kept = fields.iter().filter(|(key, _)| !DESCRIPTIVE.contains(&key.as_str()));
@@ -47,17 +47,17 @@ fn keyword(key: &str, value: &Value) -> Value {
 
 /// A schema together with the whole that its references speak of.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SubSchema<'a> {
-    pub(super) whole: &'a Value,
+pub(crate) struct SubSchema<'a> {
+    pub(crate) whole: &'a Value,
     schema: &'a Value,
 }
 
 impl<'a> SubSchema<'a> {
-    pub(super) fn whole(whole: &'a Value) -> Self {
+    pub(crate) fn whole(whole: &'a Value) -> Self {
         Self { whole, schema: whole }.followed()
     }
 
-    pub(super) fn at(self, schema: &'a Value) -> Self {
+    pub(crate) fn at(self, schema: &'a Value) -> Self {
         Self { schema, ..self }.followed()
     }
 
@@ -72,34 +72,34 @@ impl<'a> SubSchema<'a> {
         self
     }
 
-    pub(super) fn keywords(self) -> Option<&'a Map<String, Value>> {
+    pub(crate) fn keywords(self) -> Option<&'a Map<String, Value>> {
         self.schema.as_object()
     }
 
-    pub(super) fn keyword(self, key: &str) -> Option<&'a Value> {
+    pub(crate) fn keyword(self, key: &str) -> Option<&'a Value> {
         self.schema.get(key)
     }
 
-    pub(super) fn properties(self) -> impl Iterator<Item = (&'a String, SubSchema<'a>)> {
+    pub(crate) fn properties(self) -> impl Iterator<Item = (&'a String, SubSchema<'a>)> {
         let table = self.keyword("properties").and_then(Value::as_object);
         table.into_iter().flatten().map(move |(name, schema)| (name, self.at(schema)))
     }
 
-    pub(super) fn property(self, name: &str) -> Option<Self> {
+    pub(crate) fn property(self, name: &str) -> Option<Self> {
         self.keyword("properties")?.get(name).map(|schema| self.at(schema))
     }
 
-    pub(super) fn requires(self, name: &str) -> bool {
+    pub(crate) fn requires(self, name: &str) -> bool {
         let required = self.keyword("required").and_then(Value::as_array);
         required.is_some_and(|all| all.iter().any(|one| one == name))
     }
 
-    pub(super) fn values(self) -> Option<&'a Vec<Value>> {
+    pub(crate) fn values(self) -> Option<&'a Vec<Value>> {
         self.keyword("enum").and_then(Value::as_array)
     }
 
     /// The type in words: `string`, `integer or null`.
-    pub(super) fn type_name(self) -> String {
+    pub(crate) fn type_name(self) -> String {
         let mut names = Vec::new();
         self.add_type_names(&mut names, 0, &mut 0);
         names.sort();
