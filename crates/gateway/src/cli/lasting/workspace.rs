@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::FileEntry;
 use serde_json::json;
 
-use super::CommandScope;
 use crate::{
     app::{AppContext, Exit},
+    cli::CommandScope,
     output_file::OutputFile,
     printer::{Column, Printer, Style, Table},
     times,

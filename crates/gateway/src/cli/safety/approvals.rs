@@ -10,9 +10,9 @@ use narrows_engine::{
 use serde_json::{Value, json};
 
 use self::decision::Decider;
-use super::CommandScope;
 use crate::{
     app::{AppContext, Exit},
+    cli::CommandScope,
     printer::{Column, Printer, Style, Table},
 };
 

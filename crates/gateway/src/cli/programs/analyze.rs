@@ -16,9 +16,10 @@ use narrows_engine::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{ending, run::TerminalCaller, waiting::WaitingLine};
+use super::{ending, run::TerminalCaller};
 use crate::{
     app::{self, AppContext, Exit},
+    cli::waiting::WaitingLine,
     output_file::OutputFile,
     printer::Printer,
 };

@@ -6,9 +6,10 @@ use clap::Args;
 use narrows_engine::{Audience, Background, Engine, broker::Broker, state::Agent};
 use serde_json::{Value, json};
 
-use super::{ending, run::TerminalCaller, tool_arguments, tools, waiting::WaitingLine};
+use super::{arguments, find};
 use crate::{
     app::{self, AppContext, Exit},
+    cli::{programs::ending, run::TerminalCaller, waiting::WaitingLine},
     printer::Printer,
 };
 
@@ -81,9 +82,9 @@ async fn call(
     let person = TerminalCaller::new(printer, args.yes, interrupted.clone());
     let audience = Audience::Person { protect: args.protect };
     let calling = async {
-        let tool = tools::find(broker, &args.name, None, printer).await;
+        let tool = find(broker, &args.name, None, printer).await;
         let tool = tool.map_err(|error| CallFailure::Failed(error.to_string()))?;
-        let arguments = tool_arguments::parse(&args.arguments, tool.input_schema())
+        let arguments = arguments::parse(&args.arguments, tool.input_schema())
             .map_err(|reason| CallFailure::WrongUse(format!("{}: {reason}", args.name)))?;
         let name = tool.id.to_string();
         let calling = engine.call(agent, &name, arguments, audience, Arc::new(person));

@@ -13,8 +13,7 @@ use clap_mangen::{
     roff::{Roff, roman},
 };
 
-use super::Cli;
-use crate::{app::Exit, output_file::OutputFile, printer::Printer};
+use crate::{app::Exit, cli::Cli, output_file::OutputFile, printer::Printer};
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {

@@ -14,7 +14,7 @@ use narrows_skills::{
 };
 use serde_json::{Value, json};
 
-use super::skills::SkillCommands;
+use super::SkillCommands;
 use crate::{
     app::Exit,
     printer::{Column, Table},

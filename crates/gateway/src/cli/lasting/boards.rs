@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::{Board, Message};
 use serde_json::{Value, json};
 
-use super::CommandScope;
 use crate::{
     app::{AppContext, Exit},
+    cli::CommandScope,
     printer::{Column, Printer, Style, Table},
     times,
 };

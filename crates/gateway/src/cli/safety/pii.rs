@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::{Agent, TokenSelection, now};
 use serde_json::{Value, json};
 
-use super::CommandScope;
 use crate::{
     app::{AppContext, Exit},
+    cli::CommandScope,
     printer::{Column, Printer, Table},
     settings,
 };

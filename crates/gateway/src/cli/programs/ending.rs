@@ -9,7 +9,7 @@ use crate::{
 
 /// Lets calls end that may change something, ends the servers, and writes down what was learnt and
 /// what is in the audit. Returns what of the audit could not be written.
-pub(super) async fn finish(engine: &Engine, agent: &Agent, printer: Printer) -> Option<String> {
+pub(crate) async fn finish(engine: &Engine, agent: &Agent, printer: Printer) -> Option<String> {
     let broker = engine.discovery().broker();
     // Before their servers end, and before the audit is waited for: it has what becomes of them.
     if broker.writes_in_flight() > 0 {

@@ -3,8 +3,7 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use super::Cli;
-use crate::{app::Exit, printer::Printer};
+use crate::{app::Exit, cli::Cli, printer::Printer};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {

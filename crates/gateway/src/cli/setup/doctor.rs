@@ -16,9 +16,9 @@ use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{serve, servers::probe_each};
 use crate::{
     app::{self, AppContext, Exit, GlobalArgs},
+    cli::{serve, servers::probe_each},
     config::{AppDirs, Config},
     error_chain::error_chain,
     printer::{Printer, Style},

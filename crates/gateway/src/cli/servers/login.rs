@@ -12,7 +12,7 @@ use tokio::{
     sync::mpsc,
 };
 
-use super::servers::PATIENCE;
+use super::PATIENCE;
 use crate::{
     app::{AppContext, Exit},
     printer::Printer,

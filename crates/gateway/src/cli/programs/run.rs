@@ -27,9 +27,10 @@ use rmcp::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{ending, waiting::WaitingLine};
+use super::ending;
 use crate::{
     app::{self, AppContext, Exit},
+    cli::waiting::WaitingLine,
     printer::Printer,
 };
 

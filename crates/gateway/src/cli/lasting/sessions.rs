@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use narrows_engine::state::SessionRow;
 use serde_json::{Map, Value, json};
 
-use super::CommandScope;
 use crate::{
     app::{AppContext, Exit},
+    cli::CommandScope,
     printer::{Column, Printer, Style, Table},
     times,
 };
