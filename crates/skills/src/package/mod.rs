@@ -4,6 +4,8 @@ mod manifest;
 mod package_file;
 mod recorded;
 mod signature;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use manifest::is_plain;
 pub use manifest::{Manifest, ManifestDetails, ManifestError, NeededTool};
