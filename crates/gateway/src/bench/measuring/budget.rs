@@ -8,21 +8,21 @@ use crate::{app::Exit, printer::Printer};
 
 /// One figure and the most or the least that it may be.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Budget {
+pub(in crate::bench) struct Budget {
     /// With the unit, and with "at least" or "at most".
-    pub(super) what: String,
-    pub(super) measured: f64,
-    pub(super) budget: f64,
-    pub(super) holds: bool,
+    pub(in crate::bench) what: String,
+    pub(in crate::bench) measured: f64,
+    pub(in crate::bench) budget: f64,
+    pub(in crate::bench) holds: bool,
 }
 
 impl Budget {
-    pub(super) fn at_most(what: impl fmt::Display, measured: f64, budget: f64) -> Self {
+    pub(in crate::bench) fn at_most(what: impl fmt::Display, measured: f64, budget: f64) -> Self {
         let what = format!("{what}, at most");
         Self { what, measured, budget, holds: measured <= budget }
     }
 
-    pub(super) fn at_least(what: impl fmt::Display, measured: f64, budget: f64) -> Self {
+    pub(in crate::bench) fn at_least(what: impl fmt::Display, measured: f64, budget: f64) -> Self {
         let what = format!("{what}, at least");
         Self { what, measured, budget, holds: measured >= budget }
     }
@@ -38,12 +38,12 @@ impl fmt::Display for Budget {
 
 /// What is measured against budgets. One that cannot be measured here, as where there is nothing to
 /// compare with, is left out.
-pub(super) trait Budgeted {
+pub(in crate::bench) trait Budgeted {
     fn budgets(&self) -> Vec<Budget>;
 }
 
 /// Names the budgets that were missed, each with its figure.
-pub(super) fn check(budgets: &[Budget], printer: Printer) -> Exit {
+pub(in crate::bench) fn check(budgets: &[Budget], printer: Printer) -> Exit {
     let mut exit = Exit::Success;
     for Budget { what, measured, budget, .. } in budgets.iter().filter(|budget| !budget.holds) {
         printer.error(format!("the budget was missed: {what} {budget}, measured {measured:.2}"));

@@ -5,11 +5,10 @@ use std::{fmt, time::Duration};
 use anyhow::Context;
 use serde::Serialize;
 
-use super::{
+use super::{Bench, connect, round_trip::run_once};
+use crate::bench::{
     budget::{Budget, Budgeted},
-    gateway::{Bench, connect},
     process::Usage,
-    round_trip::run_once,
 };
 
 const MAX_MB: f64 = 120.0;

@@ -6,15 +6,15 @@ use serde::Serialize;
 
 /// What a process had at one time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Usage {
-    pub(super) resident_bytes: u64,
-    pub(super) descriptors: u64,
-    pub(super) threads: u64,
+pub(in crate::bench) struct Usage {
+    pub(in crate::bench) resident_bytes: u64,
+    pub(in crate::bench) descriptors: u64,
+    pub(in crate::bench) threads: u64,
 }
 
 impl Usage {
     /// Returns None where the system does not tell it, or the process has ended.
-    pub(super) fn of(process: u32) -> Option<Self> {
+    pub(in crate::bench) fn of(process: u32) -> Option<Self> {
         let directory = PathBuf::from(format!("/proc/{process}"));
         let status = std::fs::read_to_string(directory.join("status")).ok()?;
         let descriptors = std::fs::read_dir(directory.join("fd")).ok()?.count() as u64;

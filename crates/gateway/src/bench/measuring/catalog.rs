@@ -14,13 +14,13 @@ use tempfile::TempDir;
 use crate::{app, config::AppDirs};
 
 /// What is known of the tools, and where it lives as long as it is used.
-pub(super) struct Loaded {
-    pub(super) discovery: Discovery,
-    pub(super) home: TempDir,
+pub(in crate::bench) struct Loaded {
+    pub(in crate::bench) discovery: Discovery,
+    pub(in crate::bench) home: TempDir,
 }
 
 /// Reads a directory of `tools/list` results, one JSON file for each server.
-pub(super) fn load(dir: &Path) -> anyhow::Result<Loaded> {
+pub(in crate::bench) fn load(dir: &Path) -> anyhow::Result<Loaded> {
     let listings = read(dir)?;
     ensure!(!listings.is_empty(), "there is no tools/list result in {}", dir.display());
     let home = tempfile::tempdir().context("there is no place for temporary files")?;

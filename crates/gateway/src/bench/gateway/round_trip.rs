@@ -15,10 +15,9 @@ use rmcp::{Peer, RoleClient};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{
+use super::{Bench, BenchClient, HttpGateway, connect, timed};
+use crate::bench::{
     budget::{Budget, Budgeted},
-    gateway::{Bench, BenchClient, connect, timed},
-    http_gateway::HttpGateway,
     python,
     statistics::LatencySummary,
 };

@@ -7,7 +7,7 @@ use std::{
 };
 
 /// The interpreter itself. `python3` may be a version manager's shim, ten times slower.
-pub(super) fn executable() -> Option<PathBuf> {
+pub(in crate::bench) fn executable() -> Option<PathBuf> {
     let asked = Command::new("python3")
         .args(["-I", "-c", "import sys; print(sys.executable)"])
         .stderr(Stdio::null())
@@ -19,7 +19,7 @@ pub(super) fn executable() -> Option<PathBuf> {
 }
 
 /// Returns that of the test tools, which has the libraries to compare with, or that of the machine.
-pub(super) fn of_test_tools() -> Option<PathBuf> {
+pub(in crate::bench) fn of_test_tools() -> Option<PathBuf> {
     let below_target = |target| PathBuf::from(target).join("test-tools");
     let tools = std::env::var_os("NARROWS_TEST_TOOLS")
         .map(PathBuf::from)
@@ -30,7 +30,7 @@ pub(super) fn of_test_tools() -> Option<PathBuf> {
 }
 
 /// How long it takes to start, compute and print.
-pub(super) fn start_once(python: &PathBuf) -> std::io::Result<Duration> {
+pub(in crate::bench) fn start_once(python: &PathBuf) -> std::io::Result<Duration> {
     let started = Instant::now();
     Command::new(python).args(["-I", "-c", "print(2)"]).stdout(Stdio::null()).status()?;
     Ok(started.elapsed())

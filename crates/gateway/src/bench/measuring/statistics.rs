@@ -6,15 +6,15 @@ use serde::Serialize;
 
 /// The shape of many measurements, in milliseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct LatencySummary {
-    pub(super) samples: usize,
-    pub(super) p50_ms: f64,
-    pub(super) p95_ms: f64,
-    pub(super) p99_ms: f64,
+pub(in crate::bench) struct LatencySummary {
+    pub(in crate::bench) samples: usize,
+    pub(in crate::bench) p50_ms: f64,
+    pub(in crate::bench) p95_ms: f64,
+    pub(in crate::bench) p99_ms: f64,
 }
 
 impl LatencySummary {
-    pub(super) fn of(mut times: Vec<Duration>) -> Self {
+    pub(in crate::bench) fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let at = |part: f64| {
             let index = (times.len().saturating_sub(1) as f64 * part).round() as usize;

@@ -15,10 +15,10 @@ use tokio::{
     process::Child,
 };
 
-use super::gateway::{Bench, BenchClient};
+use super::{Bench, BenchClient};
 
 /// Serves until it is ended or dropped.
-pub(super) struct HttpGateway {
+pub(in crate::bench) struct HttpGateway {
     process: Child,
     url: String,
     /// The key that was made for it, if its configuration has none.
@@ -26,7 +26,11 @@ pub(super) struct HttpGateway {
 }
 
 impl HttpGateway {
-    pub(super) async fn start(bench: &Bench, name: &str, config: &str) -> anyhow::Result<Self> {
+    pub(in crate::bench) async fn start(
+        bench: &Bench,
+        name: &str,
+        config: &str,
+    ) -> anyhow::Result<Self> {
         let mut command = bench.serve(name, config)?;
         command.args(["--http", "127.0.0.1:0"]).stderr(Stdio::piped());
         let mut process = command.spawn()?;
@@ -49,33 +53,33 @@ impl HttpGateway {
     }
 
     /// Returns the host and port that it listens on.
-    pub(super) fn address(&self) -> &str {
+    pub(in crate::bench) fn address(&self) -> &str {
         let rest = self.url.strip_prefix("http://").unwrap_or(&self.url);
         rest.split('/').next().unwrap_or(rest)
     }
 
     /// Returns the id of its process as long as it was not seen to end.
-    pub(super) fn process_id(&self) -> Option<u32> {
+    pub(in crate::bench) fn process_id(&self) -> Option<u32> {
         self.process.id()
     }
 
     /// Returns how the process ended, if it did.
-    pub(super) fn exit_reason(&mut self) -> Option<String> {
+    pub(in crate::bench) fn exit_reason(&mut self) -> Option<String> {
         self.process.try_wait().ok().flatten().map(|status| status.to_string())
     }
 
     /// Ends it. Its guard ends the servers that it started.
-    pub(super) async fn end(mut self) -> anyhow::Result<()> {
+    pub(in crate::bench) async fn end(mut self) -> anyhow::Result<()> {
         Ok(self.process.kill().await?)
     }
 
     /// Connects with the key that was made for it.
-    pub(super) async fn connect(&self) -> anyhow::Result<BenchClient> {
+    pub(in crate::bench) async fn connect(&self) -> anyhow::Result<BenchClient> {
         let key = self.key.as_deref().context("the gateway has shown no key")?;
         self.connect_as(key, ClientLifecycleMode::Initialize).await
     }
 
-    pub(super) async fn connect_as(
+    pub(in crate::bench) async fn connect_as(
         &self,
         key: &str,
         lifecycle: ClientLifecycleMode,
