@@ -5,6 +5,7 @@
 
 mod address;
 pub mod cut;
+mod event;
 mod fair;
 mod fair_budget;
 mod grouped;
@@ -18,6 +19,7 @@ mod secret_words;
 mod server;
 mod tool;
 
+pub use event::{Event, EventAction, EventOutcome, EventTarget, UnknownWord};
 pub use fair::{Acquire, Caller, FairSemaphore, Permit, QueueFull};
 pub use fair_budget::FairBudget;
 pub use grouped::grouped;
