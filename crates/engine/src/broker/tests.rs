@@ -447,7 +447,7 @@ async fn the_audit_has_every_call_and_none_of_its_contents() {
     let agent = run.guard.agent();
     agent.written(run.guard.audit_trail()).await.unwrap();
     let audit = agent.store().await.unwrap().audit();
-    for (seq, outcome) in [(1, "ok"), (2, "error")] {
+    for (seq, outcome) in [(1, "ok"), (2, "failed")] {
         let entry = audit.get(seq).await.unwrap().unwrap();
         assert_eq!((entry.action.as_str(), entry.outcome.as_str()), ("call", outcome));
         assert_eq!(entry.target, "issues.create-issue");

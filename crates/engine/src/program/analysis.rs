@@ -9,6 +9,7 @@ use std::{
 use narrows_analysis::{
     AnalysisError, Answer, FileFormat, FileSink, Format, Input, Request, ResultTable, SpillTarget,
 };
+use narrows_model::{EventAction, EventOutcome};
 use narrows_sandbox::{
     ToolAnswer, ToolCall, ToolFailure, UnfinishedFile, Workspace, WorkspaceFile,
 };
@@ -51,6 +52,19 @@ impl AnalyzeError {
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::Analysis(error) if error.is_limit())
     }
+
+    /// Returns what became of the analysis.
+    fn outcome(&self) -> EventOutcome {
+        match self {
+            Self::Analysis(AnalysisError::Cancelled) => EventOutcome::Cancelled,
+            Self::Analysis(AnalysisError::Busy { .. } | AnalysisError::TablesWaiting) => {
+                EventOutcome::Busy
+            }
+            _ if self.is_limit() => EventOutcome::Limit,
+            Self::State(error) => error.outcome(),
+            Self::Table(_) | Self::Analysis(_) => EventOutcome::Failed,
+        }
+    }
 }
 
 impl ProgramHost {
@@ -65,10 +79,10 @@ impl ProgramHost {
         let request = self.restored(request).await?;
         let kind = request.kind.name();
         let names: Vec<&str> = request.tables.iter().map(|(name, _)| name.as_str()).collect();
-        let details = json!({ "run": guard.run(), "level": guard.level().name, "tables": names });
-        let mut span = AuditSpan::new(guard, "analysis", kind.to_owned(), details);
+        let details = json!({ "level": guard.level().name, "tables": names });
+        let mut span = AuditSpan::new(guard, EventAction::Analysis, kind, details);
         if let Err(refused) = guard.begin() {
-            span.end("refused");
+            span.end(refused.outcome());
             return Err(refused.into());
         }
         let mut answered = self.analyze(request, cancel).await;
@@ -78,10 +92,9 @@ impl ProgramHost {
         let outcome = match &answered {
             Ok(answer) => {
                 span.note("rows", json!(answer.table.as_ref().map(|table| table.total_rows)));
-                "success"
+                EventOutcome::Ok
             }
-            Err(error) if error.is_limit() => "limit",
-            Err(_) => "failed",
+            Err(error) => error.outcome(),
         };
         span.end(outcome);
         if guard.level().audit_must_hold {

@@ -2,7 +2,7 @@
 
 use std::{mem, sync::Arc};
 
-use narrows_model::{Ending, Failure, Limits, Outcome, OutputStream, Program};
+use narrows_model::{EventAction, EventOutcome, Failure, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::{Session, Workspace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -119,7 +119,7 @@ impl<'e> Run<'e> {
         let ProgramEnd { mut outcome, was_run } = match self.check_and_run(&record).await {
             Ok(ended) => ended,
             Err(error) => {
-                record.end("refused");
+                record.end(error.outcome());
                 return Err(Refusal::new(&error, self.audience, self.guard.pii_filter()));
             }
         };
@@ -134,14 +134,14 @@ impl<'e> Run<'e> {
     async fn begin_record(&self) -> AuditSpan {
         let describing = || {
             let details = json!({
-                "run": self.guard.run(),
                 "level": self.guard.level().name,
                 // Whatever a program says of people is protected here too.
                 "code": self.agent.pii_filter().sanitized(&self.program.source),
                 "context": self.program.context.keys().collect::<Vec<_>>(),
                 "session": self.session,
             });
-            AuditSpan::new(&self.guard, "run", sha256(self.program.source.as_bytes()), details)
+            let hash = sha256(self.program.source.as_bytes());
+            AuditSpan::new(&self.guard, EventAction::Run, hash, details)
         };
         self.agent.compute(self.program.source.len(), describing).await
     }
@@ -238,18 +238,14 @@ impl<'e> Run<'e> {
     /// Ends the run's entry in the audit. Where it must be there before anything is given back and
     /// cannot be written, nothing is given back.
     async fn record(&self, mut record: AuditSpan, outcome: &mut Outcome, was_run: bool) {
-        record.note("milliseconds", outcome.wall_time.as_millis() as u64);
+        record.took(outcome.wall_time);
         record.note("tool_calls", outcome.tool_calls);
         record.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());
         record.note("error", outcome.failure().map(|failure| failure.kind.clone()));
-        let ending = match &outcome.ending {
-            _ if !was_run => "refused",
-            Ending::Success => "success",
-            Ending::Failed(_) => "failed",
-            Ending::Limit(..) => "limit",
-            Ending::Cancelled(_) => "cancelled",
-        };
-        record.end(ending);
+        record.end(match was_run {
+            true => EventOutcome::from(&outcome.ending),
+            false => EventOutcome::Refused,
+        });
         if !self.guard.level().audit_must_hold {
             // It is written beside the answer. What could not be is told with the next one.
             outcome.notes.extend(self.agent.take_lost_audit());
@@ -346,10 +342,14 @@ pub(super) fn host(
         hearer.output(stream, text);
     };
     let (discovery, guard) = (Arc::clone(engine.discovery()), Arc::clone(guard));
+    let audit_trail = guard.audit_trail().clone();
     let caller: Arc<dyn Caller> = Arc::clone(client) as _;
     let host = ProgramHost::new(discovery, guard, caller, Arc::clone(media), output);
     match stats {
-        Some(request_stats) => host.counting(request_stats),
+        Some(request_stats) => {
+            audit_trail.count_in(&request_stats);
+            host.counting(request_stats)
+        }
         None => host,
     }
 }
@@ -374,3 +374,6 @@ fn outcome_bytes(outcome: &Outcome) -> usize {
     let printed = outcome.stdout.len() + outcome.stderr.len();
     json_bytes(&outcome.result) + printed + tails + failure
 }
+
+#[cfg(test)]
+mod tests;

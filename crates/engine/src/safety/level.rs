@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_model::{Failure, Limits, Outcome, Program};
+use narrows_model::{EventAction, EventOutcome, Failure, Limits, Outcome, Program};
 use narrows_sandbox::Workspace;
 
 use super::{CallTarget, RunGuard};
@@ -40,7 +40,8 @@ impl Agent {
             return Ok(level);
         }
         let details = serde_json::json!({ "asked": asked, "own": own.name });
-        self.record(&AuditTrail::default(), "run", "", "refused", details);
+        let event = self.event(EventAction::Run, "", EventOutcome::Refused, details);
+        self.record(&AuditTrail::default(), event);
         Err(StateError::Level(format!(
             "the isolation level {asked:?} is looser than yours, {:?}, in: {}; ask for a stricter \
              one, or have the configuration changed",

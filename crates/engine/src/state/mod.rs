@@ -6,6 +6,7 @@
 //! | `workspaces` | the directories of all namespaces |
 //! | `files` | files as a caller names them |
 //! | `outputs` | what the gateway wrote into workspaces: known to the store, and cleaned up |
+//! | `events` | the one place where everything that happens is written down |
 //! | `audit_writer` | writes the audit beside the work |
 //! | `boards` | messages and values that agents share |
 //! | `sessions` | programs that see the variables of those before them |
@@ -14,6 +15,7 @@
 mod agent;
 mod audit_writer;
 mod boards;
+mod events;
 mod files;
 mod holder;
 mod outputs;
@@ -26,7 +28,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_model::{Access, Limits, Principal};
+use narrows_model::{Access, EventOutcome, Limits, Principal};
+use narrows_sandbox::SandboxError;
 use narrows_store::{Store, StoreError, StoreUrl};
 use thiserror::Error;
 use tokio::sync::OnceCell;
@@ -45,6 +48,7 @@ use crate::{
     analysis::AnalysisService,
     compute::Compute,
     policy::LevelError,
+    run::ExecuteError,
     safety::{AuditSettings, Safety, VaultError},
     skills::{Library, LibraryError},
 };
@@ -134,10 +138,23 @@ pub enum StateError {
     #[error(transparent)]
     Vault(#[from] VaultError),
     #[error(transparent)]
-    Execute(#[from] crate::run::ExecuteError),
+    Execute(#[from] ExecuteError),
 }
 
 impl StateError {
+    /// Returns what became of a run that could not begin for this.
+    pub(crate) fn outcome(&self) -> EventOutcome {
+        match self {
+            Self::SessionBusy(..)
+            | Self::Execute(ExecuteError::Sandbox(SandboxError::Busy { .. })) => EventOutcome::Busy,
+            Self::Store(_)
+            | Self::StoreDown(_)
+            | Self::Vault(_)
+            | Self::Execute(ExecuteError::Sandbox(_)) => EventOutcome::Failed,
+            _ => EventOutcome::Refused,
+        }
+    }
+
     pub(crate) fn level(error: LevelError) -> Self {
         Self::Level(error.to_string())
     }
@@ -213,7 +230,7 @@ impl State {
     /// Notes something beside an answer.
     async fn note(&self, what: &str, noting: impl Future<Output = Result<(), StateError>>) {
         if let Err(why) = self.in_time(noting).await {
-            tracing::warn!("{what}: {why}");
+            tracing::warn!(reason = why, "{what}");
         }
     }
 
@@ -249,7 +266,7 @@ impl State {
                 tokio::time::sleep(HOUSE_INTERVAL).await;
                 let Some(state) = state.upgrade() else { return };
                 if let Err(error) = state.clean().await {
-                    tracing::warn!(%error, "what is old stays");
+                    tracing::warn!(%error, "expired values, approvals and audit entries could not be removed");
                 }
             }
         });

@@ -112,7 +112,7 @@ impl Agent {
                 if let Err(error) = workspace.remove(&row.path)
                     && error.kind() != std::io::ErrorKind::NotFound
                 {
-                    tracing::warn!(%error, path = row.path, "an old output stays");
+                    tracing::warn!(%error, path = row.path, "an old output could not be removed");
                     continue;
                 }
                 removed.push(row.path);

@@ -243,7 +243,7 @@ impl TokenStats {
         let Some(book) = self.book() else { return };
         let unwritten = std::mem::take(&mut self.state().unwritten);
         if let Err(error) = book.write(&unwritten) {
-            tracing::warn!(%error, runs = unwritten.len(), "token statistics cannot be written down");
+            tracing::warn!(%error, runs = unwritten.len(), "token statistics could not be written");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use narrows_engine::state::{AuditEntry, AuditFilter, Verification, now};
+use narrows_model::EventOutcome;
 use serde_json::json;
 
 use crate::{
@@ -14,6 +15,7 @@ pub(crate) const AFTER_HELP: &str = "\
 Examples:
   narrows audit search --since 2h --action call
   narrows audit search --since 2026-11-17 --until 2026-11-18 --agent planner
+  narrows audit search --since 1h --outcome failed
   narrows audit export --since yesterday > audit.jsonl";
 
 /// How many entries are read at once.
@@ -44,6 +46,10 @@ struct EntryFilter {
     /// To this: a skill, a board, the hash of a program
     #[arg(long)]
     target: Option<String>,
+    /// With this outcome: ok, failed, limit, refused, cancelled, busy, or begun. Entries of earlier
+    /// versions that say success or error are ok or failed
+    #[arg(long, value_name = "OUTCOME")]
+    outcome: Option<EventOutcome>,
     /// From this time on: 2h (ago), 2026-11-18, yesterday or 2026-11-18T14:30Z; in UTC
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<i64>,
@@ -58,8 +64,8 @@ fn parse_time(text: &str) -> Result<i64, String> {
 
 impl From<EntryFilter> for AuditFilter {
     fn from(of: EntryFilter) -> Self {
-        let EntryFilter { agent, namespace, action, target, since, until } = of;
-        Self { principal: agent, namespace, action, target, since, until }
+        let EntryFilter { agent, namespace, action, target, outcome, since, until } = of;
+        Self { principal: agent, namespace, action, target, outcome, since, until }
     }
 }
 
@@ -187,10 +193,7 @@ fn table(entries: &[AuditEntry]) -> Table {
         Column::text("outcome"),
     ]);
     for entry in entries {
-        let style = match entry.outcome.as_str() {
-            "ok" | "success" => Style::Good,
-            _ => Style::Bad,
-        };
+        let style = entry.outcome.parse::<EventOutcome>().map_or(Style::Plain, Style::from);
         table.row([
             entry.seq.into(),
             times::format(entry.at).into(),

@@ -5,7 +5,7 @@ use std::{net::Ipv4Addr, process::Stdio, time::Duration};
 use anyhow::{Context, bail};
 use clap::Args;
 use narrows_engine::upstream::LoginStore;
-use narrows_model::{Connection, ServerSpec};
+use narrows_model::{Connection, EventOutcome, ServerSpec};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -58,14 +58,34 @@ pub(crate) async fn run(
     };
     // Before anything is sent, so that no moment is left in which it would not be heard.
     let interrupted = tokio::signal::ctrl_c();
-    tokio::select! {
-        logged_in = log_in(&args, &spec, port, &logins, printer) => {
-            logged_in?;
-            printer.note(format!("you are logged in to {:?}", spec.name));
-            Ok(Exit::Success)
-        }
-        _ = interrupted => Ok(Exit::Interrupted),
+    let logged_in = tokio::select! {
+        logged_in = log_in(&args, &spec, port, &logins, printer) => Some(logged_in),
+        _ = interrupted => None,
+    };
+    let (outcome, exit) = match &logged_in {
+        Some(Ok(())) => (EventOutcome::Ok, Exit::Success),
+        Some(Err(_)) => (EventOutcome::Failed, Exit::Failure),
+        None => (EventOutcome::Cancelled, Exit::Interrupted),
+    };
+    if let Err(error) = record(setting, &spec.name, outcome).await {
+        printer.note(format!("the login is not in the audit: {error:#}"));
     }
+    if let Some(Err(error)) = logged_in {
+        return Err(error);
+    }
+    if outcome == EventOutcome::Ok {
+        printer.note(format!("you are logged in to {:?}", spec.name));
+    }
+    Ok(exit)
+}
+
+/// Writes into the audit what became of a login.
+async fn record(setting: &AppContext, server: &str, outcome: EventOutcome) -> anyhow::Result<()> {
+    let agent = setting.agent(None)?;
+    agent.record_login(server, outcome).await;
+    let lost = agent.unwritten().await;
+    agent.close().await;
+    lost.map_or(Ok(()), |lost| Err(anyhow::Error::msg(lost)))
 }
 
 async fn log_in(
