@@ -41,6 +41,14 @@ pub(super) enum SpawnError {
     Io(String, #[source] std::io::Error),
 }
 
+/// What became of a server that left by itself.
+pub(super) struct ExitReason {
+    /// How it ended.
+    pub(super) status: String,
+    /// The same with what it printed last, in which there may be anything that it was ever sent.
+    pub(super) words: String,
+}
+
 /// A running child. Dropping it kills its group.
 pub(super) struct Child {
     process: Box<dyn ChildWrapper>,
@@ -157,18 +165,19 @@ impl Child {
         let _ = tokio::time::timeout(LEAVING_TIME, self.process.wait()).await;
     }
 
-    /// What became of a child that left by itself, in words.
-    pub(super) async fn wait_for_exit(&mut self) -> String {
+    /// Says what became of a child that left by itself.
+    pub(super) async fn wait_for_exit(&mut self) -> ExitReason {
         let status = tokio::time::timeout(Duration::from_millis(500), self.process.wait()).await;
-        let mut words = match status {
+        let status = match status {
             Ok(Ok(status)) => format!("it ended with {status}"),
             _ => "it closed its standard output".to_owned(),
         };
         self.printed.ended().await;
-        if let Some(last) = self.history.last_stderr() {
-            words = format!("{words}; its last words were: {last}");
-        }
-        words
+        let words = match self.history.last_stderr() {
+            Some(last) => format!("{status}; its last words were: {last}"),
+            None => status.clone(),
+        };
+        ExitReason { status, words }
     }
 
     fn kill(&mut self) {

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     budget::{Budget, Held},
     caller::Caller,
-    child::{Child, CommandLine, OutputEnd},
+    child::{Child, CommandLine, ExitReason, OutputEnd, SpawnError},
     child_reaper::ChildReaper,
     error::{UpstreamError, asks_for_login, chain, needed_scope, root},
     handler::{Deadline, Handler, MAX_URI_BYTES, ServerChange, UpstreamChange},
@@ -74,9 +74,15 @@ const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 pub(super) enum OpenError {
     #[error("{0}")]
     Setting(String),
+    /// A setting names a variable that is not there.
+    #[error("{0}")]
+    UnsetVariable(String),
     /// Its command cannot be started, and is named.
     #[error("{0}")]
     Spawn(String),
+    /// The same, because there is no such command.
+    #[error("{0}")]
+    NoCommand(String),
     #[error("a login is needed")]
     LoginNeeded,
     #[error("its login does not have the scope {0:?}")]
@@ -87,6 +93,9 @@ pub(super) enum OpenError {
     /// It is gone, or cannot be reached.
     #[error("{0}")]
     Ended(String),
+    /// The same, and it may miss a variable that the gateway has and does not give it.
+    #[error("{0}")]
+    WithheldVariable(String),
     #[error("it did not answer within {} s{}", .after.as_secs_f64(), .said.as_ref().map(|said| format!("; its last words were: {said}")).unwrap_or_default())]
     Silent { after: Duration, said: Option<String> },
 }
@@ -96,7 +105,10 @@ impl OpenError {
     pub(super) fn at(&self, address: &str) -> String {
         let reason = self.to_string();
         match self {
-            Self::Handshake(_) | Self::Ended(_) | Self::Silent { .. }
+            Self::Handshake(_)
+            | Self::Ended(_)
+            | Self::WithheldVariable(_)
+            | Self::Silent { .. }
                 if !reason.contains(address) =>
             {
                 format!("{address}: {reason}")
@@ -109,7 +121,9 @@ impl OpenError {
     fn clean(self, history: &ServerHistory) -> Self {
         match self {
             Self::Setting(reason) => Self::Setting(history.clean(&reason)),
+            Self::UnsetVariable(reason) => Self::UnsetVariable(history.clean(&reason)),
             Self::Spawn(reason) => Self::Spawn(history.clean(&reason)),
+            Self::NoCommand(reason) => Self::NoCommand(history.clean(&reason)),
             Self::Handshake(reason) => Self::Handshake(history.clean(&reason)),
             Self::Ended(reason) => Self::Ended(history.clean(&reason)),
             other => other,
@@ -201,8 +215,10 @@ impl Connection {
                     cwd: stdio.cwd.as_deref(),
                 };
                 let spawned = Child::spawn(&line, &means.guard, &history);
-                let (mut child, pipes) =
-                    spawned.map_err(|error| OpenError::Spawn(chain(&error)))?;
+                let (mut child, pipes) = spawned.map_err(|error| match error {
+                    SpawnError::NotFound(_) => OpenError::NoCommand(chain(&error)),
+                    _ => OpenError::Spawn(chain(&error)),
+                })?;
                 let transport = StdioTransport::new(
                     pipes,
                     inbox.clone(),
@@ -217,7 +233,7 @@ impl Connection {
                         ClientInitializeError::ConnectionClosed(_)
                         | ClientInitializeError::TransportError { .. },
                     ) => {
-                        return Err(OpenError::Ended(child.wait_for_exit().await));
+                        return Err(OpenError::Ended(child.wait_for_exit().await.words));
                     }
                     Err(error) => return Err(refused(&error, Some(&history))),
                 }
@@ -484,14 +500,17 @@ impl Connection {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What to say of a connection that ended by itself.
-    pub(super) async fn exit_reason(&self) -> String {
+    /// Says why a connection ended that ended by itself.
+    pub(super) async fn exit_reason(&self) -> ExitReason {
         match self.take_child() {
             Some(mut child) => {
-                let words = child.wait_for_exit().await;
-                self.history.clean(&words)
+                let exit = child.wait_for_exit().await;
+                ExitReason { words: self.history.clean(&exit.words), ..exit }
             }
-            None => "the server closed the connection".to_owned(),
+            None => {
+                let status = "the server closed the connection".to_owned();
+                ExitReason { words: status.clone(), status }
+            }
         }
     }
 

@@ -97,7 +97,6 @@ pub(super) fn asks_for_login(error: &(dyn std::error::Error + 'static)) -> bool 
     causes(error).any(|cause| {
         cause.is::<AuthRequiredError>()
             || matches!(cause.downcast_ref(), Some(AuthError::AuthorizationRequired))
-            || cause.to_string() == "Auth required"
     })
 }
 

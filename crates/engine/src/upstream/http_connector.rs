@@ -49,6 +49,7 @@ impl HttpConnector<'_> {
         let bearer = Bearer::new(means.logins.clone(), self.spec, self.url).await;
         let bearer = Arc::new(bearer.map_err(|error| match error {
             LoginError::Setting(reason) => OpenError::Setting(reason),
+            LoginError::UnsetVariable { .. } => OpenError::UnsetVariable(error.to_string()),
             error => OpenError::Handshake(chain(&error)),
         })?);
         let connected = match self.http.transport {

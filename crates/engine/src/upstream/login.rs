@@ -8,7 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use narrows_model::{Connection, HttpSpec, ServerSpec, Template};
+use narrows_model::{Connection, HttpSpec, MissingVariable, ServerSpec, Template};
 use reqwest::Url;
 use rmcp::transport::{
     AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
@@ -43,6 +43,8 @@ pub enum LoginError {
     NotHttp(String),
     #[error("{0}")]
     Setting(String),
+    #[error("{setting}: {missing}")]
+    UnsetVariable { setting: String, missing: MissingVariable },
     #[error(
         "the server {0:?} does not say where to log in; if it wants a key, set it under headers"
     )]
@@ -213,7 +215,7 @@ fn configured_client(http: &HttpSpec) -> Result<Option<(String, Option<String>)>
 fn expand(setting: &str, template: &Template) -> Result<String, LoginError> {
     template
         .expand(|name| std::env::var(name).ok())
-        .map_err(|missing| LoginError::Setting(format!("{setting}: {missing}")))
+        .map_err(|missing| LoginError::UnsetVariable { setting: setting.to_owned(), missing })
 }
 
 /// A login that waits for the browser.

@@ -45,7 +45,7 @@ pub(crate) use handler::MAX_QUESTIONS;
 pub use handler::{ServerChange, UpstreamChange};
 pub use http::client_builder;
 pub use login::{Login, LoginError, LoginStore};
-pub use server::{Health, Status};
+pub use server::{Health, StartProblem, Status};
 pub use server_log::{LogFollower, LogLine, LogSource, ServerLogs};
 
 #[cfg(test)]

@@ -70,6 +70,7 @@ struct ServerState {
     failures: u32,
     not_before: Option<Instant>,
     last_error: Option<String>,
+    start_problem: Option<StartProblem>,
     login_needed: bool,
     starts: u32,
     since: Option<SystemTime>,
@@ -101,8 +102,42 @@ pub struct Status {
     pub process_id: Option<u32>,
     pub starts: u32,
     pub last_error: Option<String>,
+    /// Why the last attempt to start it failed, for whoever knows what to do about it.
+    #[serde(skip)]
+    pub start_problem: Option<StartProblem>,
     /// Seconds until the next attempt to start it.
     pub retry_in: Option<u64>,
+}
+
+/// Why a server does not start, as far as it decides what would mend that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartProblem {
+    /// A setting names a variable that is not there.
+    UnsetVariable,
+    /// It may miss a variable that the gateway has and does not give it.
+    WithheldVariable,
+    /// Its command is not there.
+    NoCommand,
+    /// It did not answer in time.
+    NoAnswer,
+    Other,
+}
+
+impl From<&OpenError> for StartProblem {
+    fn from(error: &OpenError) -> Self {
+        match error {
+            OpenError::UnsetVariable(_) => Self::UnsetVariable,
+            OpenError::WithheldVariable(_) => Self::WithheldVariable,
+            OpenError::NoCommand(_) => Self::NoCommand,
+            OpenError::Silent { .. } => Self::NoAnswer,
+            OpenError::Setting(_)
+            | OpenError::Spawn(_)
+            | OpenError::LoginNeeded
+            | OpenError::ScopeNeeded(_)
+            | OpenError::Handshake(_)
+            | OpenError::Ended(_) => Self::Other,
+        }
+    }
 }
 
 impl Upstream {
@@ -161,6 +196,7 @@ impl Upstream {
             process_id: state.connection.as_ref().and_then(|connection| connection.process_id()),
             starts: state.starts,
             last_error: problem.or_else(|| state.last_error.clone()),
+            start_problem: state.start_problem,
             retry_in: state
                 .not_before
                 .map(|at| at.saturating_duration_since(Instant::now()))
@@ -249,8 +285,9 @@ impl Upstream {
                 let reason = "the gateway is shutting down".into();
                 return Err(UpstreamError::Unavailable { server: String::new(), reason });
             };
+            let begun = Instant::now();
             let opened = this.open_and_list().await;
-            this.settle(opened)
+            this.settle(opened, begun.elapsed())
         });
         let (server, task) = (self.spec.name.clone(), opened.abort_handle());
         let opening = async move {
@@ -343,6 +380,7 @@ impl Upstream {
     fn settle(
         self: &Arc<Self>,
         opened: Result<Arc<Connection>, OpenError>,
+        time: Duration,
     ) -> Result<Arc<Connection>, UpstreamError> {
         let mut state = self.state();
         state.opening = None;
@@ -356,12 +394,21 @@ impl Upstream {
                 state.since = Some(SystemTime::now());
                 state.not_before = None;
                 state.login_needed = false;
+                state.start_problem = None;
+                tracing::info!(
+                    server = self.spec.name,
+                    process_id = connection.process_id(),
+                    protocol = %connection.info().protocol_version,
+                    ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+                    "a server is connected"
+                );
                 tokio::spawn(Arc::clone(self).look_after(Arc::clone(&connection)));
                 Ok(connection)
             }
             Err(error) => {
                 state.login_needed =
                     matches!(error, OpenError::LoginNeeded | OpenError::ScopeNeeded(_));
+                state.start_problem = Some(StartProblem::from(&error));
                 let reason = error.at(&self.spec.connection.address());
                 state.last_error = Some(reason.clone());
                 state.fail();
@@ -384,8 +431,8 @@ impl Upstream {
     async fn look_after(self: Arc<Self>, connection: Arc<Connection>) {
         let opened = Instant::now();
         connection.closed().await;
-        let words = connection.exit_reason().await;
-        let words = format!("{}: {words}", self.spec.connection.address());
+        let exit = connection.exit_reason().await;
+        let words = format!("{}: {}", self.spec.connection.address(), exit.words);
         let pause = {
             let mut state = self.state();
             let is_ours =
@@ -405,7 +452,8 @@ impl Upstream {
                 .map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
         };
         connection.note(&format!("is gone: {words}"));
-        tracing::warn!(server = self.spec.name, reason = words, "an upstream server is gone");
+        // Its last words are in its own log: there may be anything in them that it was ever sent.
+        tracing::warn!(server = self.spec.name, reason = exit.status, "an upstream server is gone");
         // HTTP servers have nothing to be restarted; the next call connects again.
         if !matches!(self.spec.connection, narrows_model::Connection::Stdio(_)) {
             return;
@@ -496,6 +544,7 @@ impl Upstream {
         if let Some(connection) = connection {
             connection.note("is restarted");
             connection.close().await;
+            tracing::info!(server = self.spec.name, "a server was ended to be started again");
         }
         self.connection().await.map(|_| ())
     }
@@ -508,6 +557,7 @@ impl Upstream {
         };
         if let Some(connection) = connection {
             connection.close().await;
+            tracing::info!(server = self.spec.name, "a server was ended");
         }
         // A server that is just starting ends with the runtime; its child is killed when dropped.
         drop(opening);

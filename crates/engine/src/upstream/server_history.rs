@@ -82,7 +82,6 @@ impl ServerHistory {
     /// Something that the status should show.
     pub(super) fn problem(&self, problem: String) {
         let problem = self.clean(&problem);
-        tracing::debug!(%problem, "upstream");
         self.pages().problem = Some(problem);
     }
 

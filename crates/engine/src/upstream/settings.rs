@@ -96,7 +96,7 @@ impl<'a> Settings<'a> {
             return error;
         };
         match inherited.hint(server, reason) {
-            Some(hint) => OpenError::Ended(format!("{reason}; {hint}")),
+            Some(hint) => OpenError::WithheldVariable(format!("{reason}; {hint}")),
             None => error,
         }
     }
@@ -111,5 +111,7 @@ fn expand(template: &Template, secrets: &mut Vec<String>) -> Result<String, Open
             values.borrow_mut().extend(value.clone());
             value
         })
-        .map_err(|missing| OpenError::Setting(format!("{missing}; set it, or change the setting")))
+        .map_err(|missing| {
+            OpenError::UnsetVariable(format!("{missing}; set it, or change the setting"))
+        })
 }

@@ -7,9 +7,9 @@ use clap::Args;
 use narrows_engine::{
     ExecuteRequest, private_file,
     safety::Mode,
-    upstream::{Health, Status},
+    upstream::{Health, StartProblem, Status},
 };
-use narrows_model::{Connection, Program};
+use narrows_model::{Connection, MissingVariable, Program};
 use narrows_sandbox::NoTools;
 use narrows_store::{Store, StoreUrl};
 use serde::Serialize;
@@ -186,7 +186,7 @@ async fn settings(places: &AppDirs, config: &Config, path: &Path) -> [Check; 4] 
     let key = match vault_key::is_there(&config.safety.key, &places.data) {
         Ok(true) => Ok("it is there".to_owned()),
         Ok(false) => Ok("it is made when it is first needed".to_owned()),
-        Err(why) => Err(anyhow::Error::msg(why)),
+        Err(error) => Err(error),
     };
     let keys = serve::keys(config, config.http.listen).map(|keys| match keys.len() {
         0 => "none in the configuration".to_owned(),
@@ -197,12 +197,11 @@ async fn settings(places: &AppDirs, config: &Config, path: &Path) -> [Check; 4] 
         |(subject, found)| match found {
             Ok(found) => Check::good(subject, found),
             Err(error) => {
-                let reason = error_chain(&error);
-                let remedy = match reason.contains("environment variable") {
-                    true => UNSET.to_owned(),
-                    false => format!("mend it, or correct {}", path.display()),
+                let remedy = match error.downcast_ref::<MissingVariable>() {
+                    Some(_) => UNSET.to_owned(),
+                    None => format!("mend it, or correct {}", path.display()),
                 };
-                Check::bad(subject, reason, remedy)
+                Check::bad(subject, error_chain(&error), remedy)
             }
         },
     )
@@ -255,29 +254,31 @@ fn server(status: &Status, is_http: bool) -> Check {
             format!("narrows servers login {}", status.server),
         ),
         _ => {
-            let remedy = remedy(&reason, &status.server, is_http);
+            let problem = status.start_problem.unwrap_or(StartProblem::Other);
+            let remedy = remedy(problem, &status.server, is_http);
             Check::bad(subject, reason, remedy)
         }
     }
 }
 
-fn remedy(reason: &str, server: &str, is_http: bool) -> String {
-    if reason.contains("inherit_env") {
-        format!("give it the variable: inherit_env of servers.{server}")
-    } else if reason.contains("not installed or not in PATH") {
-        "install the command, or give its full path in the configuration".to_owned()
-    } else if reason.contains("environment variable") {
-        UNSET.to_owned()
-    } else if reason.contains("did not answer within") {
-        format!(
+fn remedy(problem: StartProblem, server: &str, is_http: bool) -> String {
+    match problem {
+        StartProblem::WithheldVariable => {
+            format!("give it the variable: inherit_env of servers.{server}")
+        }
+        StartProblem::NoCommand => {
+            "install the command, or give its full path in the configuration".to_owned()
+        }
+        StartProblem::UnsetVariable => UNSET.to_owned(),
+        StartProblem::NoAnswer => format!(
             "run its command by hand; if it only starts slowly, set servers.{server}.start_timeout"
-        )
-    } else if is_http {
-        format!("check the url and the headers of servers.{server}, and whether it can be reached")
-    } else {
-        format!(
+        ),
+        StartProblem::Other if is_http => format!(
+            "check the url and the headers of servers.{server}, and whether it can be reached"
+        ),
+        StartProblem::Other => format!(
             "run its command by hand, and see what it says; if it works there, it may need a \
              variable that servers are not given: name it in servers.{server}.inherit_env"
-        )
+        ),
     }
 }

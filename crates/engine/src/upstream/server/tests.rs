@@ -25,7 +25,7 @@ pub(in crate::upstream) async fn start(
     let opened = connection::tests::connection(&server.spec, stream, inbox, closed, changes).await;
     let tools = opened.list_tools(server.definition_share()).await.unwrap();
     server.publish(&opened, tools);
-    server.settle(Ok(Arc::new(opened))).unwrap();
+    server.settle(Ok(Arc::new(opened)), Duration::ZERO).unwrap();
 }
 
 fn fleet() -> Fleet {
