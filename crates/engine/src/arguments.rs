@@ -83,8 +83,9 @@ impl Checker {
     ) -> Result<(), String> {
         self.check_within(MAX_STEPS, schema, arguments).unwrap_or_else(|| {
             tracing::warn!(
-                "arguments were not checked against the schema of their tool: it would take more \
-                 than {MAX_STEPS} steps"
+                max_steps = MAX_STEPS,
+                "the arguments of a call were not checked against the schema of its tool, which \
+                 would take too long"
             );
             Ok(())
         })

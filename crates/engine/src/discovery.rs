@@ -390,7 +390,7 @@ fn implied(checked: &Checked) -> Option<String> {
 /// found without skills too.
 fn told(skills: Result<Vec<ListedSkill>, StateError>, agent: &Agent) -> Vec<ListedSkill> {
     let mut skills = skills.unwrap_or_else(|error| {
-        tracing::warn!(%error, "skills are not searched");
+        tracing::warn!(%error, "the store does not give skills, and searches find none");
         Vec::new()
     });
     let pii_filter = agent.pii_filter();

@@ -13,6 +13,7 @@ mod control;
 mod demo;
 mod error_chain;
 mod import;
+mod logging;
 mod mcp;
 mod output_file;
 mod printer;
@@ -92,7 +93,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             Command::Bench(args) => while_read(bench::run(args, printer), printer).await,
             Command::Demo(args) => while_read(demo::run(args, printer), printer).await,
             Command::DemoServer { fault } => demo::server::serve(fault).await,
-            Command::Serve(args) => cli::serve::run(args, AppContext::load(&at)?, printer).await,
+            Command::Serve(args) => cli::serve::run(args, &at, printer).await,
             Command::Servers(args) => cli::servers::run(args, &at, printer).await,
             Command::Tools(args) => cli::tools::run(args, AppContext::load(&at)?, printer).await,
             Command::Skills(args) => cli::skills::run(args, AppContext::load(&at)?, printer).await,

@@ -70,7 +70,7 @@ impl Cache {
             .and_then(|text| private_file::write(&self.path(&spec.name), &text, Durability::Cache));
         if let Err(error) = written {
             // Without a cache the next start is slower, and nothing else.
-            tracing::warn!(server = spec.name, %error, "the tool list cannot be kept");
+            tracing::warn!(server = spec.name, %error, "the tool list of a server could not be written to the cache");
         }
     }
 }

@@ -12,6 +12,10 @@ impl EnvVar {
     pub(crate) const NARROWS_CONFIG_DIR: &'static str = "NARROWS_CONFIG_DIR";
     /// The directory for what Narrows keeps: the store, skills, records of imports.
     pub(crate) const NARROWS_DATA_DIR: &'static str = "NARROWS_DATA_DIR";
+    /// What `narrows serve` logs, as in `warn,narrows=debug`.
+    pub(crate) const NARROWS_LOG: &'static str = "NARROWS_LOG";
+    /// How: `text` or `json`. `--log-format` goes before it.
+    pub(crate) const NARROWS_LOG_FORMAT: &'static str = "NARROWS_LOG_FORMAT";
     /// The directory for what can be made again.
     pub(crate) const NARROWS_CACHE_DIR: &'static str = "NARROWS_CACHE_DIR";
 

@@ -21,14 +21,14 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, ClientRequest, CompleteRequest,
-        CompleteRequestParams, CompleteResult, GetPromptRequest, GetPromptRequestParams,
-        GetPromptResponse, Implementation, InputRequiredResult, InputResponses, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel,
-        PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams,
-        ReadResourceResponse, Reference, ResourceUpdatedNotificationParam, ResultType,
-        ServerCapabilities, ServerConfig, ServerResult, SetLevelRequestParams,
-        SubscribeRequestParams, SubscriptionFilter, Tool, ToolsCapability,
-        UnsubscribeRequestParams,
+        CompleteRequestParams, CompleteResult, Extensions, GetPromptRequest,
+        GetPromptRequestParams, GetPromptResponse, Implementation, InputRequiredResult,
+        InputResponses, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+        ListToolsResult, LoggingLevel, PaginatedRequestParams, ReadResourceRequest,
+        ReadResourceRequestParams, ReadResourceResponse, Reference,
+        ResourceUpdatedNotificationParam, ResultType, ServerCapabilities, ServerConfig,
+        ServerResult, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+        ToolsCapability, UnsubscribeRequestParams,
     },
     service::{NotificationContext, Peer, RequestContext, SubscriptionContext},
 };
@@ -39,6 +39,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{
     changes::Changes,
     client::{ClientHandle, ClientId},
+    connected_client::{ClientTransport, ConnectedClient},
     conversation::{ClientTask, Step},
     gateway::Gateway,
     http,
@@ -80,6 +81,8 @@ struct State {
     subscribed: BTreeMap<String, String>,
     /// Ends the task that tells of changes, together with the session.
     follows: Option<DropGuard>,
+    /// Says in the log that the client has gone, together with the session.
+    connected: Option<ConnectedClient>,
 }
 
 impl ClientConnection {
@@ -94,6 +97,24 @@ impl ClientConnection {
     fn client(&self, context: &RequestContext<RoleServer>) -> ClientId {
         let has_session = !(is_modern(context) && http::is_http(context));
         ClientId { number: self.number, session: self.name.clone().filter(|_| has_session) }
+    }
+
+    /// Says in the log that the client of this connection is there.
+    pub(super) fn log_client(
+        &self,
+        transport: ClientTransport,
+        message: Option<&Extensions>,
+        peer: &Peer<RoleServer>,
+    ) {
+        let principal = message.and_then(http::principal_of);
+        let agent = self.gateway.agent_with(principal, None);
+        let info = peer.peer_info();
+        let mut state = self.state();
+        if state.connected.is_none() {
+            let name = &agent.principal().name;
+            state.connected =
+                Some(ConnectedClient::new(self.number, name, transport, info.as_deref()));
+        }
     }
 
     pub(crate) fn left(&self) -> CancellationToken {
@@ -376,6 +397,10 @@ impl ServerHandler for ClientConnection {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        // Over stdio this is said at the start: newer clients do not tell that they are ready.
+        if http::came_over_http(&context.extensions) {
+            self.log_client(ClientTransport::Http, Some(&context.extensions), &context.peer);
+        }
         self.follow_changes(context.peer);
     }
 
