@@ -6,6 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::support::{
+    http::Caller,
     office::{AGENTS, ANALYST, BADGE, CARD, CUSTOMER, INTERN, Office, PHONE, SENDER},
     real::{self, HttpGateway, repository, stdio, text},
     state::{Client, Clients},
@@ -62,6 +63,10 @@ fn a_log_as_json_says_in_one_document_a_line_who_did_what_with_which_outcome() {
     let Some(office) = Office::new(&format!("{rules}{AGENTS}")) else { return };
     let gateway = serve(&office, &[], &["--log-format", "json"]);
     {
+        // Only clients of the older protocol have connections over HTTP.
+        let older = Caller::new(&gateway, ANALYST);
+        let session = older.session();
+        older.send("DELETE", &[("mcp-session-id", &session)], "");
         let clients = Clients::start(&office.site);
         let (analyst, intern) =
             (clients.with_key(&gateway, ANALYST), clients.with_key(&gateway, INTERN));
@@ -78,8 +83,8 @@ fn a_log_as_json_says_in_one_document_a_line_who_did_what_with_which_outcome() {
     assert_eq!((&start["transport"], &start["level"]), (&json!("http"), &json!("INFO")));
     assert!(start["version"].is_string() && start["servers"] == 3, "{start:#}");
     let client = line(&log, "a client has connected", Some("analyst"));
-    assert!(client["transport"] == "http" && client["client"].is_string(), "{client:#}");
-    assert!(client["connection"].is_u64() && client["protocol"].is_string(), "{client:#}");
+    assert_eq!((&client["client"], &client["client_version"]), (&json!("raw"), &json!("1")));
+    assert_eq!((&client["transport"], &client["protocol"]), (&json!("http"), &json!("2025-11-25")));
     let mut connected = log.iter().filter(|line| line["message"] == "a server is connected");
     let server = connected.find(|line| line["server"] == "crm").unwrap();
     assert!(server["process_id"].is_u64() && server["ms"].is_u64(), "{server:#}");
@@ -104,6 +109,7 @@ fn a_log_as_json_says_in_one_document_a_line_who_did_what_with_which_outcome() {
     }
     let left = line(&log, "a client has disconnected", Some("analyst"));
     assert_eq!(left["connection"], client["connection"]);
+    assert!(left["connection"].is_u64() && left["ms"].is_u64(), "{left:#}");
     line(&log, "the gateway ends, and its servers with it", None);
     // Keys are not for logs.
     assert!(!lines.iter().any(|line| line.contains(ANALYST)), "{lines:#?}");
@@ -203,7 +209,7 @@ fn does_everything(client: &Client) {
     client.answer("search_tools", json!({"query": format!("{WORD} {CUSTOMER}")}));
     client.answer(
         "execute_analysis",
-        json!({"analysis_type": "sql", "tables": [{"name": "data", "source": [{"a": SECRET}]}],
+        json!({"analysis_type": "sql", "tables": {"data": [{"a": SECRET}]},
                "parameters": {"query": format!("SELECT '{WORD}' FROM data")}}),
     );
 }

@@ -191,7 +191,7 @@ on_both! {
         other.store.audit().append(&NewEntry::default()).await.unwrap();
         let Entry { at, previous, hash, .. } = other.store.audit().get(20).await.unwrap().unwrap();
         home.tamper(&format!(
-            "INSERT INTO audit VALUES (20, {at}, '', '', '', '', '', '{previous}', '{hash}', 'null')"
+            "INSERT INTO audit VALUES (20, {at}, '', '', 'run', '', 'ok', '{previous}', '{hash}', 'null')"
         )).await;
         assert_eq!(verify(&home).await, broken(21, Damage::Foreign));
     }

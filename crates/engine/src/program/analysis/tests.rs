@@ -89,8 +89,10 @@ async fn an_analysis_that_is_given_up_is_written_down_once_as_cancelled() {
     let server = FakeServer::new("s", named(&["go"]), |_| FakeReply::Nothing);
     let program = RunningProgram::new(&[&server], SafetySettings::default()).await;
     let request = || {
-        let Value::Object(request) = analysis(json!({"tool": "s.go"})) else { unreachable!() };
-        AnalysisRequest::read(request).unwrap()
+        let tables = json!({"data": {"tool": "s.go"}});
+        let request =
+            json!({"analysis_type": "sql", "parameters": {"query": "SELECT 1"}, "tables": tables});
+        AnalysisRequest::read(request.as_object().unwrap().clone()).unwrap()
     };
     let told = |outcomes: &[(&str, &str)]| -> Vec<(String, String)> {
         outcomes.iter().map(|(action, outcome)| ((*action).into(), (*outcome).into())).collect()
@@ -101,7 +103,7 @@ async fn an_analysis_that_is_given_up_is_written_down_once_as_cancelled() {
         answered = program.host.analyze_for_client(request(), &cancel) => panic!("{answered:?}"),
         () = server.receives("tools/call") => {}
     }
-    let given_up = [("call", "cancelled"), ("analysis", "cancelled")];
+    let given_up = [("analysis", "cancelled"), ("call", "cancelled")];
     assert_eq!(outcomes(&program).await, told(&given_up));
     // Its caller says so.
     cancel.cancel();
