@@ -21,7 +21,6 @@ pub mod fuzz;
 mod hex;
 mod lines;
 pub mod media;
-pub mod policy;
 pub mod private_file;
 mod program;
 pub mod review;
@@ -39,6 +38,7 @@ mod value;
 
 pub use background::Background;
 pub use discovery::{Discovery, DiscoverySettings};
+pub use narrows_policy as policy;
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
     OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,

@@ -13,11 +13,14 @@
 //! | `pattern` | names with `*` and `?` in them |
 //! | `matcher` | what the arguments of a call must be for a rule to fit |
 //! | `flow` | what a run has read, and where that may not go |
-//! | `quota`, `window` | how often, and how much |
+//! | `quota` | how often, and how much |
+//! | `meter`, `window` | what of that is used |
 //! | `level`, `modules` | an isolation level: limits and rights under one name |
 //! | `levels`, `builtin`, `table` | all of them: those that are always there, and those of the configuration |
+//! | `amounts` | times and sizes, as people read them |
 
 mod always;
+mod amounts;
 mod ask;
 mod builtin;
 mod decide;
@@ -25,6 +28,7 @@ mod flow;
 mod level;
 mod levels;
 mod matcher;
+mod meter;
 mod modules;
 mod pattern;
 mod quota;
@@ -42,7 +46,8 @@ pub use flow::{DataOrigin, Flow, FlowFinding, FlowRule};
 pub use level::{Level, ReviewMode, ToolAccess, WorkspaceAccess};
 pub use levels::{LevelError, LevelSettings, Levels};
 pub use matcher::Matcher;
+pub use meter::{Exceeded, Meter};
 pub use modules::Modules;
 pub use pattern::{Pattern, PatternError};
-pub use quota::{Exceeded, Meter, Quota};
+pub use quota::Quota;
 pub use settings::{PolicyError, PolicySettings, RevealRule, Rule};

@@ -10,11 +10,11 @@ use narrows_model::Limits;
 use thiserror::Error;
 
 use super::{
+    amounts::{bytes, seconds},
     builtin::{self, PRODUCTION},
     level::{Level, ReviewMode, ToolAccess, WorkspaceAccess},
     modules::Modules,
     pattern::{Pattern, PatternError},
-    table::{bytes, seconds},
 };
 use narrows_model::{Nearest, nearest};
 

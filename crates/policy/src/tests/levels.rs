@@ -283,8 +283,8 @@ fn the_table_shows_every_level_and_every_respect() {
 #[test]
 fn the_documents_have_the_levels_as_they_are() {
     for document in [
-        include_str!("../../../../../docs/CONFIGURATION.md"),
-        include_str!("../../../../../docs/SECURITY.md"),
+        include_str!("../../../../docs/CONFIGURATION.md"),
+        include_str!("../../../../docs/SECURITY.md"),
     ] {
         assert!(document.contains(&Levels::table()), "put this there:\n{}", Levels::table());
     }

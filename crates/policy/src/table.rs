@@ -1,8 +1,9 @@
 //! The levels as a table for the configuration reference.
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
 
 use super::{
+    amounts::{bytes, seconds},
     builtin,
     level::{Level, ReviewMode, ToolAccess, WorkspaceAccess},
     levels::Levels,
@@ -66,15 +67,3 @@ const ROWS: [(&str, Cell); 15] = [
         false => "a warning".to_owned(),
     }),
 ];
-
-pub(super) fn seconds(time: Duration) -> String {
-    format!("{} s", time.as_secs_f64())
-}
-
-pub(super) fn bytes(bytes: u64) -> String {
-    let units = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
-    match units.iter().find(|(size, _)| bytes >= *size && bytes.is_multiple_of(*size)) {
-        Some((size, unit)) => format!("{} {unit}", bytes / size),
-        None => format!("{bytes} bytes"),
-    }
-}
