@@ -401,5 +401,7 @@ fn told(skills: Result<Vec<ListedSkill>, StateError>, agent: &Agent) -> Vec<List
     skills
 }
 
+mod known_tools;
+
 #[cfg(test)]
 mod tests;

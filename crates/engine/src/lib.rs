@@ -10,8 +10,6 @@ mod arguments;
 mod background;
 pub mod broker;
 pub mod catalog;
-pub mod check;
-pub mod codegen;
 pub mod compute;
 mod discovery;
 mod fingerprint;
@@ -19,11 +17,9 @@ mod fingerprint;
 #[doc(hidden)]
 pub mod fuzz;
 mod hex;
-mod lines;
 pub mod media;
 pub mod private_file;
 mod program;
-pub mod review;
 mod run;
 pub mod safety;
 pub mod search;
@@ -39,6 +35,8 @@ mod value;
 pub use background::Background;
 pub use discovery::{Discovery, DiscoverySettings};
 pub use narrows_policy as policy;
+use narrows_python::lines;
+pub use narrows_python::{check, codegen, review};
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
     OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,

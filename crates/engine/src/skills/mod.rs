@@ -8,9 +8,6 @@
 //! | `search_index` | the skills of a namespace, ready to be searched |
 //! | `name` | what a skill may be called |
 //! | `code` | the code, looked at before it is kept |
-//! | `declaration` | what a module defines, its signature and its docstring |
-//! | `flow` | `await`, `return` and the like where Python does not take them |
-//! | `uses` | the tools and the skills that code names |
 //! | `import_cycle` | skills that import one another in a circle |
 //! | `pins` | the schemas of the tools that a skill was written for |
 //! | `changes` | what changed of a tool since, in words |
@@ -30,11 +27,9 @@
 mod canonical;
 mod changes;
 mod code;
-mod declaration;
 mod directory;
 mod exchange;
 mod fetch;
-mod flow;
 mod folder;
 mod front_matter;
 mod git;
@@ -54,7 +49,6 @@ mod search_index;
 mod signature;
 mod source;
 mod test_runner;
-mod uses;
 mod web;
 
 #[cfg(test)]
@@ -75,6 +69,8 @@ pub use index::{Index, IndexEntry, IndexError};
 pub use library::{Library, LibraryError, ListedSkill, SavedSkill, SkillDraft};
 pub use manifest::{Manifest, ManifestDetails, ManifestError, NeededTool};
 pub use name::{NameError, check_name, identifier};
+pub use narrows_python::uses::ToolReference;
+use narrows_python::{declaration, flow, uses};
 pub use package::{Package, PackageError};
 pub use pins::{Pin, Pins, compare};
 pub use recorded::{NotRecorded, RecordedCall, RecordedReply, Recording};
@@ -82,6 +78,4 @@ pub use registry::{Registry, RegistryError};
 pub use signature::{Fingerprint, KeyError, KeyFile, SignatureError, Signed};
 pub use source::{SkillSource, SourceError};
 pub use test_runner::{TestResult, TrialMode, TrialReport, try_skill};
-pub use uses::ToolReference;
-pub(crate) use uses::{Mentions, imported, imported_from};
 pub use web::WebError;

@@ -38,7 +38,7 @@ impl ToolCode {
     /// As [`Self::new`], without what the server says of the tool, which is its description and the
     /// values in its signature (choices, defaults): a flow rule counts that as read, and a program
     /// that only names a tool has not read it.
-    pub(crate) fn without_description(
+    pub fn without_description(
         full_name: &str,
         name: &ToolName,
         raw: &Value,

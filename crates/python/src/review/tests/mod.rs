@@ -8,7 +8,7 @@ mod refused;
 use std::collections::BTreeMap;
 
 use super::{ReviewFinding, ReviewSettings, Severity, review};
-use crate::policy::{Denial, Level, Levels};
+use narrows_policy::{Denial, Level, Levels};
 
 fn level(name: &str) -> Level {
     Levels::new(BTreeMap::new()).unwrap().get(name).unwrap().as_ref().clone()

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ruff_python_ast::{Alias, Expr, StmtImportFrom};
 use ruff_text_size::{Ranged, TextSize};
 
-use crate::policy::Modules;
+use narrows_policy::Modules;
 
 use super::{
     collect::FactCollector,

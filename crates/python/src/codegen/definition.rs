@@ -133,13 +133,13 @@ impl<'a> Definition<'a> {
 
 /// FastMCP puts results that are no objects in one, and says so. The caller gets what
 /// is inside.
-pub(crate) fn unwrapped(output: &Value) -> &Value {
+pub fn unwrapped(output: &Value) -> &Value {
     let inner = output.pointer("/properties/result");
     inner.filter(|_| is_wrapped(output)).unwrap_or(output)
 }
 
 /// Whether the result is in an object that is only there because there must be one.
-pub(crate) fn is_wrapped(output: &Value) -> bool {
+pub fn is_wrapped(output: &Value) -> bool {
     output.get("x-fastmcp-wrap-result") == Some(&Value::Bool(true))
 }
 

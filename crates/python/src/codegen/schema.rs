@@ -351,7 +351,7 @@ fn of_enum(values: &Value, keywords: &Map<String, Value>) -> Option<Type> {
     (!values.is_empty()).then(|| types::of_values(values))
 }
 
-pub(crate) fn percent_decoded(text: &str) -> Option<String> {
+pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | `program` | a whole program: parse it, collect its names, look at every part |
 //! | `known` | what the check asks of the catalog |
-//! | `catalog` | the catalog's answers |
 //! | `finding` | what was found, and where |
 //! | `depth` | whether a program is too deeply nested to look at |
 //! | `scope` | where names are bound, and to what |
@@ -23,7 +22,6 @@
 
 mod binding;
 mod calls;
-mod catalog;
 mod collect;
 mod comprehension;
 mod depth;
@@ -51,7 +49,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use depth::is_too_deep;
+pub use depth::is_too_deep;
 pub use finding::{CheckFinding, Checked};
 pub use known::{ByFullName, KnownParameter, KnownTool, KnownTools};
 pub use program::check;

@@ -9,7 +9,7 @@ use super::{
     names,
     scope::{ReviewScopeId, ReviewScopes},
 };
-use crate::policy::{Level, Modules};
+use narrows_policy::{Level, Modules};
 
 /// What imports modules by names that are made when the program runs.
 const BY_NAME: [&str; 3] =

@@ -5,10 +5,8 @@ use std::collections::HashMap;
 use ruff_text_size::TextSize;
 
 use super::finding::{ReviewFindings, RuleHit, Severity};
-use crate::{
-    policy::{Denial, Level, ToolAccess},
-    skills::Mentions,
-};
+use crate::uses::Mentions;
+use narrows_policy::{Denial, Level, ToolAccess};
 
 /// Tools that would be refused.
 pub(super) fn denied(

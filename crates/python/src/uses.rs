@@ -43,15 +43,15 @@ pub struct ToolReference {
 
 /// What code uses.
 #[derive(Debug, Default)]
-pub(super) struct CodeUses {
+pub struct CodeUses {
     /// Each once, in the order of the code.
-    pub(super) tools: Vec<ToolReference>,
-    pub(super) skills: BTreeSet<String>,
+    pub tools: Vec<ToolReference>,
+    pub skills: BTreeSet<String>,
     /// `from skills import *`, which imports whatever there is.
-    pub(super) star_of_skills: Option<u32>,
+    pub star_of_skills: Option<u32>,
 }
 
-pub(super) fn uses(body: &[Stmt], lines: &Lines) -> CodeUses {
+pub fn uses(body: &[Stmt], lines: &Lines) -> CodeUses {
     let mentions = Mentions::of(body);
     let tools = mentions.tools.into_iter().map(|(at, tool)| {
         let dynamic = tool.ends_with('*');

@@ -237,7 +237,7 @@ fn tools_that_would_be_refused_are_told_where_they_are_named() {
         rules("from servers.github import list_issues\nawait list_issues()", &production),
         []
     );
-    let none = Level { tools: crate::policy::ToolAccess::None, ..production };
+    let none = Level { tools: narrows_policy::ToolAccess::None, ..production };
     assert_eq!(rules("from servers.github import list_issues", &none), [("denied-tool", 1, 28)]);
 }
 

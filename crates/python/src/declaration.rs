@@ -13,14 +13,14 @@ const MAX_PARAGRAPH_LEN: usize = 500;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Declaration<'a> {
+pub enum Declaration<'a> {
     Function(&'a StmtFunctionDef),
     Class(&'a StmtClassDef),
     Value { annotation: Option<&'a Expr>, value: Option<&'a Expr> },
 }
 
 /// All names that a module defines, in its order. The last definition of a name counts.
-pub(super) fn declarations(body: &[Stmt]) -> Vec<(&str, Declaration<'_>)> {
+pub fn declarations(body: &[Stmt]) -> Vec<(&str, Declaration<'_>)> {
     let mut top = TopLevel { found: Vec::new() };
     top.visit_body(body);
     top.found
@@ -69,7 +69,7 @@ impl<'a> Visitor<'a> for TopLevel<'a> {
 
 impl Declaration<'_> {
     /// As a reader wants to see it: `async find(name: str, limit: int = 10) -> list[dict]`.
-    pub(super) fn signature(&self, name: &str, code: &str) -> String {
+    pub fn signature(&self, name: &str, code: &str) -> String {
         match self {
             Self::Function(function) => {
                 let start = if function.is_async { "async " } else { "" };
@@ -94,7 +94,7 @@ impl Declaration<'_> {
         }
     }
 
-    pub(super) fn docstring(&self) -> Option<String> {
+    pub fn docstring(&self) -> Option<String> {
         match self {
             Self::Function(function) => docstring(&function.body),
             Self::Class(class) => docstring(&class.body),
@@ -162,7 +162,7 @@ fn part(expr: &Expr, code: &str) -> String {
 }
 
 /// The first paragraph of the docstring of a function, a class or a module, on one line.
-pub(super) fn docstring(body: &[Stmt]) -> Option<String> {
+pub fn docstring(body: &[Stmt]) -> Option<String> {
     let Stmt::Expr(first) = body.first()? else { return None };
     let text = first.value.as_string_literal_expr()?.value.to_str();
     let lines = text.trim().lines().map(str::trim).take_while(|line| !line.is_empty());

@@ -9,7 +9,7 @@ use ruff_python_parser::{Mode, lexer};
 const MAX_DEPTH: usize = 400;
 
 /// Looks at the tokens only. The count is never less than the depth of the tree.
-pub(crate) fn is_too_deep(code: &str) -> bool {
+pub fn is_too_deep(code: &str) -> bool {
     let mut lexer = lexer::lex(code, Mode::Module);
     let mut blocks = 0_usize;
     let mut depth = 0_usize;

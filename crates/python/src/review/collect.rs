@@ -7,7 +7,7 @@ use ruff_python_ast::{
 use ruff_text_size::{Ranged, TextRange, TextSize};
 
 use super::scope::{BoundTo, MODULE, ReviewScopeId, ReviewScopeKind, ReviewScopes};
-use crate::skills::{imported, imported_from};
+use crate::uses::{imported, imported_from};
 
 /// Something that visits a program and has to know when a scope starts and ends.
 pub(super) trait ScopedVisitor<'a>: Visitor<'a> {

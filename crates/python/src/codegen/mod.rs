@@ -42,13 +42,13 @@ mod wrapper;
 
 pub use calling::{CallParameter, Calling};
 pub use definition::Observation;
-pub(crate) use definition::{is_wrapped, unwrapped};
+pub use definition::{is_wrapped, unwrapped};
 pub use deprecation::Deprecation;
 pub use example::example;
 pub use names::{ToolName, ToolNames, module_names, parameter_names};
 pub use notes::summary_line;
-pub(crate) use reserved::is_identifier;
-pub(crate) use schema::percent_decoded;
+pub use reserved::is_identifier;
+pub use schema::percent_decoded;
 pub use signature::signature;
 pub use stub::{StubTool, stub};
 pub use wrapper::{PREAMBLE, ToolCode};

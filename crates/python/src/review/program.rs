@@ -8,17 +8,14 @@ use super::{
     finding::{ReviewFinding, ReviewFindings, ReviewSettings, RuleHit, Severity},
     walk::ReviewWalker,
 };
-use crate::{
-    check::is_too_deep,
-    policy::{Denial, Level},
-    skills::Mentions,
-};
+use crate::{check::is_too_deep, uses::Mentions};
+use narrows_policy::{Denial, Level};
 
 /// Looks at a program before it runs. `tools` is asked about each tool that it names, as
 /// `server.tool` or as it is written.
 ///
 /// A program that does not parse has no findings: Python says better what is wrong with it. What
-/// becomes of findings is up to the level's [`ReviewMode`](crate::policy::ReviewMode).
+/// becomes of findings is up to the level's [`ReviewMode`](narrows_policy::ReviewMode).
 pub fn review(
     code: &str,
     level: &Level,

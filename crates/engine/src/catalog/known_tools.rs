@@ -1,13 +1,13 @@
-//! The catalog's answers.
+//! What the check of programs asks of the catalog.
 
 use serde_json::Value;
 
-use super::known::{ByFullName, KnownParameter, KnownTool, KnownTools};
-use crate::{
-    catalog::{Catalog, Missing, Tool},
+use narrows_python::{
+    check::{ByFullName, KnownParameter, KnownTool, KnownTools},
     codegen::{Calling, unwrapped},
-    discovery::Discovery,
 };
+
+use super::{Catalog, Missing, Tool};
 
 impl KnownTools for Catalog {
     fn servers(&self) -> Vec<String> {
@@ -27,7 +27,7 @@ impl KnownTools for Catalog {
 
     fn tool(&self, module: &str, name: &str) -> Option<KnownTool> {
         let listing = self.listing(self.server_of(module)?)?;
-        listing.tool(name).map(|tool| known(tool, None))
+        listing.tool(name).map(|tool| known_tool(tool, None))
     }
 
     fn suggest(&self, module: &str, name: &str) -> String {
@@ -36,7 +36,7 @@ impl KnownTools for Catalog {
     }
 
     fn by_full_name(&self, name: &str) -> ByFullName {
-        by_full_name(self, name, |tool| known(tool, None))
+        known_by_full_name(self, name, |tool| known_tool(tool, None))
     }
 
     fn why_wrong(&self, name: &str) -> String {
@@ -44,40 +44,8 @@ impl KnownTools for Catalog {
     }
 }
 
-/// As the catalog, with what was learnt of results.
-impl KnownTools for Discovery {
-    fn servers(&self) -> Vec<String> {
-        self.broker().catalog().servers()
-    }
-
-    fn disabled(&self, module: &str) -> Option<String> {
-        KnownTools::disabled(&**self.broker().catalog(), module)
-    }
-
-    fn tools(&self, module: &str) -> Option<Vec<String>> {
-        self.broker().catalog().tools(module)
-    }
-
-    fn tool(&self, module: &str, name: &str) -> Option<KnownTool> {
-        let catalog = self.broker().catalog();
-        let listing = catalog.listing(catalog.server_of(module)?)?;
-        listing.tool(name).map(|tool| known(tool, self.observed(tool)))
-    }
-
-    fn suggest(&self, module: &str, name: &str) -> String {
-        self.broker().catalog().suggest(module, name)
-    }
-
-    fn by_full_name(&self, name: &str) -> ByFullName {
-        by_full_name(self.broker().catalog(), name, |tool| known(tool, self.observed(tool)))
-    }
-
-    fn why_wrong(&self, name: &str) -> String {
-        self.broker().catalog().why_wrong(name)
-    }
-}
-
-fn by_full_name(
+/// What a full name means, with what is known of its tool.
+pub fn known_by_full_name(
     catalog: &Catalog,
     name: &str,
     known: impl FnOnce(&Tool) -> KnownTool,
@@ -96,7 +64,7 @@ fn by_full_name(
 }
 
 /// How a tool is called and what it gives: as it declares, or else as was observed.
-fn known(tool: &Tool, observed: Option<(Value, u64)>) -> KnownTool {
+pub fn known_tool(tool: &Tool, observed: Option<(Value, u64)>) -> KnownTool {
     let input = tool.input_schema();
     let calling = Calling::new(&tool.raw);
     let parameters = calling.parameters.into_iter().map(|parameter| KnownParameter {

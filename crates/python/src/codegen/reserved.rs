@@ -52,7 +52,7 @@ pub(super) fn is_module_name(name: &str) -> bool {
 
 /// Whether Python takes this as a name. ASCII only: Python normalises other identifiers,
 /// so that two different ones can be the same to it.
-pub(crate) fn is_identifier(name: &str) -> bool {
+pub fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
     let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
     starts_well && bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_') && !is_keyword(name)

@@ -9,7 +9,7 @@ use super::{
     finding::{RuleHit, Severity},
     scope::{ReviewScopeId, ReviewScopes},
 };
-use crate::policy::Level;
+use narrows_policy::Level;
 
 /// The interpreter has 32 bits.
 const POINTER: f64 = 4.0;

@@ -9,7 +9,7 @@ use ruff_text_size::{Ranged, TextSize};
 
 /// Something at a place where it cannot be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Misplaced {
+pub enum Misplaced {
     /// `await` outside of all functions: a module is imported, and an import cannot wait.
     TopLevelAwait,
     /// As CPython says it.
@@ -17,7 +17,7 @@ pub(super) enum Misplaced {
 }
 
 /// The first thing in the code that stands where it cannot be.
-pub(super) fn misplaced(body: &[Stmt]) -> Option<(TextSize, Misplaced)> {
+pub fn misplaced(body: &[Stmt]) -> Option<(TextSize, Misplaced)> {
     let mut flow = ControlFlowCheck { place: EnclosingScope::Module, in_loop: false, found: None };
     flow.visit_body(body);
     flow.found

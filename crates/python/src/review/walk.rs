@@ -18,7 +18,7 @@ use super::{
     scope::{MODULE, ReviewScopeId, ReviewScopeKind, ReviewScopes},
     tricks,
 };
-use crate::policy::{Level, ReviewMode};
+use narrows_policy::{Level, ReviewMode};
 
 pub(super) struct ReviewWalker<'w, 'a, 's> {
     scopes: &'w ReviewScopes<'a>,

@@ -9,7 +9,7 @@ use super::{
     finding::{RuleHit, Severity},
     scope::{ReviewScopeId, ReviewScopes},
 };
-use crate::policy::Level;
+use narrows_policy::Level;
 
 /// More than any processor does in a second.
 const TURNS_PER_SECOND: f64 = 1e9;
