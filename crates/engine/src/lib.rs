@@ -35,8 +35,7 @@ mod value;
 pub use background::Background;
 pub use discovery::{Discovery, DiscoverySettings};
 pub use narrows_policy as policy;
-use narrows_python::lines;
-pub use narrows_python::{check, codegen, review};
+pub use narrows_python::{ParsedProgram, SourceTree, check, codegen, review};
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
     OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,

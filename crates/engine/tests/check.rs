@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use narrows_engine::{
+    ParsedProgram, SourceTree,
     catalog::{Catalog, Listing, UpstreamInfo},
     check::{self, CheckFinding, GivenVariables, KnownTools},
     codegen::Calling,
@@ -89,7 +90,8 @@ fn right_calls(catalog: &Catalog) -> Vec<Call> {
 
 /// What is wrong with a program whose variables may be anything.
 fn check(program: &str, known: &dyn KnownTools) -> Vec<CheckFinding> {
-    check::check(program, GivenVariables::Unknown, known).findings
+    let tree = SourceTree::new(program);
+    check::check(&ParsedProgram::new(&tree), GivenVariables::Unknown, known).findings
 }
 
 /// The message of a program's only mistake.

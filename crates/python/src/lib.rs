@@ -4,17 +4,20 @@
 //! | module | subject |
 //! |---|---|
 //! | `codegen` | from a tool's schema to Python: names, types, the function, the signature for a model, stubs |
+//! | `syntax` | text and syntax tree of a program, parsed once |
+//! | `scope` | where its names are bound, and to what |
+//! | `program` | both, for all who look at a program |
+//! | `uses` | the tools and skills that code names |
 //! | `check` | mistakes that would make a program fail |
 //! | `review` | what is refused, dangerous or hopeless in it |
-//! | `uses` | the tools and skills that code names |
-//! | `declaration` | what a module defines, its signature and its docstring |
-//! | `flow` | `await`, `return` and the like where Python does not take them |
-//! | `lines` | from places in a text to lines |
 
 pub mod check;
 pub mod codegen;
-pub mod declaration;
-pub mod flow;
-pub mod lines;
+mod program;
 pub mod review;
+mod scope;
+pub mod syntax;
 pub mod uses;
+
+pub use program::ParsedProgram;
+pub use syntax::{SourceTree, SyntaxFault};

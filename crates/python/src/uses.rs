@@ -7,13 +7,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ruff_python_ast::{
-    Expr, ExprCall, ExprContext, Parameter, Stmt, StmtImport, StmtImportFrom,
+    Expr, ExprCall, Stmt, StmtImportFrom,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
 use serde::{Deserialize, Serialize};
 
-use crate::lines::Lines;
+use crate::{
+    ParsedProgram,
+    scope::{BindingKind, BindingValue, Scopes, module_of},
+    syntax::Lines,
+};
 
 /// Modules whose parts are followed. The last ones can reach any other module.
 const FOLLOWED: [&str; 7] =
@@ -47,12 +51,13 @@ pub struct CodeUses {
     /// Each once, in the order of the code.
     pub tools: Vec<ToolReference>,
     pub skills: BTreeSet<String>,
-    /// `from skills import *`, which imports whatever there is.
+    /// `from skills import *`, which imports whatever there is: its line.
     pub star_of_skills: Option<u32>,
 }
 
-pub fn uses(body: &[Stmt], lines: &Lines) -> CodeUses {
-    let mentions = Mentions::of(body);
+/// Finds the tools and skills that a program names. One that does not parse names none.
+pub fn uses(program: &ParsedProgram<'_>, lines: &Lines) -> CodeUses {
+    let mentions = Mentions::new(program, &[]);
     let tools = mentions.tools.into_iter().map(|(at, tool)| {
         let dynamic = tool.ends_with('*');
         ToolReference { tool, line: lines.line(at), dynamic }
@@ -76,31 +81,17 @@ pub(crate) struct Mentions {
 }
 
 impl Mentions {
-    pub(crate) fn of(body: &[Stmt]) -> Self {
-        let mut names = Names::default();
-        names.visit_body(body);
-        if !names.binds_servers {
-            // Every program has the package, also without an import.
-            names.bind("servers", "servers".to_owned());
-        }
-        let mut finder = UseCollector { names: names.imported, ..UseCollector::default() };
-        finder.visit_body(body);
+    /// Finds them in a program that has these tools without an import: names, and what they mean.
+    pub(crate) fn new(program: &ParsedProgram<'_>, implied: &[(&str, String)]) -> Self {
+        let mut names = Names::of(program.scopes());
+        implied.iter().for_each(|(name, path)| names.bind(name, path));
+        let mut finder = UseCollector { names, ..UseCollector::default() };
+        finder.visit_body(program.body().unwrap_or_default());
         let mut tools: Vec<(TextSize, String)> =
             finder.found.into_iter().map(|(tool, at)| (at, tool)).collect();
         tools.sort();
         let UseCollector { calls, skills, star_of_skills, .. } = finder;
         Self { tools, calls, skills, star_of_skills }
-    }
-}
-
-/// `servers.github` of `from servers.github import …`. A skill is a module of the package
-/// `skills`, so that `from . import other` is another skill.
-fn module_of(import: &StmtImportFrom) -> Option<String> {
-    let module = import.module.as_deref();
-    match import.level {
-        0 => module.map(str::to_owned),
-        1 => Some(module.map_or("skills".to_owned(), |module| format!("skills.{module}"))),
-        _ => None,
     }
 }
 
@@ -110,75 +101,40 @@ fn is_followed(path: &str) -> bool {
 
 /// What each imported name may mean, wherever it is imported.
 #[derive(Debug, Default)]
-struct Names<'a> {
-    imported: HashMap<&'a str, BTreeSet<String>>,
-    /// The code has a variable or parameter of its own that is called `servers`.
-    binds_servers: bool,
-}
+struct Names<'a>(HashMap<&'a str, BTreeSet<String>>);
 
 impl<'a> Names<'a> {
-    fn bind(&mut self, name: &'a str, path: String) {
-        if !is_followed(&path) {
+    fn of(scopes: &Scopes<'a>) -> Self {
+        let mut names = Self::default();
+        // The code has a variable or parameter of its own that is called `servers`.
+        let mut binds_servers = false;
+        for (name, binding) in scopes.bindings() {
+            match &binding.source {
+                BindingValue::Path(path) => names.bind(name, path),
+                BindingValue::Definition => {}
+                _ => binds_servers |= name == "servers" && binding.kind == BindingKind::Bound,
+            }
+        }
+        if !binds_servers {
+            // Every program has the package, also without an import.
+            names.bind("servers", "servers");
+        }
+        names
+    }
+
+    fn bind(&mut self, name: &'a str, path: &str) {
+        if !is_followed(path) {
             return;
         }
-        let meanings = self.imported.entry(name).or_default();
-        match meanings.len() < MAX_MEANINGS {
-            true => _ = meanings.insert(path),
-            false => _ = meanings.insert(ANY_MEANING.to_owned()),
-        }
-    }
-}
-
-/// The names that `import …` binds, and what they mean.
-pub(crate) fn imported(import: &StmtImport) -> impl Iterator<Item = (&str, String)> {
-    import.names.iter().map(|alias| match &alias.asname {
-        Some(name) => (name.as_str(), alias.name.to_string()),
-        None => {
-            let first = alias.name.split('.').next().unwrap_or_default();
-            (first, first.to_owned())
-        }
-    })
-}
-
-/// The names that `from … import …` binds, and what they mean.
-pub(crate) fn imported_from(import: &StmtImportFrom) -> impl Iterator<Item = (&str, String)> {
-    module_of(import).into_iter().flat_map(|module| {
-        import.names.iter().map(move |alias| {
-            let name = alias.asname.as_ref().unwrap_or(&alias.name);
-            (name.as_str(), format!("{module}.{}", alias.name))
-        })
-    })
-}
-
-impl<'a> Visitor<'a> for Names<'a> {
-    fn visit_stmt(&mut self, stmt: &'a Stmt) {
-        match stmt {
-            Stmt::Import(import) => {
-                imported(import).for_each(|(name, path)| self.bind(name, path));
-            }
-            Stmt::ImportFrom(import) => {
-                imported_from(import).for_each(|(name, path)| self.bind(name, path));
-            }
-            _ => visitor::walk_stmt(self, stmt),
-        }
-    }
-
-    fn visit_expr(&mut self, expr: &'a Expr) {
-        if let Expr::Name(name) = expr {
-            self.binds_servers |= name.ctx == ExprContext::Store && &*name.id == "servers";
-        }
-        visitor::walk_expr(self, expr);
-    }
-
-    fn visit_parameter(&mut self, parameter: &'a Parameter) {
-        self.binds_servers |= &*parameter.name == "servers";
-        visitor::walk_parameter(self, parameter);
+        let meanings = self.0.entry(name).or_default();
+        let meaning = if meanings.len() < MAX_MEANINGS { path } else { ANY_MEANING };
+        meanings.insert(meaning.to_owned());
     }
 }
 
 #[derive(Debug, Default)]
 struct UseCollector<'a> {
-    names: HashMap<&'a str, BTreeSet<String>>,
+    names: Names<'a>,
     /// Where each tool is named first.
     found: BTreeMap<String, TextSize>,
     calls: HashSet<TextRange>,
@@ -195,7 +151,7 @@ impl<'a> UseCollector<'a> {
     /// All that an expression may mean, of what is followed.
     fn paths(&self, expr: &Expr) -> Vec<String> {
         match expr {
-            Expr::Name(name) => match self.names.get(name.id.as_str()) {
+            Expr::Name(name) => match self.names.0.get(name.id.as_str()) {
                 Some(paths) => paths.iter().cloned().collect(),
                 None => match name.id.as_str() {
                     "call_mcp_tool" => vec![CALL_BY_NAME.to_owned()],

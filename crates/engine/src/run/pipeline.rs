@@ -3,6 +3,7 @@
 use std::{mem, sync::Arc};
 
 use narrows_model::{Ending, Failure, Limits, Outcome, OutputStream, Program};
+use narrows_python::{ParsedProgram, SourceTree, review::ImpliedImports};
 use narrows_sandbox::{Session, Workspace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::{
     compute::{json_bytes, without_place},
-    discovery::{CheckedProgram, EarlierNames},
+    discovery::EarlierNames,
     media::{Media, Shown},
     policy::WorkspaceAccess,
     program::{ProgramHost, restore_literals},
@@ -175,30 +176,50 @@ impl<'e> Run<'e> {
         session: Option<&mut Session>,
         record: &AuditSpan,
     ) -> Result<ProgramEnd, StateError> {
-        // What cannot work is not counted.
         let earlier = EarlierNames::from(session.as_deref());
-        let mut checked = self.check(earlier).await;
-        if let Some(refusal) = checked.refusal.take() {
-            return Ok(ProgramEnd { outcome: refusal, was_run: false });
-        }
-        self.guard.begin()?;
-        self.hold_audit(record).await?;
-        let reviewed = self.review(&checked).await;
-        if let Some(refusal) = reviewed.refusal {
-            return Ok(ProgramEnd { outcome: refusal, was_run: false });
+        let Reviewed { refusal, notes } = self.inspect(earlier, record).await?;
+        if let Some(outcome) = refusal {
+            return Ok(ProgramEnd { outcome, was_run: false });
         }
         let mut outcome = self.run_in_sandbox(session).await?;
-        outcome.notes.extend(checked.note);
-        outcome.notes.extend(reviewed.notes);
+        outcome.notes.extend(notes);
         Ok(ProgramEnd { outcome, was_run: true })
     }
 
-    /// Looks for mistakes before anything is done.
-    async fn check(&mut self, earlier: EarlierNames) -> CheckedProgram {
+    /// Looks at the program before anything is done. It is parsed once, by whoever looks at it first.
+    async fn inspect(
+        &mut self,
+        earlier: EarlierNames,
+        record: &AuditSpan,
+    ) -> Result<Reviewed, StateError> {
+        let bytes = self.program.source.len();
+        let tree = SourceTree::new(&self.program.source);
+        let parsed = ParsedProgram::new(&tree);
+        let inspected = self.check_and_review(&parsed, earlier, record).await;
+        // To free a large tree takes time too.
+        without_place(bytes, || drop(parsed));
+        without_place(bytes, || drop(tree));
+        inspected
+    }
+
+    async fn check_and_review(
+        &mut self,
+        parsed: &ParsedProgram<'_>,
+        earlier: EarlierNames,
+        record: &AuditSpan,
+    ) -> Result<Reviewed, StateError> {
+        // What cannot work is not counted.
         let discovery = self.engine.discovery();
-        let checked = discovery.look(&self.program, earlier, &self.agent).await;
+        let checked = discovery.look(&self.program, parsed, earlier, &self.agent).await;
+        if checked.refusal.is_some() {
+            return Ok(Reviewed { refusal: checked.refusal, notes: Vec::new() });
+        }
         checked.give_implied(&mut self.program);
-        checked
+        self.guard.begin()?;
+        self.hold_audit(record).await?;
+        let mut reviewed = self.review(parsed, &checked.implied).await;
+        reviewed.notes.splice(0..0, checked.note);
+        Ok(reviewed)
     }
 
     /// Waits for the audit, at levels that do nothing which is not in it.
@@ -211,11 +232,10 @@ impl<'e> Run<'e> {
     }
 
     /// Looks for what the level does not allow.
-    async fn review(&self, checked: &CheckedProgram) -> Reviewed {
-        let program = checked.with_imports(&self.program);
+    async fn review(&self, parsed: &ParsedProgram<'_>, implied: &ImpliedImports) -> Reviewed {
         let broker = self.engine.discovery().broker();
-        let reviewing = || self.guard.review(&program, &self.limits, broker);
-        self.agent.compute(program.source.len(), reviewing).await
+        let reviewing = || self.guard.review(parsed, implied, &self.limits, broker);
+        self.agent.compute(parsed.text().len(), reviewing).await
     }
 
     async fn run_in_sandbox(

@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_model::{Failure, Limits, Outcome, Program};
+use narrows_model::{Failure, Limits, Outcome};
+use narrows_python::{ParsedProgram, review::ImpliedImports};
 use narrows_sandbox::Workspace;
 
 use super::{CallTarget, RunGuard};
@@ -95,8 +96,14 @@ impl RunGuard {
         within.map_err(|exceeded| StateError::Exceeded(exceeded.to_string()))
     }
 
-    /// Looks at a program before it runs.
-    pub(crate) fn review(&self, program: &Program, limits: &Limits, broker: &Broker) -> Reviewed {
+    /// Looks at a program before it runs, and at what it is given without an import.
+    pub(crate) fn review(
+        &self,
+        program: &ParsedProgram<'_>,
+        implied: &ImpliedImports,
+        limits: &Limits,
+        broker: &Broker,
+    ) -> Reviewed {
         let level = &Level { limits: limits.clone(), ..(**self.level()).clone() };
         if level.review == ReviewMode::Off {
             return Reviewed::default();
@@ -106,7 +113,7 @@ impl RunGuard {
             let why = self.would_refuse(&tool)?;
             Some(Denial { why })
         };
-        let found = review(&program.source, level, &self.safety().review, &denied);
+        let found = review(program, implied, level, &self.safety().review, &denied);
         if level.review == ReviewMode::Block {
             let dangers: Vec<_> =
                 found.iter().filter(|found| found.severity == Severity::Danger).collect();

@@ -4,10 +4,9 @@
 
 use std::fmt::Write as _;
 
+use narrows_python::syntax::{Declaration, declarations};
 use ruff_python_ast::{Expr, Stmt};
 use ruff_python_parser::parse_module;
-
-use super::declaration::{Declaration, declarations};
 
 /// Files that are texts are taken as far as they fit into a skill.
 const MAX_BYTES: usize = 768 << 10;

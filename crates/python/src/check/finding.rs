@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ruff_text_size::{TextRange, TextSize};
 
-use crate::lines::Lines;
+use crate::syntax::Lines;
 
 /// A mistake in a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ const MAX_COMPARED: usize = 200;
 
 /// Findings of one program, as they are made.
 #[derive(Debug)]
-pub(super) struct CheckFindings<'a> {
+pub(crate) struct CheckFindings<'a> {
     code: &'a str,
     lines: Lines,
     found: Vec<CheckFinding>,
@@ -46,22 +46,22 @@ pub(super) struct CheckFindings<'a> {
 }
 
 impl<'a> CheckFindings<'a> {
-    pub(super) fn new(code: &'a str) -> Self {
+    pub(crate) fn new(code: &'a str) -> Self {
         Self { code, lines: Lines::of(code), found: Vec::new(), compared: 0 }
     }
 
     /// Whether one more name may be compared with all that are known.
-    pub(super) fn may_compare(&mut self) -> bool {
+    pub(crate) fn may_compare(&mut self) -> bool {
         self.compared += 1;
         self.compared <= MAX_COMPARED
     }
 
     /// Nothing more is looked for.
-    pub(super) fn are_enough(&self) -> bool {
+    pub(crate) fn are_enough(&self) -> bool {
         self.found.len() >= MAX_FINDINGS
     }
 
-    pub(super) fn add(&mut self, at: TextSize, message: String) {
+    pub(crate) fn add(&mut self, at: TextSize, message: String) {
         let line = self.lines.line(at);
         let before = self.code.get(self.lines.start(line)..at.to_usize()).unwrap_or_default();
         let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
@@ -69,22 +69,22 @@ impl<'a> CheckFindings<'a> {
     }
 
     /// The number of a line.
-    pub(super) fn line(&self, at: TextSize) -> u32 {
+    pub(crate) fn line(&self, at: TextSize) -> u32 {
         self.lines.line(at)
     }
 
     /// The text of a part of the program.
-    pub(super) fn text(&self, range: TextRange) -> &'a str {
+    pub(crate) fn text(&self, range: TextRange) -> &'a str {
         self.code.get(range.start().to_usize()..range.end().to_usize()).unwrap_or_default()
     }
 
     /// Whether the program has a text that is just this.
-    pub(super) fn is_text(&self, text: &str) -> bool {
+    pub(crate) fn is_text(&self, text: &str) -> bool {
         ['"', '\''].iter().any(|quote| self.code.contains(&format!("{quote}{text}{quote}")))
     }
 
     /// All of them in the order of the program, each once.
-    pub(super) fn finish(mut self) -> Vec<CheckFinding> {
+    pub(crate) fn finish(mut self) -> Vec<CheckFinding> {
         self.found.sort();
         self.found.dedup();
         self.found

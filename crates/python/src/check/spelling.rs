@@ -5,13 +5,13 @@ use strsim::damerau_levenshtein;
 use narrows_model::{MAX_NAME_BYTES, nearest};
 
 /// Whether it is worth to say something about a name.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     text.len() <= MAX_NAME_BYTES
 }
 
 /// How surely an object has no other fields than those that are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum FieldTrust {
+pub(crate) enum FieldTrust {
     /// Others may well be there: they were not seen so far, or the schema says so itself.
     Seen,
     /// The schema lists them, and says nothing of others.
@@ -21,7 +21,7 @@ pub(super) enum FieldTrust {
 }
 
 /// The known name that was meant, if `name` is that one misspelt.
-pub(super) fn meant<'n>(
+pub(crate) fn meant<'n>(
     name: &str,
     known: impl Iterator<Item = &'n str> + Clone,
     trust: FieldTrust,
@@ -46,7 +46,7 @@ pub(super) fn meant<'n>(
 
 /// Whether a name of a program is surely this one that all programs have, misspelt: `row` is not `pow`,
 /// nor is `item` `iter`, nor are `inputs` `input`.
-pub(super) fn is_misspelt(name: &str, candidate: &str) -> bool {
+pub(crate) fn is_misspelt(name: &str, candidate: &str) -> bool {
     if !is_name(name) || candidate.len().abs_diff(name.len()) > 2 {
         return false;
     }

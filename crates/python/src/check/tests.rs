@@ -6,11 +6,17 @@ use narrows_model::{Nearest, nearest, there_are};
 use serde_json::{Value, json};
 
 use super::{
-    ByFullName, CheckFinding, Checked, GivenVariables, KnownParameter, KnownTool, KnownTools, check,
+    ByFullName, CheckFinding, Checked, GivenVariables, KnownParameter, KnownTool, KnownTools,
 };
+use crate::{ParsedProgram, SourceTree};
 
 mod hostile;
 mod unbound;
+
+fn check<'k>(code: &str, given: GivenVariables<'k>, known: &'k dyn KnownTools) -> Checked {
+    let tree = SourceTree::new(code);
+    super::check(&ParsedProgram::new(&tree), given, known)
+}
 
 /// Two servers, and one whose tools are not known yet.
 struct Example;

@@ -8,21 +8,20 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextRange};
 
-use super::{
-    calls,
-    comprehension::Comprehended,
-    facts::string,
-    fields,
-    fields::FieldChecker,
-    finding::{CheckFindings, Checked},
-    handled::{self, Handled},
-    names,
-    results::ResolvedCallee,
-    scope::{MODULE, ScopeId},
-    standard::{is_not_awaited, looks_at_arguments},
-    tools::FullNameMeaning,
-    undefined::{self, GivenVariables, Undefined},
-    value::{Value, Values},
+use crate::{
+    check::{
+        facts::{Handled, handled},
+        finding::{CheckFindings, Checked},
+        given::GivenVariables,
+        names::{Undefined, undefined},
+        rules::{FieldChecker, calls, fields, names},
+        values::{FullNameMeaning, ResolvedCallee, Value, Values},
+    },
+    scope::{
+        MODULE, ScopeId,
+        standard::{is_not_awaited, looks_at_arguments},
+    },
+    syntax::{Comprehended, last_name, string},
 };
 
 pub(super) struct CheckWalker<'v, 'a, 'k> {
@@ -171,7 +170,7 @@ impl<'v, 'a, 'k> CheckWalker<'v, 'a, 'k> {
         if let Some(test) = test {
             self.visit_expr(test);
             // What type checkers read is not executed.
-            if handled::last_name(test) == Some("TYPE_CHECKING") {
+            if last_name(test) == Some("TYPE_CHECKING") {
                 return;
             }
         }
@@ -276,7 +275,7 @@ impl<'a> Visitor<'a> for CheckWalker<'_, 'a, '_> {
                 lambda.parameters.iter().for_each(|parameters| self.visit_parameters(parameters));
                 // It may be called where errors are handled.
                 let facts = &self.values.facts;
-                let handled = match facts.keys.contains(&lambda.range) {
+                let handled = match facts.scopes.keys.contains(&lambda.range) {
                     true => Handled::Nothing,
                     false => facts.handling.anywhere(),
                 };

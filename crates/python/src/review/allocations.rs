@@ -7,8 +7,9 @@ use ruff_python_ast::{Comprehension, Expr, ExprBinOp, ExprCall, Operator};
 use super::{
     constant::STEPS,
     finding::{RuleHit, Severity},
-    scope::{ReviewScopeId, ReviewScopes},
+    resolver::Resolver,
 };
+use crate::scope::ScopeId;
 use narrows_policy::Level;
 
 /// The interpreter has 32 bits.
@@ -21,11 +22,11 @@ const BITS_PER_BYTE: f64 = 7.5;
 /// An expression that cannot have its value within the limits of a level.
 pub(super) fn huge(
     expr: &Expr,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
+    resolver: &Resolver<'_>,
+    scope: ScopeId,
     level: &Level,
 ) -> Option<RuleHit> {
-    let bytes = Sizes { scopes, scope, steps: Cell::new(STEPS) }.of(expr)?;
+    let bytes = Sizes { resolver, scope, steps: Cell::new(STEPS) }.of(expr)?;
     let limit = level.limits.memory_bytes as f64;
     (bytes > limit).then(|| RuleHit {
         rule: "huge-allocation",
@@ -48,20 +49,20 @@ fn megabytes(bytes: f64) -> String {
 }
 
 /// How many elements a loop or a list has that are known.
-pub(super) fn count(iter: &Expr, scopes: &ReviewScopes<'_>, scope: ReviewScopeId) -> Option<f64> {
-    Sizes { scopes, scope, steps: Cell::new(STEPS) }.count(iter)
+pub(super) fn count(iter: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> Option<f64> {
+    Sizes { resolver, scope, steps: Cell::new(STEPS) }.count(iter)
 }
 
 struct Sizes<'s, 'a> {
-    scopes: &'s ReviewScopes<'a>,
-    scope: ReviewScopeId,
+    resolver: &'s Resolver<'a>,
+    scope: ScopeId,
     steps: Cell<usize>,
 }
 
 impl Sizes<'_, '_> {
     /// At least so many bytes.
     fn of(&self, expr: &Expr) -> Option<f64> {
-        self.scopes.step()?;
+        self.resolver.step()?;
         self.steps.set(self.steps.get().checked_sub(1)?);
         match expr {
             Expr::StringLiteral(text) => Some(text.value.to_str().len() as f64),
@@ -132,7 +133,7 @@ impl Sizes<'_, '_> {
             return is_padding.then(|| self.number(arguments.first()?)).flatten();
         }
         let [argument, ..] = arguments else { return None };
-        let is = |paths: &[&str]| self.scopes.may_be(&call.func, self.scope, paths);
+        let is = |paths: &[&str]| self.resolver.may_be(&call.func, self.scope, paths);
         if is(&["builtins.bytearray", "builtins.bytes"]) {
             return self.number(argument);
         }
@@ -152,7 +153,7 @@ impl Sizes<'_, '_> {
 
     /// How many elements.
     fn count(&self, iter: &Expr) -> Option<f64> {
-        self.scopes.step()?;
+        self.resolver.step()?;
         self.steps.set(self.steps.get().checked_sub(1)?);
         match iter {
             Expr::List(list) if !list.elts.iter().any(Expr::is_starred_expr) => {
@@ -171,7 +172,7 @@ impl Sizes<'_, '_> {
     }
 
     fn count_of_call(&self, call: &ExprCall) -> Option<f64> {
-        let is = |paths: &[&str]| self.scopes.may_be(&call.func, self.scope, paths);
+        let is = |paths: &[&str]| self.resolver.may_be(&call.func, self.scope, paths);
         let arguments = call.arguments.args.as_ref();
         if is(&["builtins.range"]) {
             let numbers: Option<Vec<f64>> =
@@ -202,6 +203,6 @@ impl Sizes<'_, '_> {
     }
 
     fn number(&self, expr: &Expr) -> Option<f64> {
-        self.scopes.number(expr, self.scope, &self.steps)
+        self.resolver.number(expr, self.scope, &self.steps)
     }
 }

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use ruff_python_ast::{Expr, ExprCall, ExprSubscript, Number, Operator, UnaryOp};
 use ruff_text_size::Ranged;
 
-use super::scope::{BoundTo, ReviewScopeId, ReviewScopes};
+use super::resolver::Resolver;
+use crate::scope::{BindingValue, ScopeId};
 
 /// So many parts of one expression are looked at.
 pub(super) const STEPS: usize = 300;
@@ -16,34 +17,30 @@ const MAX_NUMBER_LEN: usize = 1_000;
 /// Names of attributes are shorter.
 const MAX_TEXT_LEN: usize = 1_000;
 
-impl<'a> ReviewScopes<'a> {
+impl<'a> Resolver<'a> {
     /// The expression that a name is always the value of.
     fn value_of(
         &self,
         expr: &Expr,
-        scope: ReviewScopeId,
+        scope: ScopeId,
         steps: &Cell<usize>,
-    ) -> Option<(&'a Expr, ReviewScopeId)> {
+    ) -> Option<(&'a Expr, ScopeId)> {
         steps.set(steps.get().checked_sub(STEP_TO_VALUE)?);
         let name = expr.as_name_expr()?;
-        match self.look_up(&name.id, scope, expr.start()).0?.only()? {
-            BoundTo::Value(value, scope) => Some((value, *scope)),
+        let binding = self.look_up(&name.id, scope, expr.start()).0?.only()?;
+        match &binding.source {
+            BindingValue::Value(value) => Some((*value, binding.place.evaluated)),
             _ => None,
         }
     }
 
     /// A text that stands in the program, in one piece or in several.
-    pub(super) fn text(&self, expr: &Expr, scope: ReviewScopeId) -> Option<String> {
+    pub(super) fn text(&self, expr: &Expr, scope: ScopeId) -> Option<String> {
         let text = self.text_within(expr, scope, &Cell::new(STEPS))?;
         (text.len() <= MAX_TEXT_LEN).then_some(text)
     }
 
-    fn text_within(
-        &self,
-        expr: &Expr,
-        scope: ReviewScopeId,
-        steps: &Cell<usize>,
-    ) -> Option<String> {
+    fn text_within(&self, expr: &Expr, scope: ScopeId, steps: &Cell<usize>) -> Option<String> {
         self.step()?;
         steps.set(steps.get().checked_sub(1)?);
         let text = match expr {
@@ -87,7 +84,7 @@ impl<'a> ReviewScopes<'a> {
     }
 
     /// `"".join(["a", "b"])`
-    fn joined(&self, call: &ExprCall, scope: ReviewScopeId, steps: &Cell<usize>) -> Option<String> {
+    fn joined(&self, call: &ExprCall, scope: ScopeId, steps: &Cell<usize>) -> Option<String> {
         let method = call.func.as_attribute_expr().filter(|method| &*method.attr == "join")?;
         let separator = self.text_within(&method.value, scope, steps)?;
         let [parts] = call.arguments.args.as_ref() else { return None };
@@ -101,12 +98,7 @@ impl<'a> ReviewScopes<'a> {
     }
 
     /// A whole number that is known, about.
-    pub(super) fn number(
-        &self,
-        expr: &Expr,
-        scope: ReviewScopeId,
-        steps: &Cell<usize>,
-    ) -> Option<f64> {
+    pub(super) fn number(&self, expr: &Expr, scope: ScopeId, steps: &Cell<usize>) -> Option<f64> {
         self.step()?;
         steps.set(steps.get().checked_sub(1)?);
         match expr {

@@ -8,7 +8,7 @@ use std::{
 use ruff_text_size::TextSize;
 use serde::Serialize;
 
-use crate::lines::Lines;
+use crate::syntax::Lines;
 
 /// More than anyone reads; stops a program that is made to fill the answer.
 const MAX_FINDINGS: usize = 50;

@@ -7,8 +7,9 @@ use super::{
     finding::{ReviewFindings, RuleHit, Severity},
     meaning::ResolvedPath,
     names,
-    scope::{ReviewScopeId, ReviewScopes},
+    resolver::Resolver,
 };
+use crate::scope::ScopeId;
 use narrows_policy::{Level, Modules};
 
 /// What imports modules by names that are made when the program runs.
@@ -131,14 +132,14 @@ pub(super) fn by_name(meaning: &ResolvedPath) -> Option<RuleHit> {
 /// which nobody needs for that.
 pub(super) fn call(
     call: &ExprCall,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
+    resolver: &Resolver<'_>,
+    scope: ScopeId,
     level: &Level,
 ) -> Option<RuleHit> {
     let module = call.arguments.args.first().filter(|name| !name.is_starred_expr())?;
-    let meanings = scopes.meanings(&call.func, scope);
+    let meanings = resolver.meanings(&call.func, scope);
     let meaning = meanings.iter().find(|meaning| BY_NAME.contains(&meaning.path.as_str()))?;
-    let module = scopes.text(module, scope)?;
+    let module = resolver.text(module, scope)?;
     let named = by_name(meaning).filter(|_| meaning.path == "importlib.import_module");
     not_allowed(&module, level).or_else(|| Some(RuleHit { severity: Severity::Warning, ..named? }))
 }

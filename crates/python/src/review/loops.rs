@@ -7,8 +7,9 @@ use ruff_python_ast::{
 
 use super::{
     finding::{RuleHit, Severity},
-    scope::{ReviewScopeId, ReviewScopes},
+    resolver::Resolver,
 };
+use crate::scope::ScopeId;
 use narrows_policy::Level;
 
 /// More than any processor does in a second.
@@ -28,11 +29,11 @@ pub(super) fn of_while(looped: &StmtWhile, handled: bool) -> Option<RuleHit> {
 /// `for x in itertools.count():` that nothing leaves.
 pub(super) fn of_for(
     looped: &StmtFor,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
+    resolver: &Resolver<'_>,
+    scope: ScopeId,
     handled: bool,
 ) -> Option<RuleHit> {
-    if looped.is_async || !is_endless_iterator(&looped.iter, scopes, scope) {
+    if looped.is_async || !is_endless_iterator(&looped.iter, resolver, scope) {
         return None;
     }
     let body = Body::of(&looped.body);
@@ -40,12 +41,8 @@ pub(super) fn of_for(
 }
 
 /// `[x for x in itertools.count()]`, `list(itertools.count())`
-pub(super) fn of_iterator(
-    iter: &Expr,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
-) -> Option<RuleHit> {
-    is_endless_iterator(iter, scopes, scope).then(|| RuleHit {
+pub(super) fn of_iterator(iter: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
+    is_endless_iterator(iter, resolver, scope).then(|| RuleHit {
         rule: "endless-loop",
         severity: Severity::Danger,
         subject: "endless-loop".to_owned(),
@@ -55,11 +52,7 @@ pub(super) fn of_iterator(
 }
 
 /// A call that goes through the whole of its argument.
-pub(super) fn of_call(
-    call: &ExprCall,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
-) -> Option<RuleHit> {
+pub(super) fn of_call(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
     const WHOLE: [&str; 8] = [
         "builtins.list",
         "builtins.tuple",
@@ -71,8 +64,8 @@ pub(super) fn of_call(
         "builtins.min",
     ];
     let [iter] = call.arguments.args.as_ref() else { return None };
-    let is_whole = iter.is_call_expr() && scopes.may_be(&call.func, scope, &WHOLE);
-    is_whole.then(|| of_iterator(iter, scopes, scope)).flatten()
+    let is_whole = iter.is_call_expr() && resolver.may_be(&call.func, scope, &WHOLE);
+    is_whole.then(|| of_iterator(iter, resolver, scope)).flatten()
 }
 
 /// So many turns that the time does not suffice, however little is done in each.
@@ -123,21 +116,21 @@ fn compared_number(test: &Expr) -> Option<&str> {
     }
 }
 
-fn is_endless_iterator(iter: &Expr, scopes: &ReviewScopes<'_>, scope: ReviewScopeId) -> bool {
+fn is_endless_iterator(iter: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> bool {
     let Expr::Call(call) = iter else { return false };
     let arguments = call.arguments.len();
     let repeats = if arguments == 1 { "itertools.repeat" } else { "itertools.count" };
     match call.arguments.args.as_ref() {
-        [inner] if scopes.may_be(&call.func, scope, &["builtins.enumerate", "builtins.iter"]) => {
-            is_endless_iterator(inner, scopes, scope)
+        [inner] if resolver.may_be(&call.func, scope, &["builtins.enumerate", "builtins.iter"]) => {
+            is_endless_iterator(inner, resolver, scope)
         }
-        [inner] if scopes.may_be(&call.func, scope, &["itertools.cycle"]) => match inner {
+        [inner] if resolver.may_be(&call.func, scope, &["itertools.cycle"]) => match inner {
             Expr::List(list) => !list.elts.is_empty(),
             Expr::Tuple(tuple) => !tuple.elts.is_empty(),
             Expr::StringLiteral(text) => !text.value.is_empty(),
             _ => false,
         },
-        _ => scopes.may_be(&call.func, scope, &["itertools.count", repeats]),
+        _ => resolver.may_be(&call.func, scope, &["itertools.count", repeats]),
     }
 }
 

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 use ruff_text_size::Ranged;
 
-use super::scope::{BoundTo, Builtin, ReviewScopeId, ReviewScopes};
-use crate::check::{implied_module, implied_path};
+use super::resolver::{Builtin, Resolver};
+use crate::scope::{BindingValue, ScopeId, standard};
 
 /// So many steps from name to name are followed for one expression.
 const STEPS: usize = 20;
@@ -28,13 +28,13 @@ impl ResolvedPath {
 
 /// The path of a name that the program does not bind: some modules need no import.
 fn of_builtins(name: &str) -> String {
-    let implied = implied_module(name).or_else(|| implied_path(name));
+    let implied = standard::module(name).or_else(|| standard::path(name));
     implied.map_or_else(|| format!("builtins.{name}"), str::to_owned)
 }
 
-impl ReviewScopes<'_> {
+impl Resolver<'_> {
     /// All that an expression may mean, as far as it is something of a module.
-    pub(super) fn meanings(&self, expr: &Expr, scope: ReviewScopeId) -> Vec<ResolvedPath> {
+    pub(super) fn meanings(&self, expr: &Expr, scope: ScopeId) -> Vec<ResolvedPath> {
         let mut found = Vec::new();
         self.add_meanings(expr, scope, &Cell::new(STEPS), &mut found);
         found.dedup();
@@ -42,15 +42,16 @@ impl ReviewScopes<'_> {
     }
 
     /// The module that a name stands for without an import.
-    pub(super) fn implied(&self, expr: &Expr, scope: ReviewScopeId) -> Option<&'static str> {
+    pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<&'static str> {
         let name = expr.as_name_expr()?;
         let (_, builtin) = self.look_up(&name.id, scope, expr.start());
-        let own = || implied_path(&name.id)?.split('.').next();
-        implied_module(&name.id).or_else(own).filter(|_| builtin != Builtin::No)
+        let own = || standard::path(&name.id)?.split('.').next();
+        let given = || self.implied.module(&name.id);
+        standard::module(&name.id).or_else(own).or_else(given).filter(|_| builtin != Builtin::No)
     }
 
     /// Whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.
-    pub(super) fn is_skill(&self, expr: &Expr, scope: ReviewScopeId) -> bool {
+    pub(super) fn is_skill(&self, expr: &Expr, scope: ScopeId) -> bool {
         match expr {
             Expr::Await(awaited) => {
                 awaited.value.is_call_expr() && self.is_skill(&awaited.value, scope)
@@ -61,12 +62,13 @@ impl ReviewScopes<'_> {
             }
             Expr::Name(name) => {
                 let (bound, builtin) = self.look_up(&name.id, scope, expr.start());
-                let mut values = bound.iter().flat_map(|name| &name.values).peekable();
+                let mut bindings = bound.iter().flat_map(|name| name.followed()).peekable();
                 builtin == Builtin::No
-                    && values.peek().is_some()
-                    && values.all(|bound| {
-                        matches!(bound, BoundTo::Value(value, scope)
-                            if (value.is_call_expr() || value.is_await_expr()) && self.is_skill(value, *scope))
+                    && bindings.peek().is_some()
+                    && bindings.all(|binding| {
+                        matches!(binding.source, BindingValue::Value(value)
+                            if (value.is_call_expr() || value.is_await_expr())
+                                && self.is_skill(value, binding.place.evaluated))
                     })
             }
             _ => false,
@@ -74,14 +76,14 @@ impl ReviewScopes<'_> {
     }
 
     /// Whether an expression may be something.
-    pub(super) fn may_be(&self, expr: &Expr, scope: ReviewScopeId, paths: &[&str]) -> bool {
+    pub(super) fn may_be(&self, expr: &Expr, scope: ScopeId, paths: &[&str]) -> bool {
         self.meanings(expr, scope).iter().any(|meaning| paths.contains(&meaning.path.as_str()))
     }
 
     fn add_meanings(
         &self,
         expr: &Expr,
-        scope: ReviewScopeId,
+        scope: ScopeId,
         steps: &Cell<usize>,
         found: &mut Vec<ResolvedPath>,
     ) {
@@ -90,14 +92,17 @@ impl ReviewScopes<'_> {
         match expr {
             Expr::Name(name) => {
                 let (bound, builtin) = self.look_up(&name.id, scope, expr.start());
-                for bound in bound.iter().flat_map(|name| &name.values) {
-                    match bound {
-                        BoundTo::Path(path) => found.push(ResolvedPath::sure(path)),
-                        BoundTo::Value(value, scope) => {
-                            self.add_meanings(value, *scope, steps, found);
+                for binding in bound.iter().flat_map(|name| name.followed()) {
+                    match &binding.source {
+                        BindingValue::Path(path) => found.push(ResolvedPath::sure(&**path)),
+                        BindingValue::Value(value) => {
+                            self.add_meanings(value, binding.place.evaluated, steps, found);
                         }
-                        BoundTo::Other => {}
+                        _ => {}
                     }
+                }
+                if bound.is_none() {
+                    found.extend(self.implied.path(&name.id).map(ResolvedPath::sure));
                 }
                 if builtin != Builtin::No {
                     let path = match name.id.as_str() {
@@ -121,7 +126,7 @@ impl ReviewScopes<'_> {
         &self,
         of: &Expr,
         name: &str,
-        scope: ReviewScopeId,
+        scope: ScopeId,
         steps: &Cell<usize>,
         found: &mut Vec<ResolvedPath>,
     ) {
@@ -140,7 +145,7 @@ impl ReviewScopes<'_> {
     fn add_called(
         &self,
         call: &ExprCall,
-        scope: ReviewScopeId,
+        scope: ScopeId,
         steps: &Cell<usize>,
         found: &mut Vec<ResolvedPath>,
     ) {
@@ -173,7 +178,7 @@ impl ReviewScopes<'_> {
     fn add_member(
         &self,
         subscript: &ExprSubscript,
-        scope: ReviewScopeId,
+        scope: ScopeId,
         steps: &Cell<usize>,
         found: &mut Vec<ResolvedPath>,
     ) {

@@ -6,9 +6,9 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `program` | a whole program: parse it, look at every part |
+//! | `program` | a whole program: look at every part |
 //! | `finding` | what was found, and where |
-//! | `scope`, `collect` | where names are bound, and to what |
+//! | `resolver` | what a name may be, in the scopes that the check has too |
 //! | `meaning`, `constant` | what an expression is: a function of a module, a text, a number |
 //! | `walk` | every statement and expression, in its scope |
 //! | `imports` | `import-not-allowed`, `dynamic-import` |
@@ -20,7 +20,6 @@
 
 mod allocations;
 mod calls;
-mod collect;
 mod constant;
 mod finding;
 mod imports;
@@ -28,7 +27,7 @@ mod loops;
 mod meaning;
 mod names;
 mod program;
-mod scope;
+mod resolver;
 mod tricks;
 mod walk;
 
@@ -37,3 +36,4 @@ mod tests;
 
 pub use finding::{ReviewFinding, ReviewSettings, Severity};
 pub use program::review;
+pub use resolver::ImpliedImports;

@@ -1,40 +1,43 @@
 //! A whole program.
 
-use ruff_python_parser::parse_module;
 use ruff_text_size::TextSize;
 
 use super::{
-    calls, collect,
+    calls,
     finding::{ReviewFinding, ReviewFindings, ReviewSettings, RuleHit, Severity},
+    resolver::{ImpliedImports, Resolver},
     walk::ReviewWalker,
 };
-use crate::{check::is_too_deep, uses::Mentions};
+use crate::{ParsedProgram, syntax::SyntaxFault, uses::Mentions};
 use narrows_policy::{Denial, Level};
 
-/// Looks at a program before it runs. `tools` is asked about each tool that it names, as
-/// `server.tool` or as it is written.
+/// Looks at a program before it runs, and at what it is given without an import. `tools` is asked about
+/// each tool that it names, as `server.tool` or as it is written.
 ///
 /// A program that does not parse has no findings: Python says better what is wrong with it. What
 /// becomes of findings is up to the level's [`ReviewMode`](narrows_policy::ReviewMode).
 pub fn review(
-    code: &str,
+    program: &ParsedProgram<'_>,
+    implied: &ImpliedImports,
     level: &Level,
     settings: &ReviewSettings,
     tools: &dyn Fn(&str) -> Option<Denial>,
 ) -> Vec<ReviewFinding> {
-    let code = code.strip_prefix('\u{feff}').unwrap_or(code);
+    let code = program.text();
     let mut findings = ReviewFindings::new(settings);
-    if is_too_deep(code) {
-        findings.add(TextSize::default(), too_deep());
-        return findings.in_order(code);
-    }
-    let Ok(parsed) = parse_module(code) else { return Vec::new() };
-    let body = parsed.suite();
-    let mentions = Mentions::of(body);
+    let body = match program.body() {
+        Ok(body) => body,
+        Err(SyntaxFault::TooDeep) => {
+            findings.add(TextSize::default(), too_deep());
+            return findings.in_order(code);
+        }
+        Err(SyntaxFault::Invalid { .. }) => return Vec::new(),
+    };
+    let mentions = Mentions::new(program, &implied.tool_paths());
     calls::denied(&mentions, level, tools, &mut findings);
-    let scopes = collect::collect(body);
-    ReviewWalker::new(&scopes, level, &mentions.calls, &mut findings).walk(body);
-    if scopes.are_used_up() {
+    let resolver = Resolver::new(program.scopes(), implied);
+    ReviewWalker::new(&resolver, level, &mentions.calls, &mut findings).walk(body);
+    if resolver.is_used_up() {
         findings.add(TextSize::default(), too_complex());
     }
     findings.in_order(code)

@@ -4,8 +4,9 @@ use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
 
 use super::{
     finding::{RuleHit, Severity},
-    scope::{ReviewScopeId, ReviewScopes},
+    resolver::Resolver,
 };
+use crate::scope::ScopeId;
 
 /// Nothing but a way out has a use for these.
 const DANGEROUS: [&str; 9] = [
@@ -72,25 +73,21 @@ pub(super) fn builtins(expr: &Expr) -> RuleHit {
 
 /// `getattr(x, "name")`, `attrgetter("a.name")`, `x.__getattribute__("name")`,
 /// `"{0.name}".format(x)`
-pub(super) fn call(
-    call: &ExprCall,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
-) -> Option<RuleHit> {
+pub(super) fn call(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
     let arguments = call.arguments.args.as_ref();
     let method = call.func.as_attribute_expr();
     let is_getter = ["builtins.getattr", "inspect.getattr_static"];
     let text = match (method.map(|method| method.attr.as_str()), arguments) {
         (Some("format" | "format_map"), _) => {
-            let text = scopes.text(&method?.value, scope)?;
+            let text = resolver.text(&method?.value, scope)?;
             return fields(&text).find_map(attribute);
         }
-        (Some("__getattribute__"), [.., name]) => scopes.text(name, scope),
-        (_, [_, name, ..]) if scopes.may_be(&call.func, scope, &is_getter) => {
-            scopes.text(name, scope)
+        (Some("__getattribute__"), [.., name]) => resolver.text(name, scope),
+        (_, [_, name, ..]) if resolver.may_be(&call.func, scope, &is_getter) => {
+            resolver.text(name, scope)
         }
-        (_, [name, ..]) if scopes.may_be(&call.func, scope, &["operator.attrgetter"]) => {
-            scopes.text(name, scope)
+        (_, [name, ..]) if resolver.may_be(&call.func, scope, &["operator.attrgetter"]) => {
+            resolver.text(name, scope)
         }
         _ => None,
     }?;
@@ -106,23 +103,19 @@ fn fields(format: &str) -> impl Iterator<Item = &str> {
 /// `x["name"]`: the dictionary of a module or of a class.
 pub(super) fn member(
     subscript: &ExprSubscript,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
+    resolver: &Resolver<'_>,
+    scope: ScopeId,
 ) -> Option<RuleHit> {
     if subscript.slice.is_slice_expr() || subscript.slice.is_number_literal_expr() {
         return None;
     }
-    attribute(&scopes.text(&subscript.slice, scope)?)
+    attribute(&resolver.text(&subscript.slice, scope)?)
 }
 
 /// A name that was put together from pieces has no other use than to hide it. One in one piece
 /// may be data.
-pub(super) fn text(
-    expr: &Expr,
-    scopes: &ReviewScopes<'_>,
-    scope: ReviewScopeId,
-) -> Option<RuleHit> {
-    let name = scopes.text(expr, scope)?;
+pub(super) fn text(expr: &Expr, resolver: &Resolver<'_>, scope: ScopeId) -> Option<RuleHit> {
+    let name = resolver.text(expr, scope)?;
     match (severity(&name)?, expr.is_string_literal_expr()) {
         (Severity::Danger, false) => Some(found(&name, Severity::Danger)),
         (Severity::Danger, true) => Some(found(&name, Severity::Note)),

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use ruff_python_ast::{
-    Comprehension, Expr, ExprCall, ExprContext, Operator, PatternKeyword, Stmt, StmtFor, StmtIf,
-    StmtTry, StmtWhile,
+    Comprehension, Expr, ExprCall, ExprContext, Operator, PatternKeyword, Stmt, StmtClassDef,
+    StmtFor, StmtFunctionDef, StmtIf, StmtTry, StmtWhile,
     visitor::{self, Visitor},
 };
 use ruff_text_size::{Ranged, TextRange, TextSize};
@@ -12,16 +12,19 @@ use ruff_text_size::{Ranged, TextRange, TextSize};
 use super::{
     allocations,
     calls::{CallGraph, Times},
-    collect::{ScopedVisitor, walk_definition, walk_expression},
     finding::{ReviewFindings, RuleHit},
     imports, loops, names,
-    scope::{MODULE, ReviewScopeId, ReviewScopeKind, ReviewScopes},
+    resolver::Resolver,
     tricks,
+};
+use crate::{
+    scope::{MODULE, ScopeId, ScopeKind},
+    syntax::Comprehended,
 };
 use narrows_policy::{Level, ReviewMode};
 
 pub(super) struct ReviewWalker<'w, 'a, 's> {
-    scopes: &'w ReviewScopes<'a>,
+    resolver: &'w Resolver<'a>,
     level: &'w Level,
     tool_calls: &'w HashSet<TextRange>,
     findings: &'w mut ReviewFindings<'s>,
@@ -37,7 +40,7 @@ pub(super) struct ReviewWalker<'w, 'a, 's> {
 /// Where the walker is.
 #[derive(Clone, Copy)]
 struct WalkPosition {
-    scope: ReviewScopeId,
+    scope: ScopeId,
     function: usize,
     /// How often the function comes here.
     times: Times,
@@ -55,7 +58,7 @@ enum ModuleUse {
 
 impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
     pub(super) fn new(
-        scopes: &'w ReviewScopes<'a>,
+        resolver: &'w Resolver<'a>,
         level: &'w Level,
         tool_calls: &'w HashSet<TextRange>,
         findings: &'w mut ReviewFindings<'s>,
@@ -63,7 +66,7 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
         let mut calls = CallGraph::default();
         let function = calls.add_function(None);
         Self {
-            scopes,
+            resolver,
             level,
             tool_calls,
             findings,
@@ -108,8 +111,8 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
 
     fn looped_for(&mut self, stmt: &'a Stmt, looped: &'a StmtFor) {
         let WalkPosition { scope, handled, times, .. } = self.at;
-        self.add(stmt, loops::of_for(looped, self.scopes, scope, handled > 0));
-        let turns = allocations::count(&looped.iter, self.scopes, scope);
+        self.add(stmt, loops::of_for(looped, self.resolver, scope, handled > 0));
+        let turns = allocations::count(&looped.iter, self.resolver, scope);
         let turns = turns.filter(|_| !loops::is_left(&looped.body));
         let inside = times.looped(turns);
         if turns.is_some() {
@@ -148,10 +151,10 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
 
     /// All that an expression may mean.
     fn named(&mut self, expr: &'a Expr, how: ModuleUse) {
-        if let Some(module) = self.scopes.implied(expr, self.at.scope) {
+        if let Some(module) = self.resolver.implied(expr, self.at.scope) {
             self.add(expr, imports::implied(module, self.level, self.findings));
         }
-        for meaning in self.scopes.meanings(expr, self.at.scope) {
+        for meaning in self.resolver.meanings(expr, self.at.scope) {
             let denied = names::denied(&meaning.path, self.findings.denied());
             self.add(expr, denied);
             self.add(expr, names::dynamic_code(&meaning));
@@ -172,19 +175,20 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
     }
 
     fn call(&mut self, expr: &'a Expr, call: &'a ExprCall) {
-        let (scopes, WalkPosition { scope, function, times, .. }) = (self.scopes, self.at);
+        let (resolver, WalkPosition { scope, function, times, .. }) = (self.resolver, self.at);
         self.named(expr, ModuleUse::Base);
-        self.add(expr, tricks::call(call, scopes, scope));
-        self.add(expr, loops::of_call(call, scopes, scope));
+        self.add(expr, tricks::call(call, resolver, scope));
+        self.add(expr, loops::of_call(call, resolver, scope));
         if self.tool_calls.contains(&expr.range()) {
             self.calls.tool(function, expr.start(), times);
         } else if let Expr::Name(name) = call.func.as_ref() {
             self.calls.function(function, &name.id, expr.start(), times);
         }
-        match imports::call(call, scopes, scope, self.level) {
+        match imports::call(call, resolver, scope, self.level) {
             Some(found) => self.add(expr, Some(found)),
             // What was saved was looked at then; where dangers are refused, it is imported.
-            None if self.level.review != ReviewMode::Block && is_of_skill(call, scopes, scope) => {}
+            None if self.level.review != ReviewMode::Block
+                && is_of_skill(call, resolver, scope) => {}
             None => self.visit_expr(&call.func),
         }
         self.visit_arguments(&call.arguments);
@@ -192,10 +196,10 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
 
     /// Something whose value may be huge, or a text that may be a hidden name.
     fn value(&mut self, expr: &'a Expr) {
-        let (scopes, scope) = (self.scopes, self.at.scope);
-        self.add(expr, tricks::text(expr, scopes, scope));
+        let (resolver, scope) = (self.resolver, self.at.scope);
+        self.add(expr, tricks::text(expr, resolver, scope));
         if expr.start() >= self.told
-            && let Some(found) = allocations::huge(expr, scopes, scope, self.level)
+            && let Some(found) = allocations::huge(expr, resolver, scope, self.level)
         {
             self.told = expr.end();
             self.add(expr, Some(found));
@@ -204,20 +208,20 @@ impl<'w, 'a, 's> ReviewWalker<'w, 'a, 's> {
 
     /// A comprehension that is gone through at once.
     fn comprehended(&mut self, expr: &'a Expr, generators: &'a [Comprehension]) {
-        let (scopes, WalkPosition { scope, times, .. }) = (self.scopes, self.at);
+        let (resolver, WalkPosition { scope, times, .. }) = (self.resolver, self.at);
         let mut inside = times;
         for generator in generators.iter().filter(|generator| !generator.is_async) {
-            self.add(expr, loops::of_iterator(&generator.iter, scopes, scope));
-            inside = inside.looped(allocations::count(&generator.iter, scopes, scope));
+            self.add(expr, loops::of_iterator(&generator.iter, resolver, scope));
+            inside = inside.looped(allocations::count(&generator.iter, resolver, scope));
         }
         self.add(expr, loops::too_many_turns(inside.count, self.level));
     }
 }
 
 /// `exec(load_skill("x"))`
-fn is_of_skill(call: &ExprCall, scopes: &ReviewScopes<'_>, scope: ReviewScopeId) -> bool {
-    scopes.may_be(&call.func, scope, &["builtins.exec"])
-        && matches!(&*call.arguments.args, [source, ..] if scopes.is_skill(source, scope))
+fn is_of_skill(call: &ExprCall, resolver: &Resolver<'_>, scope: ScopeId) -> bool {
+    resolver.may_be(&call.func, scope, &["builtins.exec"])
+        && matches!(&*call.arguments.args, [source, ..] if resolver.is_skill(source, scope))
 }
 
 /// `__name__ == "__main__"`
@@ -226,17 +230,52 @@ fn is_main(test: &Expr) -> bool {
     left.is_some_and(|name| &*name.id == "__name__")
 }
 
-impl<'a> ScopedVisitor<'a> for ReviewWalker<'_, 'a, '_> {
-    fn enter(&mut self, node: TextRange, kind: ReviewScopeKind) {
+impl<'a> ReviewWalker<'_, 'a, '_> {
+    /// A function: its inside in its scope, the rest around it.
+    fn function(&mut self, function: &'a StmtFunctionDef) {
+        let id = self.calls.add_function(Some(&function.name));
+        self.functions.insert(function.range, id);
+        function.decorator_list.iter().for_each(|one| self.visit_decorator(one));
+        for default in function.parameters.iter().filter_map(|one| one.default()) {
+            self.visit_expr(default);
+        }
+        self.enter(function.range, ScopeKind::Function);
+        function.parameters.iter().for_each(|one| self.visit_parameter(one.as_parameter()));
+        function.returns.iter().for_each(|returns| self.visit_annotation(returns));
+        self.visit_body(&function.body);
+        self.leave();
+    }
+
+    fn class(&mut self, class: &'a StmtClassDef) {
+        class.decorator_list.iter().for_each(|one| self.visit_decorator(one));
+        class.arguments.iter().for_each(|arguments| self.visit_arguments(arguments));
+        self.enter(class.range, ScopeKind::Class);
+        self.visit_body(&class.body);
+        self.leave();
+    }
+
+    /// An expression that may have a scope of its own.
+    fn scoped(&mut self, expr: &'a Expr) {
+        let kind = match expr {
+            Expr::Lambda(_) => ScopeKind::Function,
+            _ if Comprehended::of(expr).is_some() => ScopeKind::Comprehension,
+            _ => return visitor::walk_expr(self, expr),
+        };
+        self.enter(expr.range(), kind);
+        visitor::walk_expr(self, expr);
+        self.leave();
+    }
+
+    fn enter(&mut self, node: TextRange, kind: ScopeKind) {
         self.outside.push(self.at);
-        self.at.scope = self.scopes.of_node(node);
+        self.at.scope = self.resolver.scope_of(node);
         match (kind, self.functions.get(&node)) {
             (_, Some(function)) => {
                 self.at.function = *function;
                 (self.at.times, self.at.handled) = (Times::ONCE, 0);
             }
             // A lambda runs whenever it is called.
-            (ReviewScopeKind::Function, None) => self.at.times = self.at.times.maybe(),
+            (ScopeKind::Function, None) => self.at.times = self.at.times.maybe(),
             _ => {}
         }
     }
@@ -253,12 +292,8 @@ impl<'a> Visitor<'a> for ReviewWalker<'_, 'a, '_> {
         match stmt {
             Stmt::Import(import) => imports::import(import, self.level, self.findings),
             Stmt::ImportFrom(import) => imports::import_from(import, self.level, self.findings),
-            Stmt::FunctionDef(function) => {
-                let id = self.calls.add_function(Some(&function.name));
-                self.functions.insert(function.range, id);
-                walk_definition(self, stmt);
-            }
-            Stmt::ClassDef(_) => walk_definition(self, stmt),
+            Stmt::FunctionDef(function) => self.function(function),
+            Stmt::ClassDef(class) => self.class(class),
             Stmt::While(looped) => self.looped_while(stmt, looped),
             Stmt::For(looped) => self.looped_for(stmt, looped),
             Stmt::Try(tried) => self.tried(tried),
@@ -269,7 +304,7 @@ impl<'a> Visitor<'a> for ReviewWalker<'_, 'a, '_> {
     }
 
     fn visit_expr(&mut self, expr: &'a Expr) {
-        let (scopes, scope) = (self.scopes, self.at.scope);
+        let (resolver, scope) = (self.resolver, self.at.scope);
         match expr {
             Expr::Name(name) if name.ctx == ExprContext::Load => self.named(expr, ModuleUse::Whole),
             Expr::Attribute(attribute) => {
@@ -280,7 +315,7 @@ impl<'a> Visitor<'a> for ReviewWalker<'_, 'a, '_> {
                 self.visit_base(&attribute.value);
             }
             Expr::Subscript(subscript) => {
-                self.add(expr, tricks::member(subscript, scopes, scope));
+                self.add(expr, tricks::member(subscript, resolver, scope));
                 self.value(expr);
                 self.named(expr, ModuleUse::Whole);
                 self.visit_base(&subscript.value);
@@ -300,7 +335,7 @@ impl<'a> Visitor<'a> for ReviewWalker<'_, 'a, '_> {
             _ => {
                 match expr {
                     Expr::StringLiteral(_) | Expr::FString(_) => {
-                        self.add(expr, tricks::text(expr, scopes, scope));
+                        self.add(expr, tricks::text(expr, resolver, scope));
                     }
                     Expr::BinOp(operation) if is_growing(operation.op) => self.value(expr),
                     Expr::ListComp(comp) => {
@@ -311,13 +346,13 @@ impl<'a> Visitor<'a> for ReviewWalker<'_, 'a, '_> {
                     Expr::DictComp(comp) => self.comprehended(expr, &comp.generators),
                     _ => {}
                 }
-                walk_expression(self, expr);
+                self.scoped(expr);
             }
         }
     }
 
     fn visit_comprehension(&mut self, comprehension: &'a Comprehension) {
-        let turns = allocations::count(&comprehension.iter, self.scopes, self.at.scope);
+        let turns = allocations::count(&comprehension.iter, self.resolver, self.at.scope);
         self.visit_expr(&comprehension.iter);
         self.visit_expr(&comprehension.target);
         // The place is that of the comprehension, and ends with it.

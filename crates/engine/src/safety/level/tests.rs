@@ -1,5 +1,7 @@
 //! The level that a caller gets, and what it means for a run.
 
+use narrows_python::SourceTree;
+
 use super::*;
 use crate::{
     broker::tests::{agent, deny, rules},
@@ -82,23 +84,27 @@ fn runs_beyond_the_quota_are_refused_whoever_watches() {
     assert!(told.starts_with(r#"the quota "few" is used up (1 runs per minute)"#), "{told}");
 }
 
+fn review(guard: &RunGuard, program: &str, broker: &Broker) -> Reviewed {
+    let tree = SourceTree::new(program);
+    let nothing = ImpliedImports::default();
+    guard.review(&ParsedProgram::new(&tree), &nothing, &guard.level().limits, broker)
+}
+
 #[tokio::test]
 async fn a_level_that_blocks_does_not_run_what_one_that_warns_does() {
     let broker = files().await;
-    let program = Program::new("x = 1\nwhile True:\n    pass\n");
+    let program = "x = 1\nwhile True:\n    pass\n";
     let (_home, guard) = guard(SafetySettings::default(), None);
-    let limits = guard.level().limits.clone();
-    let reviewed = guard.review(&program, &limits, &broker);
+    let reviewed = review(&guard, program, &broker);
     assert!(reviewed.refusal.is_none() && !reviewed.notes.is_empty(), "{reviewed:?}");
 
     let hardened = guard.agent().guard(guard.agent().level(Some("hardened")).unwrap());
-    let reviewed = hardened.review(&program, &hardened.level().limits, &broker);
+    let reviewed = review(&hardened, program, &broker);
     let refusal = reviewed.refusal.unwrap();
     let failure = refusal.failure().unwrap();
     assert_eq!((failure.kind.as_str(), failure.line), ("ReviewError", Some(2)));
     assert!(failure.message.contains(r#"isolation level "hardened""#), "{failure:?}");
-    let harmless = Program::new("print(1)\n");
-    let reviewed = hardened.review(&harmless, &hardened.level().limits, &broker);
+    let reviewed = review(&hardened, "print(1)\n", &broker);
     assert!(reviewed.refusal.is_none() && reviewed.notes.is_empty(), "{reviewed:?}");
 }
 

@@ -3,15 +3,27 @@
 mod arbitrary;
 mod corpus;
 mod hopeless;
+mod implied;
 mod refused;
 
 use std::collections::BTreeMap;
 
-use super::{ReviewFinding, ReviewSettings, Severity, review};
+use super::{ImpliedImports, ReviewFinding, ReviewSettings, Severity};
+use crate::{ParsedProgram, SourceTree};
 use narrows_policy::{Denial, Level, Levels};
 
 fn level(name: &str) -> Level {
     Levels::new(BTreeMap::new()).unwrap().get(name).unwrap().as_ref().clone()
+}
+
+fn review(
+    code: &str,
+    level: &Level,
+    settings: &ReviewSettings,
+    tools: &dyn Fn(&str) -> Option<Denial>,
+) -> Vec<ReviewFinding> {
+    let (tree, nothing) = (SourceTree::new(code), ImpliedImports::default());
+    super::review(&ParsedProgram::new(&tree), &nothing, level, settings, tools)
 }
 
 fn nothing_denied(_: &str) -> Option<Denial> {

@@ -3,18 +3,14 @@
 use ruff_python_ast::{Expr, ExprCall, visitor::Visitor};
 use ruff_text_size::Ranged;
 
-use super::{
-    collect::FactCollector,
-    facts::{root, string},
-    handled::FunctionUse,
-    scope::BindingValue,
-};
+use super::{FunctionUse, collect::FactCollector};
+use crate::syntax::{root, string};
 
 /// With these a program can change any name.
 const OPAQUE: [&str; 6] = ["exec", "eval", "globals", "locals", "vars", "__import__"];
 
 impl<'a> FactCollector<'a> {
-    pub(super) fn call(&mut self, call: &'a ExprCall) {
+    pub(crate) fn call(&mut self, call: &'a ExprCall) {
         match &*call.func {
             Expr::Name(name) => {
                 self.refer(&name.id, FunctionUse::Called(call.range()));
@@ -32,41 +28,23 @@ impl<'a> FactCollector<'a> {
         self.visit_arguments(&call.arguments);
     }
 
-    pub(super) fn read(&mut self, name: &str) {
+    pub(crate) fn read(&mut self, name: &str) {
         self.facts.is_opaque |= OPAQUE.contains(&name);
     }
 
-    fn builtin(&mut self, name: &'a str, call: &'a ExprCall) {
-        let arguments = &call.arguments;
-        match (name, &*arguments.args) {
-            ("isinstance" | "type" | "hasattr" | "callable" | "issubclass", [of, rest @ ..]) => {
-                self.facts.doubted.extend(root(of));
-                self.facts.touched_fields.extend(rest.first().and_then(string));
-            }
-            ("sorted" | "min" | "max", [of]) => {
-                if let Some(Expr::Lambda(lambda)) = arguments.find_keyword("key").map(|k| &k.value)
-                {
-                    let source = BindingValue::ElementFor(name, of);
-                    self.lambdas.insert(lambda.range, (source, self.scope));
-                }
-            }
-            ("filter" | "map", [Expr::Lambda(lambda), of]) => {
-                let source = BindingValue::ElementFor(name, of);
-                self.lambdas.insert(lambda.range, (source, self.scope));
-            }
-            _ => {}
+    fn builtin(&mut self, name: &str, call: &'a ExprCall) {
+        const ASKING: [&str; 5] = ["isinstance", "type", "hasattr", "callable", "issubclass"];
+        if let [of, rest @ ..] = &*call.arguments.args
+            && ASKING.contains(&name)
+        {
+            self.facts.doubted.extend(root(of));
+            self.facts.touched_fields.extend(rest.first().and_then(string));
         }
     }
 
     fn method(&mut self, of: &'a Expr, name: &str, call: &'a ExprCall) {
         let first = call.arguments.args.first();
         match name {
-            "sort" => {
-                let key = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
-                if let Some(Expr::Lambda(lambda)) = key {
-                    self.lambdas.insert(lambda.range, (BindingValue::Element(of), self.scope));
-                }
-            }
             "update" => {
                 let names = call.arguments.keywords.iter().map(|keyword| keyword.arg.as_deref());
                 let dict = first.and_then(Expr::as_dict_expr);

@@ -6,18 +6,18 @@ use std::{
     rc::Rc,
 };
 
-use super::{
+use crate::check::{
     known::{ByFullName, KnownTool, KnownTools},
-    shape::ValueShape,
+    values::ValueShape,
 };
 
 /// A tool that a program uses.
 #[derive(Debug)]
-pub(super) struct UsedTool {
-    pub(super) known: KnownTool,
+pub(crate) struct UsedTool {
+    pub(crate) known: KnownTool,
     shape: OnceCell<Rc<ValueShape>>,
     /// The program changes results of it in ways that nobody can follow.
-    pub(super) is_changed: Cell<bool>,
+    pub(crate) is_changed: Cell<bool>,
 }
 
 impl UsedTool {
@@ -26,7 +26,7 @@ impl UsedTool {
     }
 
     /// What is known of its results.
-    pub(super) fn shape(&self) -> Rc<ValueShape> {
+    pub(crate) fn shape(&self) -> Rc<ValueShape> {
         let shape = self.shape.get_or_init(|| match &self.known.returns {
             Some(schema) => ValueShape::new(schema, self.known.observed),
             None => Rc::new(ValueShape::Anything),
@@ -44,7 +44,7 @@ const MAX_ADVICE: usize = 5;
 
 /// What a full name means.
 #[derive(Clone, Debug)]
-pub(super) enum FullNameMeaning {
+pub(crate) enum FullNameMeaning {
     Tool(Rc<UsedTool>),
     Wrong,
     NotKnown,
@@ -52,7 +52,7 @@ pub(super) enum FullNameMeaning {
 
 /// What a path such as `servers.github.create_issue` means.
 #[derive(Clone, Debug)]
-pub(super) enum PathMeaning {
+pub(crate) enum PathMeaning {
     Servers,
     /// A server, by its module.
     Server(String),
@@ -61,20 +61,20 @@ pub(super) enum PathMeaning {
     Other,
 }
 
-pub(super) struct UsedTools<'k> {
+pub(crate) struct UsedTools<'k> {
     known: &'k dyn KnownTools,
     servers: OnceCell<Vec<String>>,
     owners: OnceCell<HashMap<String, Vec<String>>>,
     by_path: RefCell<HashMap<String, Option<Rc<UsedTool>>>>,
     by_full_name: RefCell<HashMap<String, FullNameMeaning>>,
     /// The program changes what may be the result of any tool.
-    pub(super) all_change: Cell<bool>,
+    pub(crate) all_change: Cell<bool>,
     /// For how many wrong names it may still be told what was meant.
     advice_left: Cell<usize>,
 }
 
 impl<'k> UsedTools<'k> {
-    pub(super) fn new(known: &'k dyn KnownTools) -> Self {
+    pub(crate) fn new(known: &'k dyn KnownTools) -> Self {
         Self {
             known,
             servers: OnceCell::new(),
@@ -87,31 +87,31 @@ impl<'k> UsedTools<'k> {
     }
 
     /// Whether it is told once more what may have been meant by a wrong name.
-    pub(super) fn takes_advice(&self) -> bool {
+    pub(crate) fn takes_advice(&self) -> bool {
         let left = self.advice_left.get().checked_sub(1);
         self.advice_left.set(left.unwrap_or_default());
         left.is_some()
     }
 
-    pub(super) fn servers(&self) -> &[String] {
+    pub(crate) fn servers(&self) -> &[String] {
         self.servers.get_or_init(|| self.known.servers())
     }
 
-    pub(super) fn has_server(&self, module: &str) -> bool {
+    pub(crate) fn has_server(&self, module: &str) -> bool {
         self.servers().iter().any(|server| server == module)
     }
 
     /// Why a server is missing that is switched off.
-    pub(super) fn disabled(&self, module: &str) -> Option<String> {
+    pub(crate) fn disabled(&self, module: &str) -> Option<String> {
         self.known.disabled(module)
     }
 
     /// The names of a server's tools, if they are known.
-    pub(super) fn names(&self, module: &str) -> Option<Vec<String>> {
+    pub(crate) fn names(&self, module: &str) -> Option<Vec<String>> {
         self.known.tools(module)
     }
 
-    pub(super) fn tool(&self, module: &str, name: &str) -> Option<Rc<UsedTool>> {
+    pub(crate) fn tool(&self, module: &str, name: &str) -> Option<Rc<UsedTool>> {
         let mut by_path = self.by_path.borrow_mut();
         let found = by_path
             .entry(format!("{module}.{name}"))
@@ -120,7 +120,7 @@ impl<'k> UsedTools<'k> {
     }
 
     /// The modules that have a tool of this name.
-    pub(super) fn owners(&self, name: &str) -> &[String] {
+    pub(crate) fn owners(&self, name: &str) -> &[String] {
         let owners = self.owners.get_or_init(|| {
             let mut owners: HashMap<String, Vec<String>> = HashMap::new();
             for module in self.servers() {
@@ -134,19 +134,19 @@ impl<'k> UsedTools<'k> {
     }
 
     /// The end of a message that says that a module has no such tool.
-    pub(super) fn suggest(&self, module: &str, name: &str) -> String {
+    pub(crate) fn suggest(&self, module: &str, name: &str) -> String {
         if self.takes_advice() { self.known.suggest(module, name) } else { String::new() }
     }
 
     /// Why a full name means no tool.
-    pub(super) fn why_wrong(&self, name: &str) -> String {
+    pub(crate) fn why_wrong(&self, name: &str) -> String {
         match self.takes_advice() {
             true => self.known.why_wrong(name),
             false => format!("there is no tool {name:?}"),
         }
     }
 
-    pub(super) fn at(&self, path: &str) -> PathMeaning {
+    pub(crate) fn at(&self, path: &str) -> PathMeaning {
         let mut parts = path.split('.');
         if parts.next() != Some("servers") {
             return PathMeaning::Other;
@@ -163,7 +163,7 @@ impl<'k> UsedTools<'k> {
         }
     }
 
-    pub(super) fn full(&self, name: &str) -> FullNameMeaning {
+    pub(crate) fn full(&self, name: &str) -> FullNameMeaning {
         let mut by_full_name = self.by_full_name.borrow_mut();
         if by_full_name.len() >= MAX_FULL_NAMES && !by_full_name.contains_key(name) {
             return FullNameMeaning::NotKnown;
@@ -179,7 +179,7 @@ impl<'k> UsedTools<'k> {
     }
 
     /// Whether results of this tool may have other fields than it gave them.
-    pub(super) fn is_changed(&self, tool: &UsedTool) -> bool {
+    pub(crate) fn is_changed(&self, tool: &UsedTool) -> bool {
         self.all_change.get() || tool.is_changed.get()
     }
 }

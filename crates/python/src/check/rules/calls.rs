@@ -8,12 +8,14 @@ use std::collections::HashSet;
 use ruff_python_ast::{Expr, ExprCall, ExprDict};
 use ruff_text_size::{Ranged, TextSize};
 
-use super::{
-    facts::string,
-    finding::CheckFindings,
-    known::{KnownParameter, KnownTool},
-    literals,
-    spelling::is_name,
+use crate::{
+    check::{
+        finding::CheckFindings,
+        known::{KnownParameter, KnownTool},
+        rules::literals,
+        spelling::is_name,
+    },
+    syntax::string,
 };
 use narrows_model::nearest;
 
@@ -36,7 +38,7 @@ struct CallArguments<'a> {
 }
 
 /// A call of a tool's function.
-pub(super) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
+pub(crate) fn of_function(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
     let keywords = keywords(call);
     let given = match (&*call.arguments.args, call.arguments.keywords.is_empty()) {
         ([Expr::Dict(dict)], true) => match of_dict(dict, tool) {
@@ -60,14 +62,14 @@ const ARGUMENTS: [&str; 5] = ["input", "arguments", "args", "params", "parameter
 const EXPECTED: [&str; 5] = ["type", "expected_type", "expected", "response_type", "result_type"];
 
 /// The name of the tool in a call by full name: the first argument, or a keyword.
-pub(super) fn full_name(call: &ExprCall) -> Option<&Expr> {
+pub(crate) fn full_name(call: &ExprCall) -> Option<&Expr> {
     let by_keyword = || TOOL_NAMES.iter().find_map(|name| call.arguments.find_keyword(name));
     let first = call.arguments.args.first();
     first.or_else(|| by_keyword().map(|keyword| &keyword.value))
 }
 
 /// `call_mcp_tool("mcp__server__tool", {…}, …)`: by raw names only.
-pub(super) fn by_full_name(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
+pub(crate) fn by_full_name(call: &ExprCall, tool: &KnownTool, findings: &mut CheckFindings<'_>) {
     let mut given = keywords(call);
     let positions = &*call.arguments.args;
     if positions.is_empty() {

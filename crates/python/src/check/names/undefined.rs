@@ -1,47 +1,29 @@
 //! Names that nothing binds: a module that needs no import, or a mistake that would end the program
 //! after its tools were called.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use narrows_model::{nearest, there_are};
 use ruff_python_ast::{ExprName, Stmt, StmtFunctionDef};
 use ruff_text_size::Ranged;
 
-use super::{
-    early,
-    finding::CheckFindings,
-    library,
-    scope::{MODULE, NameMeaning, ScopeId, ScopeKind},
-    spelling::is_misspelt,
-    standard,
-    value::Values,
+use crate::{
+    check::{
+        finding::CheckFindings,
+        given::GivenVariables,
+        names::{early, library},
+        spelling::is_misspelt,
+        values::Values,
+    },
+    scope::{MODULE, NameMeaning, ScopeId, ScopeKind, standard},
 };
 
 /// How many of a program's own names one that is not defined is compared with.
 const MAX_CANDIDATES: usize = 500;
 
-/// The variables that a program is given.
-#[derive(Clone, Copy, Debug)]
-pub enum GivenVariables<'a> {
-    /// These and no others. There may be hundreds of thousands of them.
-    Names(&'a HashSet<&'a str>),
-    /// Whatever earlier programs of its session have bound.
-    Unknown,
-}
-
-impl GivenVariables<'_> {
-    /// Whether a name that a program does not bind may be a variable that it is given.
-    pub(super) fn may_have(self, name: &str) -> bool {
-        match self {
-            Self::Names(names) => names.contains(name),
-            Self::Unknown => true,
-        }
-    }
-}
-
 /// How a name is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NameUse<'a> {
+pub(crate) enum NameUse<'a> {
     /// `name(…)`
     Called,
     /// `name.attribute`
@@ -51,24 +33,24 @@ pub(super) enum NameUse<'a> {
 
 /// What was found about the names of one program.
 #[derive(Debug)]
-pub(super) struct Undefined<'g> {
+pub(crate) struct Undefined<'g> {
     given: GivenVariables<'g>,
     /// The modules that it uses without an import, and has.
-    pub(super) implied: BTreeSet<&'static str>,
+    pub(crate) implied: BTreeSet<&'static str>,
     /// Those that it has to be given.
-    pub(super) library: BTreeSet<&'static str>,
+    pub(crate) library: BTreeSet<&'static str>,
     /// The tools that it calls without an import, each with its module.
-    pub(super) tools: BTreeMap<String, String>,
+    pub(crate) tools: BTreeMap<String, String>,
 }
 
 impl<'g> Undefined<'g> {
-    pub(super) fn new(given: GivenVariables<'g>) -> Self {
+    pub(crate) fn new(given: GivenVariables<'g>) -> Self {
         let (implied, library) = (BTreeSet::new(), BTreeSet::new());
         Self { given, implied, library, tools: BTreeMap::new() }
     }
 
     /// Looks at a name that is read. One whose absence is handled is the program's own business.
-    pub(super) fn read(
+    pub(crate) fn read(
         &mut self,
         name: &ExprName,
         reading: NameUse<'_>,
@@ -118,7 +100,7 @@ impl<'g> Undefined<'g> {
 
 impl Undefined<'_> {
     /// Finds the names that the program reads before it binds them.
-    pub(super) fn early(
+    pub(crate) fn early(
         &self,
         body: &[Stmt],
         values: &Values<'_, '_>,
@@ -150,7 +132,7 @@ impl Undefined<'_> {
 }
 
 /// Finds the variables of a function that it reads before it binds them.
-pub(super) fn early_in(
+pub(crate) fn early_in(
     function: &StmtFunctionDef,
     values: &Values<'_, '_>,
     findings: &mut CheckFindings<'_>,

@@ -3,16 +3,18 @@
 use ruff_python_ast::{ExprAttribute, Identifier, StmtImport, StmtImportFrom};
 use ruff_text_size::Ranged;
 
-use super::{
-    binding::is_provided,
-    finding::CheckFindings,
-    spelling::{self, FieldTrust, is_name},
-    tools::{PathMeaning, UsedTools},
+use crate::{
+    check::{
+        finding::CheckFindings,
+        spelling::{self, FieldTrust, is_name},
+        values::{PathMeaning, UsedTools},
+    },
+    scope::is_provided,
 };
 use narrows_model::{Nearest, nearest, there_are};
 
 /// `import servers.x`
-pub(super) fn of_import(
+pub(crate) fn of_import(
     import: &StmtImport,
     tools: &UsedTools<'_>,
     findings: &mut CheckFindings<'_>,
@@ -30,7 +32,7 @@ pub(super) fn of_import(
 }
 
 /// `from servers import x`, `from servers.x import y`
-pub(super) fn of_import_from(
+pub(crate) fn of_import_from(
     import: &StmtImportFrom,
     tools: &UsedTools<'_>,
     findings: &mut CheckFindings<'_>,
@@ -62,7 +64,7 @@ pub(super) fn of_import_from(
 }
 
 /// `servers.x`, `servers.x.y`
-pub(super) fn of_attribute(
+pub(crate) fn of_attribute(
     path: &str,
     attribute: &ExprAttribute,
     tools: &UsedTools<'_>,

@@ -237,12 +237,12 @@ const MODULES: &[&str] = &[
 ];
 
 /// Whether Python or Narrows has this name for every program.
-pub(super) fn is_builtin(name: &str) -> bool {
+pub(crate) fn is_builtin(name: &str) -> bool {
     name.starts_with('_') || [BUILTINS, OWN].iter().any(|names| names.contains(&name))
 }
 
 /// Whether a program has this name without binding it, be it a module.
-pub(super) fn is_known(name: &str) -> bool {
+pub(crate) fn is_known(name: &str) -> bool {
     is_builtin(name) || module(name).is_some()
 }
 
@@ -309,12 +309,12 @@ const LOOKING: &[&str] = &[
 ];
 
 /// Whether a function that every program has is never awaited.
-pub(super) fn is_not_awaited(name: &str) -> bool {
+pub(crate) fn is_not_awaited(name: &str) -> bool {
     NOT_AWAITED.contains(&name)
 }
 
 /// Whether a function that every program has looks at what it is given.
-pub(super) fn looks_at_arguments(name: &str) -> bool {
+pub(crate) fn looks_at_arguments(name: &str) -> bool {
     LOOKING.contains(&name)
 }
 
@@ -336,7 +336,7 @@ pub(crate) fn module(name: &str) -> Option<&'static str> {
 }
 
 /// All names that a misspelt one may mean.
-pub(super) fn names<'a>() -> impl Iterator<Item = &'a str> {
+pub(crate) fn names<'a>() -> impl Iterator<Item = &'a str> {
     BUILTINS.iter().chain(OWN).chain(MODULES).copied()
 }
 

@@ -284,7 +284,7 @@ const PACKAGES: &[(&str, &str)] = &[
 const CLIENTS: [&str; 4] = ["aiohttp", "httpx", "requests", "urllib3"];
 
 /// Says what to do about a name that is not there, if that is known.
-pub(super) fn elsewhere(name: &str) -> Option<String> {
+pub(crate) fn elsewhere(name: &str) -> Option<String> {
     if let Some((_, module)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         return Some(format!("add `from {module} import {name}`"));
     }
@@ -298,13 +298,13 @@ pub(super) fn elsewhere(name: &str) -> Option<String> {
 }
 
 /// The module of the library that `name.attribute` surely means, if nothing binds the name.
-pub(super) fn used(name: &str, attribute: &str) -> Option<&'static str> {
+pub(crate) fn used(name: &str, attribute: &str) -> Option<&'static str> {
     let (module, parts) = MODULES.iter().find(|(module, _)| *module == name)?;
     parts.contains(&attribute).then_some(module)
 }
 
 /// Says how a module of the library is imported that programs do not have without that.
-pub(super) fn advice(name: &str) -> Option<String> {
+pub(crate) fn advice(name: &str) -> Option<String> {
     let is_known = MODULES.iter().any(|(module, _)| *module == name);
     is_known.then(|| format!("add `import {name}`"))
 }

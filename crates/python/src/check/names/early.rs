@@ -12,24 +12,24 @@ use ruff_python_ast::{
 };
 use ruff_text_size::{Ranged, TextSize};
 
-use super::{
-    comprehension::Comprehended,
-    handled::{self, Handled},
+use crate::{
+    check::facts::{Handled, handled},
+    syntax::Comprehended,
 };
 
 /// A name that is read before it is bound, and where it is bound later.
-pub(super) struct EarlyRead<'a> {
-    pub(super) name: &'a ExprName,
-    pub(super) bound_at: TextSize,
+pub(crate) struct EarlyRead<'a> {
+    pub(crate) name: &'a ExprName,
+    pub(crate) bound_at: TextSize,
 }
 
 /// Finds those of the program itself, in its order.
-pub(super) fn reads(body: &[Stmt], speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
+pub(crate) fn reads(body: &[Stmt], speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
     Sequence::new(EarlyBindings::of(body), speaks_of_names).find(body)
 }
 
 /// Finds those of a function. That may be names which are not its own: those of its comprehensions.
-pub(super) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
+pub(crate) fn reads_in(function: &StmtFunctionDef, speaks_of_names: bool) -> Vec<EarlyRead<'_>> {
     let mut all = EarlyBindings::of(&function.body);
     all.declared.extend(std::mem::take(&mut all.nonlocal));
     let mut sequence = Sequence::new(all, speaks_of_names);

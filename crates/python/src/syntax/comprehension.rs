@@ -4,15 +4,15 @@ use ruff_python_ast::{Comprehension, Expr};
 use ruff_text_size::TextRange;
 
 /// `[element for … in … if …]`, whatever brackets it has.
-pub(super) struct Comprehended<'a> {
-    pub(super) range: TextRange,
-    pub(super) generators: &'a [Comprehension],
-    pub(super) elements: Vec<&'a Expr>,
+pub(crate) struct Comprehended<'a> {
+    pub(crate) range: TextRange,
+    pub(crate) generators: &'a [Comprehension],
+    pub(crate) elements: Vec<&'a Expr>,
 }
 
 impl<'a> Comprehended<'a> {
     /// None of any other expression.
-    pub(super) fn of(expr: &'a Expr) -> Option<Self> {
+    pub(crate) fn of(expr: &'a Expr) -> Option<Self> {
         let (range, generators, elements) = match expr {
             Expr::ListComp(comp) => (comp.range, &comp.generators, vec![&*comp.elt]),
             Expr::SetComp(comp) => (comp.range, &comp.generators, vec![&*comp.elt]),

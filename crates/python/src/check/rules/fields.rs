@@ -3,14 +3,14 @@
 use ruff_python_ast::{Expr, ExprAttribute, ExprCall, ExprSubscript};
 use ruff_text_size::{Ranged, TextSize};
 
-use super::{
-    facts::string,
-    finding::CheckFindings,
+use crate::{
+    check::{
+        finding::CheckFindings,
+        spelling::{self, FieldTrust},
+        values::{ObjectShape, UsedTool, Value, ValueShape, Values, is_empty},
+    },
     scope::ScopeId,
-    shape::{ObjectShape, ValueShape},
-    spelling::{self, FieldTrust},
-    tools::UsedTool,
-    value::{Value, Values},
+    syntax::string,
 };
 
 /// How much of an expression is repeated in a message.
@@ -38,21 +38,21 @@ const OF_LISTS: [&str; 12] = [
 ];
 
 /// Says that a call has to be awaited.
-pub(super) fn not_awaited(tool: &UsedTool) -> String {
+pub(crate) fn not_awaited(tool: &UsedTool) -> String {
     let name = &tool.known.name;
     format!("{name}() is not awaited: write await {name}(...)")
 }
 
 /// Looks at what is read of results.
-pub(super) struct FieldChecker<'v, 'a, 'k, 'f> {
-    pub(super) values: &'v Values<'a, 'k>,
-    pub(super) findings: &'f mut CheckFindings<'a>,
-    pub(super) scope: ScopeId,
+pub(crate) struct FieldChecker<'v, 'a, 'k, 'f> {
+    pub(crate) values: &'v Values<'a, 'k>,
+    pub(crate) findings: &'f mut CheckFindings<'a>,
+    pub(crate) scope: ScopeId,
 }
 
 impl FieldChecker<'_, '_, '_, '_> {
     /// `of["field"]`
-    pub(super) fn subscript(&mut self, subscript: &ExprSubscript) {
+    pub(crate) fn subscript(&mut self, subscript: &ExprSubscript) {
         match self.values.of(&subscript.value, self.scope) {
             Value::Coroutine(tool, _) => {
                 self.findings.add(subscript.value.start(), not_awaited(&tool));
@@ -70,7 +70,7 @@ impl FieldChecker<'_, '_, '_, '_> {
     }
 
     /// `of.get("field")`
-    pub(super) fn get(&mut self, call: &ExprCall) {
+    pub(crate) fn get(&mut self, call: &ExprCall) {
         let Expr::Attribute(method) = &*call.func else { return };
         let (key, default) = match &*call.arguments.args {
             [key] => (key, None),
@@ -79,9 +79,7 @@ impl FieldChecker<'_, '_, '_, '_> {
         };
         let Some(name) = string(key).filter(|_| &*method.attr == "get") else { return };
         // Another default may be the same field by another name.
-        if default
-            .is_some_and(|default| !default.is_literal_expr() && !super::value::is_empty(default))
-        {
+        if default.is_some_and(|default| !default.is_literal_expr() && !is_empty(default)) {
             return;
         }
         if let Value::Result(tool, shape) = self.values.of(&method.value, self.scope)
@@ -95,7 +93,7 @@ impl FieldChecker<'_, '_, '_, '_> {
     }
 
     /// `of.field`
-    pub(super) fn attribute(&mut self, attribute: &ExprAttribute) {
+    pub(crate) fn attribute(&mut self, attribute: &ExprAttribute) {
         let name = &*attribute.attr;
         if name.starts_with('_') {
             return;

@@ -4,18 +4,20 @@ use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
     rc::Rc,
+    sync::Arc,
 };
 
 use ruff_python_ast::{BoolOp, Expr, ExprName, ExprSubscript, Number};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::{
-    facts::{Facts, string},
-    scope::{BindingValue, NameMeaning, ScopeId},
-    shape::ValueShape,
-    standard,
-    tools::{UsedTool, UsedTools},
-    undefined::GivenVariables,
+use crate::{
+    check::{
+        facts::Facts,
+        given::GivenVariables,
+        values::{UsedTool, UsedTools, ValueShape},
+    },
+    scope::{BindingValue, NameMeaning, ScopeId, standard},
+    syntax::string,
 };
 
 /// Further than a value is handed on in any program that was written by hand. It bounds the stack.
@@ -24,10 +26,10 @@ const FURTHEST: usize = 40;
 const MAX_PARTS: usize = 32;
 
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Unknown,
     /// A module, or something in one: `servers.github`, `asyncio.gather`.
-    Path(Rc<str>),
+    Path(Arc<str>),
     /// A tool's call that nobody awaits yet, and what it will give.
     Coroutine(Rc<UsedTool>, Rc<Value>),
     /// Anything else that can be awaited, and what it will give.
@@ -41,14 +43,14 @@ pub(super) enum Value {
 }
 
 impl Value {
-    pub(super) fn result(tool: &Rc<UsedTool>, shape: &Rc<ValueShape>) -> Self {
+    pub(crate) fn result(tool: &Rc<UsedTool>, shape: &Rc<ValueShape>) -> Self {
         match **shape {
             ValueShape::Anything => Self::Unknown,
             _ => Self::Result(Rc::clone(tool), Rc::clone(shape)),
         }
     }
 
-    pub(super) fn list(element: Self) -> Self {
+    pub(crate) fn list(element: Self) -> Self {
         match element {
             Self::Unknown => Self::Unknown,
             element => Self::List(Rc::new(element)),
@@ -56,7 +58,7 @@ impl Value {
     }
 
     /// What `for` gives, one by one.
-    pub(super) fn element(&self) -> Self {
+    pub(crate) fn element(&self) -> Self {
         match self {
             Self::Result(tool, shape) => match &**shape {
                 ValueShape::List(item) => Self::result(tool, item),
@@ -73,7 +75,7 @@ impl Value {
     }
 
     /// What `await` gives.
-    pub(super) fn awaited(&self) -> Self {
+    pub(crate) fn awaited(&self) -> Self {
         match self {
             Self::Coroutine(_, value) | Self::Future(value) => (**value).clone(),
             _ => Self::Unknown,
@@ -98,7 +100,7 @@ impl Value {
     }
 
     /// The field of a dict.
-    pub(super) fn field(&self, name: &str) -> Self {
+    pub(crate) fn field(&self, name: &str) -> Self {
         match self {
             Self::Result(tool, shape) => match &**shape {
                 ValueShape::Object(object) => {
@@ -111,7 +113,7 @@ impl Value {
     }
 
     /// The tools that it came from. None if it has more parts than may be looked at.
-    pub(super) fn tools(
+    pub(crate) fn tools(
         &self,
         parts_left: &mut usize,
         visit: &mut impl FnMut(&UsedTool),
@@ -130,9 +132,9 @@ impl Value {
 }
 
 /// Tells what expressions are.
-pub(super) struct Values<'a, 'k> {
-    pub(super) facts: Facts<'a>,
-    pub(super) tools: UsedTools<'k>,
+pub(crate) struct Values<'a, 'k> {
+    pub(crate) facts: Facts<'a>,
+    pub(crate) tools: UsedTools<'k>,
     given: GivenVariables<'k>,
     bound: RefCell<HashMap<(ScopeId, &'a str), Value>>,
     /// What calls, fields and so on were found to be, by where they stand. Without it each part
@@ -142,7 +144,7 @@ pub(super) struct Values<'a, 'k> {
 }
 
 impl<'a, 'k> Values<'a, 'k> {
-    pub(super) fn new(facts: Facts<'a>, tools: UsedTools<'k>, given: GivenVariables<'k>) -> Self {
+    pub(crate) fn new(facts: Facts<'a>, tools: UsedTools<'k>, given: GivenVariables<'k>) -> Self {
         Self {
             facts,
             tools,
@@ -154,7 +156,7 @@ impl<'a, 'k> Values<'a, 'k> {
     }
 
     /// The name of a function that every program has, if an expression is one for certain.
-    pub(super) fn builtin<'e>(&self, expr: &'e Expr, scope: ScopeId) -> Option<&'e str> {
+    pub(crate) fn builtin<'e>(&self, expr: &'e Expr, scope: ScopeId) -> Option<&'e str> {
         let name = expr.as_name_expr()?;
         let meaning = self.facts.scopes.meaning(&name.id, scope, name.start());
         let is_free = matches!(meaning, NameMeaning::Free) && !self.given.may_have(&name.id);
@@ -162,7 +164,7 @@ impl<'a, 'k> Values<'a, 'k> {
     }
 
     /// What an expression is that stands in this scope.
-    pub(super) fn of(&self, expr: &Expr, scope: ScopeId) -> Value {
+    pub(crate) fn of(&self, expr: &Expr, scope: ScopeId) -> Value {
         if expr.is_literal_expr() {
             return Value::Unknown;
         }
@@ -248,7 +250,7 @@ impl<'a, 'k> Values<'a, 'k> {
 
     fn of_source(&self, source: &BindingValue<'a>, scope: ScopeId) -> Value {
         match source {
-            BindingValue::Path(path) => Value::Path(Rc::clone(path)),
+            BindingValue::Path(path) => Value::Path(Arc::clone(path)),
             BindingValue::Value(expr) => self.of(expr, scope),
             BindingValue::Element(expr) => self.of(expr, scope).element(),
             BindingValue::ElementFor(builtin, expr) => {
@@ -259,7 +261,7 @@ impl<'a, 'k> Values<'a, 'k> {
                 }
             }
             BindingValue::Part(whole, position) => self.of_source(whole, scope).part(*position),
-            BindingValue::Unknown => Value::Unknown,
+            BindingValue::Definition | BindingValue::Unknown => Value::Unknown,
         }
     }
 
@@ -297,7 +299,7 @@ impl<'a, 'k> Values<'a, 'k> {
 }
 
 /// Instead of nothing: `[]`, `{}`, `None`.
-pub(super) fn is_empty(expr: &Expr) -> bool {
+pub(crate) fn is_empty(expr: &Expr) -> bool {
     match expr {
         Expr::NoneLiteral(_) => true,
         Expr::List(list) => list.elts.is_empty(),

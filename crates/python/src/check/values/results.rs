@@ -5,14 +5,14 @@ use std::rc::Rc;
 use ruff_python_ast::{Arguments, Expr, ExprAttribute, ExprCall};
 use ruff_text_size::Ranged;
 
-use super::{
-    calls,
-    facts::{root, string},
-    handled::last_name,
+use crate::{
+    check::{
+        rules::calls,
+        spelling::is_name,
+        values::{FullNameMeaning, PathMeaning, UsedTool, Value, Values, is_empty},
+    },
     scope::{BindingValue, NameMeaning, ScopeId},
-    spelling::is_name,
-    tools::{FullNameMeaning, PathMeaning, UsedTool},
-    value::{Value, Values, is_empty},
+    syntax::{last_name, root, string},
 };
 
 /// The one way to call a tool by its full name.
@@ -35,7 +35,7 @@ const MAKERS: [&str; 9] = [
 const MAX_PARTS_CHANGED: usize = 1_000;
 
 /// What a function is, when it is called.
-pub(super) enum ResolvedCallee {
+pub(crate) enum ResolvedCallee {
     /// The Python function of a tool.
     Tool(Rc<UsedTool>),
     /// A tool by its full name, which is the first argument.
@@ -45,7 +45,7 @@ pub(super) enum ResolvedCallee {
 
 impl Values<'_, '_> {
     /// What a call calls.
-    pub(super) fn callee(&self, call: &ExprCall, scope: ScopeId) -> ResolvedCallee {
+    pub(crate) fn callee(&self, call: &ExprCall, scope: ScopeId) -> ResolvedCallee {
         let Value::Path(path) = self.of(&call.func, scope) else { return ResolvedCallee::Other };
         if &*path == CALL_BY_NAME {
             let name = calls::full_name(call).and_then(string).filter(|name| is_name(name));
@@ -59,7 +59,7 @@ impl Values<'_, '_> {
         }
     }
 
-    pub(super) fn of_call(&self, call: &ExprCall, scope: ScopeId) -> Value {
+    pub(crate) fn of_call(&self, call: &ExprCall, scope: ScopeId) -> Value {
         match self.callee(call, scope) {
             ResolvedCallee::Tool(tool) | ResolvedCallee::ByName(FullNameMeaning::Tool(tool)) => {
                 let result = Value::result(&tool, &tool.shape());
@@ -152,7 +152,7 @@ impl Values<'_, '_> {
     }
 
     /// Marks the tools whose results get fields or elements that nobody can tell.
-    pub(super) fn mark_changed(&self) {
+    pub(crate) fn mark_changed(&self) {
         for mutation in &self.facts.mutated {
             match self.of(mutation.of, mutation.scope) {
                 Value::Unknown if mutation.is_list || self.is_own(mutation.of, mutation.scope) => {}

@@ -7,11 +7,14 @@ use std::collections::{HashMap, HashSet};
 use ruff_python_ast::{ExceptHandler, Expr, ExprCall, StmtTry, StmtWith};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::standard;
+use crate::{
+    scope::standard,
+    syntax::{last_name, suppressing_call},
+};
 
 /// Which errors are handled. Whoever handles those of names handles the others too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Handled {
+pub(crate) enum Handled {
     #[default]
     Nothing,
     /// Whatever a program may expect to go wrong, but for names that are not there.
@@ -21,7 +24,7 @@ pub(super) enum Handled {
 }
 
 /// Which errors a `try` catches, in a program that speaks of errors of names anywhere or does not.
-pub(super) fn catches(attempt: &StmtTry, speaks_of_names: bool) -> Handled {
+pub(crate) fn catches(attempt: &StmtTry, speaks_of_names: bool) -> Handled {
     let of_handler = |handler: &ExceptHandler| {
         let ExceptHandler::ExceptHandler(handler) = handler;
         let kind = handler.type_.as_deref();
@@ -34,20 +37,15 @@ pub(super) fn catches(attempt: &StmtTry, speaks_of_names: bool) -> Handled {
 }
 
 /// Which errors end at a `with`.
-pub(super) fn suppresses(with: &StmtWith, speaks_of_names: bool) -> Handled {
-    let of_item = |expr: &Expr| {
-        let Some(call) = expr.as_call_expr() else { return Handled::Nothing };
-        match last_name(&call.func) {
-            Some("suppress" | "raises" | "assertRaises" | "assertRaisesRegex") => {
-                match speaks_of_names && call.arguments.args.iter().any(may_be_of_names) {
-                    true => Handled::Names,
-                    false => Handled::Expected,
-                }
-            }
-            _ => Handled::Nothing,
+pub(crate) fn suppresses(with: &StmtWith, speaks_of_names: bool) -> Handled {
+    let of_call = |call: &ExprCall| {
+        if speaks_of_names && call.arguments.args.iter().any(may_be_of_names) {
+            Handled::Names
+        } else {
+            Handled::Expected
         }
     };
-    with.items.iter().map(|item| of_item(&item.context_expr)).max().unwrap_or_default()
+    with.items.iter().filter_map(suppressing_call).map(of_call).max().unwrap_or_default()
 }
 
 /// Whether what is caught may be an error of names: it is, or the program has a name of its own for what
@@ -62,22 +60,13 @@ fn may_be_of_names(kind: &Expr) -> bool {
 }
 
 /// Whether this is the name of an error of names.
-pub(super) fn is_of_names(name: &str) -> bool {
+pub(crate) fn is_of_names(name: &str) -> bool {
     matches!(name, "NameError" | "UnboundLocalError")
-}
-
-/// `gather` of `asyncio.gather`.
-pub(super) fn last_name(func: &Expr) -> Option<&str> {
-    match func {
-        Expr::Name(name) => Some(&name.id),
-        Expr::Attribute(attribute) => Some(&attribute.attr),
-        _ => None,
-    }
 }
 
 /// How a function is used.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum FunctionUse {
+pub(crate) enum FunctionUse {
     Called(TextRange),
     /// Defined, perhaps in another one.
     Defined,
@@ -86,11 +75,11 @@ pub(super) enum FunctionUse {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Handling<'a> {
+pub(crate) struct Handling<'a> {
     /// Whether the program handles errors anywhere.
-    pub(super) any: bool,
+    pub(crate) any: bool,
     /// Whether it speaks of errors of names anywhere.
-    pub(super) speaks_of_names: bool,
+    pub(crate) speaks_of_names: bool,
     /// Calls whose errors arise where they stand.
     awaited: HashSet<TextRange>,
     functions: HashMap<&'a str, Function>,
@@ -113,13 +102,13 @@ struct Reference<'a> {
 }
 
 impl<'a> Handling<'a> {
-    pub(super) fn define(&mut self, name: &'a str, is_async: bool, is_decorated: bool) {
+    pub(crate) fn define(&mut self, name: &'a str, is_async: bool, is_decorated: bool) {
         let known = self.functions.entry(name).or_insert(Function { is_async, is_decorated });
         known.is_async |= is_async;
         known.is_decorated |= is_decorated;
     }
 
-    pub(super) fn refer(
+    pub(crate) fn refer(
         &mut self,
         within: Option<&'a str>,
         to: &'a str,
@@ -130,7 +119,7 @@ impl<'a> Handling<'a> {
     }
 
     /// `await f(…)`, also in `await gather(f(…), g(…))`.
-    pub(super) fn note_await(&mut self, awaited: &Expr) {
+    pub(crate) fn note_await(&mut self, awaited: &Expr) {
         match awaited {
             Expr::Call(call) => {
                 self.awaited.insert(call.range());
@@ -148,7 +137,7 @@ impl<'a> Handling<'a> {
         }
     }
 
-    pub(super) fn note_call(&mut self, call: &ExprCall) {
+    pub(crate) fn note_call(&mut self, call: &ExprCall) {
         match last_name(&call.func) {
             Some("run" | "run_until_complete") => {
                 call.arguments.args.iter().for_each(|argument| self.note_await(argument));
@@ -161,12 +150,12 @@ impl<'a> Handling<'a> {
 
     /// Whether the errors of an asynchronous call surely arise where it stands, or nobody
     /// handles them anyway.
-    pub(super) fn is_here(&self, call: TextRange) -> bool {
+    pub(crate) fn is_here(&self, call: TextRange) -> bool {
         !self.any || self.awaited.contains(&call)
     }
 
     /// Which errors may be handled by whoever calls a function that is handed on.
-    pub(super) fn anywhere(&self) -> Handled {
+    pub(crate) fn anywhere(&self) -> Handled {
         match (self.any, self.speaks_of_names) {
             (_, true) => Handled::Names,
             (true, false) => Handled::Expected,
@@ -175,7 +164,7 @@ impl<'a> Handling<'a> {
     }
 
     /// The functions whose errors may be handled by their callers, and which.
-    pub(super) fn handled_functions(&self) -> HashMap<&'a str, Handled> {
+    pub(crate) fn handled_functions(&self) -> HashMap<&'a str, Handled> {
         let mut handled = HashMap::new();
         for kind in [Handled::Expected, Handled::Names] {
             handled.extend(self.functions_of(kind).into_iter().map(|name| (name, kind)));

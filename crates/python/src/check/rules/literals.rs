@@ -4,7 +4,7 @@ use ruff_python_ast::{Expr, Number, UnaryOp};
 use ruff_text_size::Ranged;
 use serde_json::Value;
 
-use super::{facts::string, finding::CheckFindings};
+use crate::{check::finding::CheckFindings, syntax::string};
 use narrows_model::nearest;
 
 /// How much of a wrong value is shown, in characters.
@@ -62,17 +62,17 @@ impl JsonType {
 }
 
 /// Whether it is surely no dict.
-pub(super) fn is_no_dict(expr: &Expr) -> bool {
+pub(crate) fn is_no_dict(expr: &Expr) -> bool {
     JsonType::of(expr).is_some_and(|kind| kind != JsonType::Object)
 }
 
 /// Whether values of this schema are surely no dicts.
-pub(super) fn refuses_dicts(schema: &Value) -> bool {
+pub(crate) fn refuses_dicts(schema: &Value) -> bool {
     types(schema).is_some_and(|types| !types.contains(&"object"))
 }
 
 /// What is wrong with an argument, if it is one that can be judged.
-pub(super) fn mistake(
+pub(crate) fn mistake(
     expr: &Expr,
     schema: &Value,
     required: bool,

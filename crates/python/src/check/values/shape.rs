@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, rc::Rc};
 
 use serde_json::{Map, Value};
 
-use super::spelling::FieldTrust;
+use crate::check::spelling::FieldTrust;
 
 /// Deeper than programs reach into results. It also ends what refers to itself.
 const MAX_DEPTH: usize = 10;
@@ -16,7 +16,7 @@ const NOT_READ: [&str; 7] =
 
 /// What a value looks like.
 #[derive(Debug)]
-pub(super) enum ValueShape {
+pub(crate) enum ValueShape {
     Anything,
     Object(ObjectShape),
     List(Rc<ValueShape>),
@@ -24,14 +24,14 @@ pub(super) enum ValueShape {
 
 /// A dict with the fields that are known.
 #[derive(Debug)]
-pub(super) struct ObjectShape {
-    pub(super) fields: BTreeMap<String, Rc<ValueShape>>,
-    pub(super) trust: FieldTrust,
+pub(crate) struct ObjectShape {
+    pub(crate) fields: BTreeMap<String, Rc<ValueShape>>,
+    pub(crate) trust: FieldTrust,
 }
 
 impl ValueShape {
     /// Reads a schema that a server wrote, or one that was learnt from results.
-    pub(super) fn new(schema: &Value, observed: bool) -> Rc<Self> {
+    pub(crate) fn new(schema: &Value, observed: bool) -> Rc<Self> {
         ShapeReader { root: schema, observed, parts: 0 }.read(schema, 0)
     }
 }
