@@ -31,6 +31,8 @@ use crate::{
     state::{Agent, StateError},
 };
 
+pub use known_tools::CatalogTools;
+
 /// How long servers may take to say what they have now, before a program is refused.
 const RELISTING_TIME: Duration = Duration::from_secs(2);
 

@@ -33,7 +33,7 @@ pub mod upstream;
 mod value;
 
 pub use background::Background;
-pub use discovery::{Discovery, DiscoverySettings};
+pub use discovery::{CatalogTools, Discovery, DiscoverySettings};
 pub use narrows_policy as policy;
 pub use narrows_python::{ParsedProgram, SourceTree, check, codegen, review};
 pub use run::{

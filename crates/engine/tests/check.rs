@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use narrows_engine::{
-    ParsedProgram, SourceTree,
+    CatalogTools, ParsedProgram, SourceTree,
     catalog::{Catalog, Listing, UpstreamInfo},
-    check::{self, CheckFinding, GivenVariables, KnownTools},
+    check::{self, CheckFinding, GivenVariables},
     codegen::Calling,
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
@@ -89,9 +89,10 @@ fn right_calls(catalog: &Catalog) -> Vec<Call> {
 }
 
 /// What is wrong with a program whose variables may be anything.
-fn check(program: &str, known: &dyn KnownTools) -> Vec<CheckFinding> {
+fn check(program: &str, catalog: &Catalog) -> Vec<CheckFinding> {
     let tree = SourceTree::new(program);
-    check::check(&ParsedProgram::new(&tree), GivenVariables::Unknown, known).findings
+    let known = CatalogTools(catalog);
+    check::check(&ParsedProgram::new(&tree), GivenVariables::Unknown, &known).findings
 }
 
 /// The message of a program's only mistake.

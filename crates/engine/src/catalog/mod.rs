@@ -3,7 +3,6 @@
 mod cache;
 mod document;
 mod effect;
-mod known_tools;
 mod listing;
 mod memory;
 mod names;
@@ -11,7 +10,6 @@ mod snapshot;
 mod suggest;
 
 pub use cache::Cache;
-pub use known_tools::{known_by_full_name, known_tool};
 pub use listing::{Listing, UpstreamInfo};
 pub(crate) use memory::{DefinitionShare, MAX_DEFINITION_BYTES, value_bytes};
 pub(crate) use names::Missing;
