@@ -6,7 +6,6 @@
 
 pub mod aliases;
 pub mod analysis;
-mod arguments;
 mod background;
 pub mod broker;
 pub mod catalog;
@@ -14,7 +13,6 @@ pub mod check;
 pub mod codegen;
 pub mod compute;
 mod discovery;
-mod fingerprint;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
@@ -22,7 +20,6 @@ mod hex;
 mod lines;
 pub mod media;
 pub mod policy;
-pub mod private_file;
 mod program;
 pub mod review;
 mod run;
@@ -37,8 +34,11 @@ mod under_way;
 pub mod upstream;
 mod value;
 
+use narrows_model::fingerprint;
+
 pub use background::Background;
 pub use discovery::{Discovery, DiscoverySettings};
+pub use narrows_system::private_file;
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
     OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,

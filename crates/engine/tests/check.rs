@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use narrows_engine::{
-    catalog::{Catalog, Listing, UpstreamInfo},
+    catalog::{Catalog, Listing, PythonNaming, UpstreamInfo},
     check::{self, CheckFinding, GivenVariables, KnownTools},
     codegen::Calling,
 };
@@ -19,7 +19,7 @@ fn filled(servers: &[(String, Vec<Value>)]) -> Catalog {
     };
     let names = servers.iter().map(|(name, _)| name.as_str()).chain(["company"]);
     let specs: Vec<ServerSpec> = names.map(spec).collect();
-    let catalog = Catalog::new(&specs, None);
+    let catalog = Catalog::new(&specs, None, &PythonNaming);
     for (spec, (_, tools)) in specs.iter().zip(servers) {
         catalog.replace(spec, Listing { about: UpstreamInfo::default(), tools: tools.clone() });
     }

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use narrows_engine::{
     Background, Discovery, DiscoverySettings, Engine, Executor,
     broker::Broker,
-    catalog::{Cache, Catalog},
+    catalog::{Cache, Catalog, PythonNaming},
     policy::Levels,
     safety::{Mode, Safety},
     state::{Agent, State, StateSettings},
@@ -276,7 +276,8 @@ fn broker_with(
 ) -> anyhow::Result<Broker> {
     let cache = Cache::new(places.cache.join("catalog"));
     let disabled = disabled.iter().map(|spec| spec.name.as_str());
-    let catalog = Arc::new(Catalog::new(&servers, Some(cache)).with_disabled(disabled));
+    let catalog =
+        Arc::new(Catalog::new(&servers, Some(cache), &PythonNaming).with_disabled(disabled));
     let logins = LoginStore::new(places.data.join("logins"));
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let guard = ChildReaper::new(program, vec!["guard".to_owned()]);

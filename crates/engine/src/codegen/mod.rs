@@ -48,7 +48,6 @@ pub use example::example;
 pub use names::{ToolName, ToolNames, module_names, parameter_names};
 pub use notes::summary_line;
 pub(crate) use reserved::is_identifier;
-pub(crate) use schema::percent_decoded;
 pub use signature::signature;
 pub use stub::{StubTool, stub};
 pub use wrapper::{PREAMBLE, ToolCode};

@@ -6,21 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+pub use narrows_model::ToolName;
+
 use super::reserved;
 
 /// Prefixes are repeated in every class, so a long one would multiply. Longer than any
 /// name that clients accept.
 const MAX_PREFIX: usize = 128;
-
-/// The Python names of one tool.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolName {
-    /// The name of its function.
-    pub python: String,
-    /// What the names of its classes start with. No name of another tool of the server
-    /// starts with it, so the classes of a module never clash.
-    pub class_prefix: String,
-}
 
 /// The tools of one server, by the names that the server gives them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use narrows_model::percent_decoded;
 use serde_json::{Map, Value};
 
 use super::classes::{ClassField, ClassId, Classes};
@@ -349,21 +350,6 @@ fn of_enum(values: &Value, keywords: &Map<String, Value>) -> Option<Type> {
     };
     let values: Vec<&Value> = values.as_array()?.iter().filter(|value| fits(value)).collect();
     (!values.is_empty()).then(|| types::of_values(values))
-}
-
-pub(crate) fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-        let code = digit(rest.next())? * 16 + digit(rest.next())?;
-        bytes.push(u8::try_from(code).ok()?);
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

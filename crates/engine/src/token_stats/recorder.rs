@@ -261,13 +261,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::catalog::PythonNaming;
 
     fn work(token_stats: &Arc<TokenStats>, background: &Background) {
         let request_stats = token_stats.open(RequestKind::Run, "run this");
         request_stats.called("tool {}", &"many rows of data\n".repeat(100));
         request_stats.called("tool {}", "few");
         request_stats.close("two rows", true);
-        let catalog = Catalog::new(&[], None);
+        let catalog = Catalog::new(&[], None, &PythonNaming);
         for _ in 0..2 {
             token_stats.session("client".into(), &catalog, || "our own tools".into());
         }

@@ -206,8 +206,9 @@ impl io::Write for LogWriter {
 
 /// Logs go to standard error: standard output is the protocol.
 fn start_logging(printer: Printer) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error,narrows_engine=warn"));
+    let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG").unwrap_or_else(|_| {
+        tracing_subscriber::EnvFilter::new("error,narrows_engine=warn,narrows_upstream=warn")
+    });
     // The protocol layer logs whole messages, with all that is in them.
     let filter = match "rmcp=off".parse() {
         Ok(quiet) => filter.add_directive(quiet),
