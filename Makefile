@@ -48,7 +48,7 @@ MINUTES ?= 30
 FULL_SIZE := ulimit -Sn 8192; NARROWS_FULL_SIZE=1 cargo test --locked --release
 soak: ## Full-size tests and half an hour of load, on an idle machine: make soak MINUTES=5
 	$(FULL_SIZE) --package narrows --test it -- --test-threads=1 floods:: killed_gateways:: memory_bounds::
-	$(FULL_SIZE) --package narrows-engine --lib -- answers_of_full_size
+	$(FULL_SIZE) --package narrows-upstream --lib -- answers_of_full_size
 	$(FULL_SIZE) --package narrows-analysis --test limits -- groups_and_sorts
 	cargo build --release --locked
 	$${CARGO_TARGET_DIR:-target}/release/narrows bench load --minutes $(MINUTES)

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| narrows_engine::fuzz::wire(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| narrows_upstream::fuzz::wire(data));

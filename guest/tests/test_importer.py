@@ -9,7 +9,7 @@ import unittest
 import support  # noqa: F401
 from _narrows import importer, surroundings
 
-_TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../crates/engine/src/check/library.rs")
+_TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../crates/python/src/check/names/library.rs")
 # They reach what no program has imported, and have to be imported themselves.
 _REACH_ALL = {"builtins", "gc", "importlib"}
 

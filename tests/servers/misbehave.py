@@ -14,6 +14,7 @@
     misbehave.py changing               works, and its tool `add_tool` adds a tool
     misbehave.py many N                 works, and has the tools tool_0 to tool_N-1 instead
     misbehave.py flood                  works, and has tools that say or ask too much; see Flood
+    misbehave.py large [BYTES]          has the tools `text` and `refused`, whose answers are large; see Large
     misbehave.py pages BYTES COUNT      works, and lists its tools in pages, each with a description of
                                         so many bytes
     misbehave.py unsolicited BYTES COUNT  works, and sends answers that nobody asked for
@@ -377,6 +378,32 @@ def tell(server: Server, call: Call) -> Json:
     return text("told")
 
 
+class Large(Server):
+    """The tool `text` gives a text of `count` letters, or of BYTES; `refused` is an error with `count` lists.
+
+    Each call appends `begun` to the file that NARROWS_TEST_BEGUN names. Messages have no spaces between
+    their values, so that a large one has as many values as its size allows.
+    """
+
+    def __init__(self, size: str = "0") -> None:
+        super().__init__()
+        self.add("text", lambda _, call: text("x" * int(call.arguments.get("count", size))))
+        self.add("refused", lambda _, __: {})
+        for name in ("text", "refused"):
+            self.tools[name][0]["inputSchema"]["properties"] = {"count": {"type": "integer"}}
+
+    def send(self, message: Json) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0"} | message, separators=(",", ":")))
+
+    def start_call(self, request: Json) -> None:
+        note(os.environ.get("NARROWS_TEST_BEGUN"), "begun")
+        params = request["params"]
+        if params["name"] != "refused":
+            return super().start_call(request)
+        lists: list[Any] = [[]] * int(params["arguments"]["count"])
+        self.send({"id": request["id"], "error": {"code": -32000, "message": "too many", "data": lists}})
+
+
 class Pages(Good):
     def __init__(self, size: str, count: str) -> None:
         super().__init__()
@@ -444,6 +471,7 @@ MODES: dict[str, Callable[..., Server]] = {
     "changing": Changing,
     "many": Many,
     "flood": Flood,
+    "large": Large,
     "pages": Pages,
     "unsolicited": Unsolicited,
     "exponential": Exponential,

@@ -8,7 +8,7 @@ use datafusion::error::DataFusionError;
 use narrows_model::{cut, nearest};
 use thiserror::Error;
 
-pub(crate) use explain::{exhausted, explain, finally, in_words};
+pub(crate) use explain::{exhausted, explain, finally, in_words, missing_column};
 
 use crate::suggestion::Suggestion;
 

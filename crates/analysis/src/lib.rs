@@ -13,6 +13,7 @@ mod kind;
 mod load;
 mod operators;
 mod ops;
+mod plan_node;
 mod request;
 mod runtime;
 mod spelling;

@@ -9,7 +9,7 @@ use std::{env, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use narrows_engine::{
     broker::{Broker, CallError},
-    catalog::Catalog,
+    catalog::{Catalog, PythonNaming},
     safety::{RunGuard, Safety, SafetySettings},
     state::{SessionSettings, State, StateSettings},
     upstream::{Caller, ChildReaper, Fleet, LoginStore, ServerLogs, UpstreamError},
@@ -102,7 +102,7 @@ impl Driver {
         let http = HttpSpec { url: Template::new(url), oauth, ..HttpSpec::default() };
         let spec = ServerSpec::new(SERVER, Connection::Http(http));
         let logins = LoginStore::new(home.join("logins"));
-        let catalog = Arc::new(Catalog::new(std::slice::from_ref(&spec), None));
+        let catalog = Arc::new(Catalog::new(std::slice::from_ref(&spec), None, &PythonNaming));
         let fleet = Fleet::new(
             vec![spec.clone()],
             Arc::clone(&catalog),

@@ -57,7 +57,7 @@ fn start() -> Option<Sender<Order>> {
     match std::thread::Builder::new().name("background".into()).spawn(move || work(&orders)) {
         Ok(_) => Some(sender),
         Err(error) => {
-            tracing::warn!(%error, "nothing is counted and learnt: no thread for it");
+            tracing::warn!(%error, "there is no thread that counts and learns, so nothing is counted");
             None
         }
     }

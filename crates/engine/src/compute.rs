@@ -5,19 +5,12 @@
 //! caller and in all; the rest waits, and stops waiting when its request ends. What comes in is
 //! bounded where it comes in, so that no work takes for ever.
 
-mod size;
-
 use std::sync::Arc;
 
 use narrows_model::{Caller, FairSemaphore};
-use narrows_sandbox::apart;
+use narrows_system::apart;
 
-pub use size::json_bytes;
-
-/// Work on so little takes less than a millisecond, and is done at once: to hand it over takes as long.
-pub const INLINE_BYTES: usize = 4 << 10;
-/// For work whose time does not depend on the size of anything that is at hand.
-pub const ALWAYS_APART: usize = usize::MAX;
+pub use narrows_system::{ALWAYS_APART, INLINE_BYTES, json_bytes, without_place};
 
 /// The places for work that takes processor time, shared fairly between callers.
 #[derive(Clone, Debug)]
@@ -62,46 +55,13 @@ impl Compute {
     }
 }
 
-/// Does work on an input of so many bytes for those who cannot wait for a place: what a program prints or
-/// a server says by itself. There is so much of it as there are programs and servers.
-pub fn without_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
-    if bytes <= INLINE_BYTES { work() } else { apart(work) }
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::{
-        collections::HashSet,
-        sync::{
-            atomic::{AtomicBool, Ordering},
-            mpsc,
-        },
-        time::Duration,
-    };
+    use std::{sync::mpsc, time::Duration};
+
+    pub(crate) use narrows_testkit::leaves_thread;
 
     use super::*;
-
-    /// Tells whether work left the only async thread to others while it was done: another thread takes it
-    /// over then. It may not come to that if the work is over before.
-    pub(crate) async fn leaves_thread(work: impl Future<Output = ()> + Send + 'static) -> bool {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let (begin, begun) = tokio::sync::oneshot::channel();
-        let over = Arc::clone(&is_over);
-        let others = tokio::spawn(async move {
-            let mut threads = HashSet::from([std::thread::current().id()]);
-            let _ = begin.send(());
-            while !over.load(Ordering::Acquire) {
-                tokio::task::yield_now().await;
-                threads.insert(std::thread::current().id());
-            }
-            threads.len() > 1
-        });
-        begun.await.unwrap();
-        let done = tokio::spawn(work).await;
-        is_over.store(true, Ordering::Release);
-        done.unwrap();
-        others.await.unwrap()
-    }
 
     const LARGE: usize = INLINE_BYTES + 1;
     const LONG: Duration = Duration::from_secs(300);

@@ -1,8 +1,9 @@
 //! What a caller can be told about tools: which there are, how to call them, what they give, and
 //! whether a program uses them right. What is learnt from use comes in here.
 
+mod known_tools;
+
 use std::{
-    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashSet},
     path::PathBuf,
     sync::Arc,
@@ -10,6 +11,7 @@ use std::{
 };
 
 use narrows_model::{Failure, Outcome, Program};
+use narrows_python::{ParsedProgram, review::ImpliedImports};
 use narrows_sandbox::Session;
 use serde_json::{Value, json};
 
@@ -28,6 +30,8 @@ use crate::{
     skills::ListedSkill,
     state::{Agent, StateError},
 };
+
+pub use known_tools::CatalogTools;
 
 /// How long servers may take to say what they have now, before a program is refused.
 const RELISTING_TIME: Duration = Duration::from_secs(2);
@@ -225,10 +229,12 @@ impl Discovery {
         }
     }
 
-    /// Looks at a program of an agent before it runs. Earlier programs of its session have bound names too.
+    /// Looks at a program of an agent before it runs: `parsed` is its source. Earlier programs of its
+    /// session have bound names too.
     pub async fn look(
         &self,
         program: &Program,
+        parsed: &ParsedProgram<'_>,
         earlier: EarlierNames,
         agent: &Agent,
     ) -> CheckedProgram {
@@ -237,10 +243,10 @@ impl Discovery {
         }
         let checking = || {
             let EarlierNames::Known(names) = &earlier else {
-                return check::check(&program.source, GivenVariables::Unknown, self);
+                return check::check(parsed, GivenVariables::Unknown, self);
             };
             let given = program.context.keys().chain(names).map(String::as_str).collect();
-            check::check(&program.source, GivenVariables::Names(&given), self)
+            check::check(parsed, GivenVariables::Names(&given), self)
         };
         let bytes = program.source.len() + program.context.len() + earlier.len();
         let checked = agent.compute(bytes, checking).await;
@@ -323,10 +329,8 @@ pub struct CheckedProgram {
     pub refusal: Option<Outcome>,
     /// What its author should know if it is run.
     pub note: Option<String>,
-    /// The tools that it calls without an import, each with its module.
-    tools: BTreeMap<String, String>,
-    /// The modules of the library that it uses without an import, and has to be given.
-    library: BTreeSet<&'static str>,
+    /// What it has to be given, because it uses that without an import.
+    pub(crate) implied: ImpliedImports,
 }
 
 /// The variables by which the guest is told of tools and modules that are not imported; `importer.py` has
@@ -337,35 +341,21 @@ const IMPLIED_MODULES: &str = "<modules>";
 impl CheckedProgram {
     fn may_run(checked: Checked) -> Self {
         let note = implied(&checked);
-        Self { refusal: None, note, tools: checked.tools, library: checked.library }
+        let implied = ImpliedImports { tools: checked.tools, library: checked.library };
+        Self { refusal: None, note, implied }
     }
 
     /// Lets a program have the tools and modules that it uses without an import.
     pub(crate) fn give_implied(&self, program: &mut Program) {
         program.context.remove(IMPLIED_TOOLS);
         program.context.remove(IMPLIED_MODULES);
-        if !self.tools.is_empty() {
-            program.context.insert(IMPLIED_TOOLS.to_owned(), json!(self.tools));
+        let ImpliedImports { tools, library } = &self.implied;
+        if !tools.is_empty() {
+            program.context.insert(IMPLIED_TOOLS.to_owned(), json!(tools));
         }
-        if !self.library.is_empty() {
-            program.context.insert(IMPLIED_MODULES.to_owned(), json!(self.library));
+        if !library.is_empty() {
+            program.context.insert(IMPLIED_MODULES.to_owned(), json!(library));
         }
-    }
-
-    /// The program with the imports that it was given, behind its own lines: what is forbidden to
-    /// import is not had without an import either.
-    pub(crate) fn with_imports<'p>(&self, program: &'p Program) -> Cow<'p, Program> {
-        if self.tools.is_empty() && self.library.is_empty() {
-            return Cow::Borrowed(program);
-        }
-        let mut program = program.clone();
-        for module in &self.library {
-            program.source += &format!("\nimport {module}");
-        }
-        for (tool, module) in &self.tools {
-            program.source += &format!("\nfrom servers.{module} import {tool}");
-        }
-        Cow::Owned(program)
     }
 }
 
@@ -390,7 +380,7 @@ fn implied(checked: &Checked) -> Option<String> {
 /// found without skills too.
 fn told(skills: Result<Vec<ListedSkill>, StateError>, agent: &Agent) -> Vec<ListedSkill> {
     let mut skills = skills.unwrap_or_else(|error| {
-        tracing::warn!(%error, "skills are not searched");
+        tracing::warn!(%error, "the store does not give skills, and searches find none");
         Vec::new()
     });
     let pii_filter = agent.pii_filter();

@@ -3,4 +3,4 @@
 //! Their tests feed them random bytes and damaged seeds; `fuzz/` at the top of the repository feeds
 //! them what libFuzzer finds. No part of the product: compiled for tests and fuzzers only.
 
-pub use crate::{text_parsing::fuzz::text_tables, upstream::fuzz::wire};
+pub use crate::text_parsing::fuzz::text_tables;

@@ -1,10 +1,7 @@
-//! Bytes in hexadecimal digits.
+//! Names of random bytes in hexadecimal digits.
 
+pub(crate) use narrows_model::hex;
 use ring::rand::{SecureRandom, SystemRandom};
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// A name of so many random bytes. Whoever needs a secret must not use it: without randomness it
 /// is all zeros.

@@ -6,30 +6,26 @@
 
 pub mod aliases;
 pub mod analysis;
-mod arguments;
+mod analysis_service;
 mod background;
 pub mod broker;
+mod call_error;
 pub mod catalog;
-pub mod check;
-pub mod codegen;
 pub mod compute;
 mod discovery;
-mod fingerprint;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzz;
 mod hex;
-mod lines;
 pub mod media;
-pub mod policy;
-pub mod private_file;
+mod media_type;
 mod program;
-pub mod review;
 mod run;
 pub mod safety;
 pub mod search;
 mod shape_inference;
 pub mod skills;
+mod spill_file;
 pub mod state;
 mod text_parsing;
 pub mod token_stats;
@@ -37,11 +33,16 @@ mod under_way;
 pub mod upstream;
 mod value;
 
+use narrows_model::fingerprint;
+
 pub use background::Background;
-pub use discovery::{Discovery, DiscoverySettings};
+pub use discovery::{CatalogTools, Discovery, DiscoverySettings};
+pub use narrows_policy as policy;
+pub use narrows_python::{ParsedProgram, SourceTree, check, codegen, review};
+pub use narrows_system::private_file;
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
-    OutputUse, Refusal, RunClient, RunRequest, RunWorkspace, check_source,
+    OutputUse, Refusal, RunClient, RunError, RunRequest, RunWorkspace, check_source,
 };
 pub use under_way::{UnderWay, WorkGuard};
 pub use value::{model_text, text as result_text};

@@ -4,12 +4,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use narrows_sandbox::Workspace;
+use narrows_sandbox::{Workspace, WorkspaceMount};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::run::overflow;
+use crate::{
+    media_type::{extension, mime_type_of},
+    spill_file,
+};
 
 /// How much one run may show. A client may put all of it before a model.
 const MAX_SHOWN_BYTES: usize = 10 << 20;
@@ -36,9 +39,7 @@ pub enum MediaError {
 /// The media of one run.
 #[derive(Debug, Default)]
 pub struct Media {
-    workspace: Option<Arc<Workspace>>,
-    /// Nothing is kept there.
-    read_only: bool,
+    workspace: Option<WorkspaceMount>,
     shown: Mutex<Vec<Shown>>,
 }
 
@@ -54,11 +55,16 @@ pub(crate) struct DisplayRequest {
 impl Media {
     /// The workspace that the program sees.
     pub(crate) fn workspace(&self) -> Option<&Arc<Workspace>> {
-        self.workspace.as_ref()
+        self.workspace.as_ref().map(WorkspaceMount::workspace)
     }
 
-    pub fn new(workspace: Option<Arc<Workspace>>, read_only: bool) -> Self {
-        Self { workspace, read_only, shown: Mutex::default() }
+    /// The same, if something may be kept there.
+    pub(crate) fn workspace_to_write(&self) -> Option<&Arc<Workspace>> {
+        self.workspace.as_ref().and_then(WorkspaceMount::to_write)
+    }
+
+    pub fn new(workspace: Option<WorkspaceMount>) -> Self {
+        Self { workspace, shown: Mutex::default() }
     }
 
     /// Keeps bytes from a tool, and gives what the program sees of them: a file if there is a
@@ -71,9 +77,8 @@ impl Media {
         if let Some(bytes) = &bytes {
             seen.insert("bytes".into(), bytes.len().into());
         }
-        let written = self.workspace.as_ref().filter(|_| !self.read_only);
-        let file = written.zip(bytes).and_then(|(workspace, bytes)| {
-            let (name, file) = overflow::create(workspace, kind, extension(mime_type)).ok()?;
+        let file = self.workspace_to_write().zip(bytes).and_then(|(workspace, bytes)| {
+            let (name, file) = spill_file::create(workspace, kind, extension(mime_type)).ok()?;
             file.append(&bytes).ok()?;
             Some(format!("/workspace/{name}"))
         });
@@ -109,8 +114,7 @@ impl Media {
     fn read(&self, path: &str) -> Result<Vec<u8>, MediaError> {
         let fail = |reason: String| MediaError::Unreadable { path: path.to_owned(), reason };
         let workspace = self
-            .workspace
-            .as_ref()
+            .workspace()
             .ok_or_else(|| fail("there is no workspace here; pass the bytes".into()))?;
         let name = path.strip_prefix("/workspace/").unwrap_or(path);
         workspace.read(name, MAX_SHOWN_BYTES as u64).map_err(|error| fail(error.to_string()))
@@ -120,65 +124,6 @@ impl Media {
     pub fn take_shown(&self) -> Vec<Shown> {
         std::mem::take(&mut self.shown.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
-
-/// The kinds that clients show; any other is a file of bytes.
-const KINDS: [(&str, &str); 18] = [
-    ("image/png", "png"),
-    ("image/jpeg", "jpg"),
-    ("image/gif", "gif"),
-    ("image/webp", "webp"),
-    ("image/svg+xml", "svg"),
-    ("audio/wav", "wav"),
-    ("audio/mpeg", "mp3"),
-    ("audio/ogg", "ogg"),
-    ("application/pdf", "pdf"),
-    ("application/json", "json"),
-    ("text/csv", "csv"),
-    ("text/plain", "txt"),
-    ("text/markdown", "md"),
-    ("text/html", "html"),
-    ("text/x-python", "py"),
-    ("application/x-ndjson", "jsonl"),
-    ("application/vnd.apache.parquet", "parquet"),
-    ("application/yaml", "yaml"),
-];
-
-fn extension(mime_type: &str) -> &'static str {
-    KINDS.iter().find(|(kind, _)| *kind == mime_type).map_or("bin", |(_, extension)| extension)
-}
-
-/// What a file is, by its name or by how it begins.
-pub(crate) fn type_of(path: &str, begins: &[u8]) -> &'static str {
-    const MAGIC: [(&[u8], &str); 6] = [
-        (b"\x89PNG\r\n", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF8", "image/gif"),
-        (b"%PDF-", "application/pdf"),
-        (b"SQLite format 3\0", "application/vnd.sqlite3"),
-        (b"PK\x03\x04", "application/zip"),
-    ];
-    let by_content = || MAGIC.iter().find(|(magic, _)| begins.starts_with(magic));
-    let by_text = || match std::str::from_utf8(begins) {
-        Ok(_) => "text/plain",
-        // A character that the end of the piece went through.
-        Err(error) if error.error_len().is_none() => "text/plain",
-        Err(_) => "application/octet-stream",
-    };
-    let named = mime_type_of(path);
-    named.or_else(|| by_content().map(|(_, kind)| *kind)).unwrap_or_else(by_text)
-}
-
-/// Whether clients show it as it is.
-pub(crate) fn is_shown(media_type: &str) -> bool {
-    media_type != "image/svg+xml"
-        && (media_type.starts_with("image/") || media_type.starts_with("audio/"))
-}
-
-fn mime_type_of(path: &str) -> Option<&'static str> {
-    let extension = path.rsplit_once('.')?.1.to_lowercase();
-    let extension = if extension == "jpeg" { "jpg" } else { &extension };
-    KINDS.iter().find(|(_, known)| *known == extension).map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ mod tests {
     use std::sync::Arc;
 
     use narrows_model::Limits;
-    use narrows_sandbox::Workspace;
+    use narrows_sandbox::{Workspace, WorkspaceMount};
 
     use super::*;
     use crate::catalog::tests::tool;
@@ -237,7 +237,7 @@ mod tests {
     fn an_image_is_a_file_beside_the_structure() {
         let home = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(home.path(), &Limits::default()).unwrap();
-        let media = Media::new(Some(Arc::clone(&workspace)), false);
+        let media = Media::new(Some(WorkspaceMount::writable(Arc::clone(&workspace))));
         let tool = tool(json!({"name": "go"}));
         let answer = result(json!({
             "content": [

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use narrows_engine::catalog::{Cache, Catalog, Listing, Unresolved, UpstreamInfo};
+use narrows_engine::catalog::{Cache, Catalog, Listing, PythonNaming, Unresolved, UpstreamInfo};
 use narrows_model::{Connection, ServerSpec, StdioSpec};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn spec(name: &str) -> ServerSpec {
 
 fn filled(servers: &[(String, Vec<Value>)], cache: Option<Cache>) -> Catalog {
     let specs: Vec<ServerSpec> = servers.iter().map(|(name, _)| spec(name)).collect();
-    let catalog = Catalog::new(&specs, cache);
+    let catalog = Catalog::new(&specs, cache, &PythonNaming);
     for (spec, (_, tools)) in specs.iter().zip(servers) {
         catalog.replace(spec, Listing { about: UpstreamInfo::default(), tools: tools.clone() });
     }
@@ -76,16 +76,16 @@ fn what_was_listed_is_known_at_the_next_start_unless_the_server_is_another() {
     let home = tempfile::tempdir().unwrap();
     let cache = || Some(Cache::new(home.path().to_owned()));
     filled(&[("s".to_owned(), named(&["one"]))], cache());
-    let again = Catalog::new(&[spec("s")], cache());
+    let again = Catalog::new(&[spec("s")], cache(), &PythonNaming);
     assert!(again.resolve("s.one", None).is_ok() && !again.is_stale("s"));
     let mut other = spec("s");
     other.connection =
         Connection::Stdio(StdioSpec { command: "another".into(), ..StdioSpec::default() });
-    let changed = Catalog::new(&[other], cache());
+    let changed = Catalog::new(&[other], cache(), &PythonNaming);
     assert!(changed.listing("s").is_none() && changed.is_stale("s"));
     // A file that is broken is as good as none.
     std::fs::write(home.path().join("s.json"), "{").unwrap();
-    assert!(Catalog::new(&[spec("s")], cache()).listing("s").is_none());
+    assert!(Catalog::new(&[spec("s")], cache(), &PythonNaming).listing("s").is_none());
 }
 
 #[test]

@@ -4,8 +4,9 @@
 use std::path::Path;
 
 use narrows_engine::{
-    catalog::{Catalog, Listing, UpstreamInfo},
-    check::{self, CheckFinding, GivenVariables, KnownTools},
+    CatalogTools, ParsedProgram, SourceTree,
+    catalog::{Catalog, Listing, PythonNaming, UpstreamInfo},
+    check::{self, CheckFinding, GivenVariables},
     codegen::Calling,
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
@@ -19,7 +20,7 @@ fn filled(servers: &[(String, Vec<Value>)]) -> Catalog {
     };
     let names = servers.iter().map(|(name, _)| name.as_str()).chain(["company"]);
     let specs: Vec<ServerSpec> = names.map(spec).collect();
-    let catalog = Catalog::new(&specs, None);
+    let catalog = Catalog::new(&specs, None, &PythonNaming);
     for (spec, (_, tools)) in specs.iter().zip(servers) {
         catalog.replace(spec, Listing { about: UpstreamInfo::default(), tools: tools.clone() });
     }
@@ -88,8 +89,10 @@ fn right_calls(catalog: &Catalog) -> Vec<Call> {
 }
 
 /// What is wrong with a program whose variables may be anything.
-fn check(program: &str, known: &dyn KnownTools) -> Vec<CheckFinding> {
-    check::check(program, GivenVariables::Unknown, known).findings
+fn check(program: &str, catalog: &Catalog) -> Vec<CheckFinding> {
+    let tree = SourceTree::new(program);
+    let known = CatalogTools(catalog);
+    check::check(&ParsedProgram::new(&tree), GivenVariables::Unknown, &known).findings
 }
 
 /// The message of a program's only mistake.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use narrows_engine::{
-    catalog::{Catalog, Listing, UpstreamInfo},
+    catalog::{Catalog, Listing, PythonNaming, UpstreamInfo},
     search::{Detail, SearchAnswer, SearchRequest, ToolSearch, category_of},
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
@@ -16,7 +16,7 @@ fn spec(name: &str) -> ServerSpec {
 
 fn filled(servers: &[(String, Vec<Value>)]) -> Catalog {
     let specs: Vec<ServerSpec> = servers.iter().map(|(name, _)| spec(name)).collect();
-    let catalog = Catalog::new(&specs, None);
+    let catalog = Catalog::new(&specs, None, &PythonNaming);
     for (spec, (_, tools)) in specs.iter().zip(servers) {
         catalog.replace(spec, Listing { about: UpstreamInfo::default(), tools: tools.clone() });
     }

@@ -10,12 +10,11 @@ use anyhow::{Context, bail};
 use narrows_engine::{
     Background, Discovery, DiscoverySettings, Engine, Executor,
     broker::Broker,
-    catalog::{Cache, Catalog},
-    policy::Levels,
+    catalog::{Cache, Catalog, PythonNaming},
     safety::{Mode, Safety},
     state::{Agent, State, StateSettings},
     token_stats::TokenStats,
-    upstream::{ChildReaper, Fleet, LoginStore, ServerLogs},
+    upstream::{ANSWER_BYTES, ChildReaper, Fleet, LoginStore, ServerLogs},
 };
 use narrows_model::{Principal, ServerSpec};
 use narrows_pii::Scanner;
@@ -26,11 +25,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{
-        AnswerMemory, AppDirs, Config, ConfigSource, DiscoveryConfig, Environment, Os, RulesFile,
-        SafetyConfig, kept_text,
-    },
-    secret, vault_key,
+    config::{AppDirs, Config, ConfigSource, DiscoveryConfig, Environment, Os, RulesFile},
+    rule_source::ConfiguredRules,
+    secret::{kept_text, random_hex},
+    settings, vault_key,
 };
 
 /// The exit codes that scripts can rely on.
@@ -122,9 +120,10 @@ impl AppContext {
 
     /// The way to the tools of all configured servers.
     pub(crate) fn broker(&self) -> anyhow::Result<Broker> {
-        let Config { servers, disabled, answers, .. } = &self.config;
+        let Config { servers, disabled, .. } = &self.config;
         let logs = self.server_logs()?;
-        broker_with(&self.places, servers.clone(), disabled, logs, *answers)
+        let answers = settings::answer_bytes(&self.config);
+        broker_with(&self.places, servers.clone(), disabled, logs, answers)
     }
 
     /// What is known of them, and learnt.
@@ -156,7 +155,7 @@ impl AppContext {
 
     /// What servers printed.
     pub(crate) fn server_logs(&self) -> anyhow::Result<ServerLogs> {
-        let scanner = Scanner::new(&self.config.safety.settings.pii).context("narrows.toml")?;
+        let scanner = Scanner::new(&settings::safety(&self.config).pii).context("narrows.toml")?;
         Ok(ServerLogs::new(self.places.data.join("logs"), scanner))
     }
 
@@ -196,7 +195,8 @@ pub(crate) fn state(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<Sta
     let store = store_place(places, config)?;
     places.create_data().with_context(|| format!("cannot make {}", places.data.display()))?;
     // Programs that must not see real values do not see files that have them.
-    let workspaces = match config.safety.settings.mode {
+    let safety = safety(places, config)?;
+    let workspaces = match safety.mode() {
         Mode::Strict => "workspaces-strict",
         Mode::Boundary | Mode::Off => "workspaces",
     };
@@ -207,9 +207,9 @@ pub(crate) fn state(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<Sta
         limits: config.limits.clone(),
         output_age: keeping.output_age,
         output_bytes: keeping.output_bytes,
-        sessions: keeping.sessions,
-        safety: safety(places, config)?,
-        analysis: config.analysis.clone(),
+        sessions: settings::sessions(&keeping.sessions),
+        safety,
+        analysis: settings::analysis(&config.analysis),
     }))
 }
 
@@ -231,22 +231,9 @@ pub(crate) fn store_place(places: &AppDirs, config: &Config) -> anyhow::Result<S
 
 /// What keeps data in and harm out, as a configuration wants it.
 pub(crate) fn safety(places: &AppDirs, config: &Config) -> anyhow::Result<Arc<Safety>> {
-    let SafetyConfig { mut settings, key } = config.safety.clone();
-    // `[limits]` are those of the level that everybody has who has no other.
-    let limits = &config.limits;
-    let own = settings.levels.entry(Levels::DEFAULT.to_owned()).or_default();
-    own.wall_time.get_or_insert(limits.wall_time);
-    own.cpu_time.get_or_insert(limits.cpu_time);
-    own.memory_bytes.get_or_insert(limits.memory_bytes);
-    own.tool_calls.get_or_insert(limits.tool_calls);
-    own.calls_in_flight.get_or_insert(limits.calls_in_flight);
-    let agents = config.keeping.agents.iter();
-    settings.levels_of = agents
-        .filter_map(|agent| Some((agent.principal.name.clone(), agent.isolation.clone()?)))
-        .collect();
-    let rules = Arc::new(RulesFile::new(rules_file(places, config)));
-    let key = vault_key::source(&key, &places.data);
-    Safety::with_rules_from(rules, settings, key).context("narrows.toml")
+    let rules = ConfiguredRules(RulesFile::new(rules_file(places, config)));
+    let key = vault_key::source(&config.safety.key, &places.data);
+    Safety::with_rules_from(Arc::new(rules), settings::safety(config), key).context("narrows.toml")
 }
 
 /// The file that rules are in, or would be.
@@ -256,13 +243,13 @@ pub(crate) fn rules_file(places: &AppDirs, config: &Config) -> PathBuf {
 
 /// What tells the files of this data directory from those of others that share a store.
 fn place_of(data: &Path) -> anyhow::Result<String> {
-    let random = || Ok(secret::random_hex()?[..12].to_owned());
+    let random = || Ok(random_hex()?[..12].to_owned());
     kept_text(&data.join("place"), |text| !text.is_empty(), random)
 }
 
 /// The way to the tools of these servers. Nothing that they print is kept.
 pub(crate) fn broker(places: &AppDirs, servers: Vec<ServerSpec>) -> anyhow::Result<Broker> {
-    broker_with(places, servers, &[], ServerLogs::none(), AnswerMemory::default())
+    broker_with(places, servers, &[], ServerLogs::none(), ANSWER_BYTES)
 }
 
 /// As [`broker`]; what the servers print is kept, and whoever names one that is switched off is
@@ -272,15 +259,16 @@ fn broker_with(
     servers: Vec<ServerSpec>,
     disabled: &[ServerSpec],
     logs: ServerLogs,
-    answers: AnswerMemory,
+    answers: u64,
 ) -> anyhow::Result<Broker> {
     let cache = Cache::new(places.cache.join("catalog"));
     let disabled = disabled.iter().map(|spec| spec.name.as_str());
-    let catalog = Arc::new(Catalog::new(&servers, Some(cache)).with_disabled(disabled));
+    let catalog =
+        Arc::new(Catalog::new(&servers, Some(cache), &PythonNaming).with_disabled(disabled));
     let logins = LoginStore::new(places.data.join("logins"));
     let program = std::env::current_exe().context("the path of this program is not known")?;
     let guard = ChildReaper::new(program, vec!["guard".to_owned()]);
     let tools = Arc::clone(&catalog);
-    let fleet = Arc::new(Fleet::within(answers.0, servers, tools, logins, guard, logs));
+    let fleet = Arc::new(Fleet::within(answers, servers, tools, logins, guard, logs));
     Ok(Broker::new(catalog, fleet))
 }

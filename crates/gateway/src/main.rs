@@ -8,15 +8,16 @@ mod allocator;
 mod app;
 mod bench;
 mod cli;
-mod config;
 mod control;
 mod demo;
 mod error_chain;
-mod import;
+mod logging;
 mod mcp;
 mod output_file;
 mod printer;
+mod rule_source;
 mod secret;
+mod settings;
 mod stats;
 mod status;
 mod times;
@@ -25,6 +26,8 @@ mod vault_key;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
+use narrows_config as config;
+use narrows_config::import;
 use narrows_engine::upstream::ChildReaper;
 
 use app::{AppContext, Exit, GlobalArgs};
@@ -92,7 +95,7 @@ fn start(cli: Cli, printer: Printer) -> anyhow::Result<Exit> {
             Command::Bench(args) => while_read(bench::run(args, printer), printer).await,
             Command::Demo(args) => while_read(demo::run(args, printer), printer).await,
             Command::DemoServer { fault } => demo::server::serve(fault).await,
-            Command::Serve(args) => cli::serve::run(args, AppContext::load(&at)?, printer).await,
+            Command::Serve(args) => cli::serve::run(args, &at, printer).await,
             Command::Servers(args) => cli::servers::run(args, &at, printer).await,
             Command::Tools(args) => cli::tools::run(args, AppContext::load(&at)?, printer).await,
             Command::Skills(args) => cli::skills::run(args, AppContext::load(&at)?, printer).await,

@@ -6,16 +6,18 @@ use std::{
     process::{Command, Stdio},
 };
 
+use anyhow::Context;
 use narrows_engine::safety::KeySource;
-use narrows_model::Template;
+use narrows_model::{MissingVariable, Template};
 
 use crate::{
-    config::{KeyPlace, kept_text},
-    secret,
+    config::KeyPlace,
+    secret::{kept_text, random_hex},
 };
 
 /// The variable that goes before all else.
 pub(crate) const VARIABLE: &str = "NARROWS_VAULT_KEY";
+const COMMAND: &str = "pii.key_command";
 
 /// Where the key comes from. It is asked for when it is first needed.
 pub(crate) fn source(place: &KeyPlace, data: &Path) -> KeySource {
@@ -28,12 +30,15 @@ pub(crate) fn source(place: &KeyPlace, data: &Path) -> KeySource {
 }
 
 /// Whether there is a key already. None is made; one that cannot be had is an error.
-pub(crate) fn is_there(place: &KeyPlace, data: &Path) -> Result<bool, String> {
+pub(crate) fn is_there(place: &KeyPlace, data: &Path) -> anyhow::Result<bool> {
     let given = std::env::var(VARIABLE).is_ok_and(|text| !text.is_empty());
     if !given && place.command.is_empty() && !file_of(place, data).exists() {
         return Ok(false);
     }
-    source(place, data)().map(|_| true)
+    if !given {
+        words(&place.command).context(COMMAND)?;
+    }
+    source(place, data)().map(|_| true).map_err(anyhow::Error::msg)
 }
 
 fn file_of(place: &KeyPlace, data: &Path) -> PathBuf {
@@ -54,11 +59,13 @@ fn read(text: &str) -> Result<[u8; 32], String> {
     Ok(key)
 }
 
+fn words(command: &[Template]) -> Result<Vec<String>, MissingVariable> {
+    command.iter().map(|word| word.expand(|name| std::env::var(name).ok())).collect()
+}
+
 /// What the program says on its standard output.
 fn of_command(command: &[Template]) -> Result<[u8; 32], String> {
-    let words: Result<Vec<String>, _> =
-        command.iter().map(|word| word.expand(|name| std::env::var(name).ok())).collect();
-    let words = words.map_err(|error| format!("pii.key_command: {error}"))?;
+    let words = words(command).map_err(|error| format!("{COMMAND}: {error}"))?;
     let (program, arguments) = words.split_first().ok_or("pii.key_command is empty")?;
     let said = Command::new(program)
         .args(arguments)
@@ -83,7 +90,7 @@ fn of_file(path: &PathBuf) -> Result<[u8; 32], String> {
         }
     }
     let is_key = |text: &str| read(text).is_ok();
-    let random = || Ok(format!("{}{}", secret::random_hex()?, secret::random_hex()?));
+    let random = || Ok(format!("{}{}", random_hex()?, random_hex()?));
     let text = kept_text(path, is_key, random).map_err(|error| format!("{error:#}"))?;
     read(&text).map_err(|why| format!("{} {why}", path.display()))
 }

@@ -1,39 +1,180 @@
-//! What a program may use up. Each limit's comment names the attack that it stops.
+//! What a program may use up. Each limit is declared once, in the table below: configuration keys, levels
+//! of isolation, tables in the documents and what a run is told come from it. Its comment names the
+//! attack that it stops.
 
-use std::{fmt, time::Duration};
+mod hit;
+mod settings;
+mod spec;
+
+use std::time::Duration;
 
 use serde::Serialize;
+
+pub use hit::LimitHit;
+pub use settings::LimitSettings;
+pub use spec::{LimitScope, LimitSpec, LimitUnit};
+
+use spec::Amount;
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 const GIB: u64 = 1024 * MIB;
 
-/// The limits of one run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+/// Declares the limits: the fields of [`Limits`] with their defaults, and what [`LimitSpec`] says of each.
+macro_rules! limits {
+    ($(
+        $(#[doc = $doc:literal])+
+        $field:ident: $type:ty = $default:expr => { $($part:ident: $value:expr),+ $(,)? }
+    )+) => {
+        /// The limits of one run.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Limits {
+            $( $(#[doc = $doc])+ pub $field: $type, )+
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $( $field: $default, )+ }
+            }
+        }
+
+        impl Limits {
+            /// All of them, in the order in which they are told. Those with the same key stand together.
+            pub const ALL: &[LimitSpec] = &[$(
+                LimitSpec {
+                    $( $part: $value, )+
+                    get: |limits| limits.$field.to_amount(),
+                    set: |limits, amount| limits.$field = Amount::from_amount(amount),
+                },
+            )+];
+        }
+    };
+}
+
+limits! {
     /// Holding a slot for ever by waiting (`await asyncio.sleep(1e9)`).
-    pub wall_time: Duration,
+    wall_time: Duration = Duration::from_secs(30) => {
+        kind: LimitKind::WallTime,
+        name: "wall time",
+        title: "wall time",
+        key: "timeout",
+        unit: LimitUnit::Seconds,
+        range: (Limits::MIN_SECONDS, Limits::MAX_SECONDS),
+        scope: LimitScope::Both,
+        reached: "wall time limit of {}",
+        advice: "do less in one run, wait for things together, or ask for more time",
+    }
     /// Burning the processor (`while True: pass`). Waiting does not count.
-    pub cpu_time: Duration,
+    cpu_time: Duration = Duration::from_secs(30) => {
+        kind: LimitKind::CpuTime,
+        name: "CPU time",
+        title: "CPU time",
+        key: "timeout",
+        unit: LimitUnit::Seconds,
+        range: (Limits::MIN_SECONDS, Limits::MAX_SECONDS),
+        scope: LimitScope::Both,
+        reached: "CPU time limit of {}",
+        advice: "do less work in one run, or ask for more time",
+    }
     /// Filling the host's memory (`x = 'a' * 10**10`). Counts all linear memory of the run,
     /// the interpreter's own included.
-    pub memory_bytes: u64,
+    memory_bytes: u64 = 512 * MIB => {
+        kind: LimitKind::Memory,
+        name: "memory",
+        title: "memory",
+        key: "memory_mb",
+        unit: LimitUnit::Megabytes,
+        range: ((Limits::MIN_MEMORY_BYTES / MIB) as u32, (Limits::MAX_MEMORY_BYTES / MIB) as u32),
+        scope: LimitScope::Both,
+        reached: "memory limit of {}",
+        advice: "work on the data in parts, or ask for more memory",
+    }
     /// Filling the caller's memory or the model's context by printing without end. So much of
     /// stdout and of stderr is kept; a run that prints [`Limits::OUTPUT_CEILING`] times as much
     /// is ended.
-    pub output_bytes: u64,
+    output_bytes: u64 = MIB => {
+        kind: LimitKind::Output,
+        name: "output",
+        title: "kept of stdout and of stderr",
+        key: "output_kb",
+        unit: LimitUnit::Kilobytes,
+        range: (1, 16_384),
+        scope: LimitScope::Levels,
+        reached: "output limit of {}",
+        advice: "print less, and write long output to a file in the workspace",
+    }
     /// The same by returning a huge result.
-    pub result_bytes: u64,
-    /// Using the host as a hammer against a server behind it.
-    pub tool_calls: u32,
-    /// The same at once. Further calls wait for their turn.
-    pub calls_in_flight: u32,
+    result_bytes: u64 = MIB => {
+        kind: LimitKind::Result,
+        name: "result",
+        title: "result",
+        key: "result_kb",
+        unit: LimitUnit::Kilobytes,
+        range: (1, 16_384),
+        scope: LimitScope::Levels,
+        reached: "result limit of {}",
+        advice: "return less, and write large results to a file in the workspace",
+    }
     /// Filling the disk through `/workspace`.
-    pub workspace_bytes: u64,
+    workspace_bytes: u64 = GIB => {
+        kind: LimitKind::WorkspaceBytes,
+        name: "workspace",
+        title: "workspace",
+        key: "workspace_mb",
+        unit: LimitUnit::Megabytes,
+        range: (1, 1_000_000),
+        scope: LimitScope::Everywhere,
+        reached: "workspace limit of {}",
+        advice: "remove files that are no longer needed from the workspace",
+    }
     /// Using up the disk's inodes.
-    pub workspace_files: u64,
+    workspace_files: u64 = 10_000 => {
+        kind: LimitKind::WorkspaceFiles,
+        name: "workspace files",
+        title: "workspace files",
+        key: "workspace_files",
+        unit: LimitUnit::Pieces,
+        range: (1, 10_000_000),
+        scope: LimitScope::Everywhere,
+        reached: "workspace limit of {} files",
+        advice: "remove files that are no longer needed from the workspace",
+    }
+    /// Using the host as a hammer against a server behind it.
+    tool_calls: u32 = 1_000 => {
+        kind: LimitKind::ToolCalls,
+        name: "tool calls",
+        title: "tool calls",
+        key: "tool_calls",
+        unit: LimitUnit::Pieces,
+        range: (0, 1_000_000),
+        scope: LimitScope::Both,
+        reached: "limit of {} tool calls",
+        advice: "make fewer calls, or split the work into several runs",
+    }
+    /// The same at once. Further calls wait for their turn.
+    calls_in_flight: u32 = 64 => {
+        kind: LimitKind::CallsInFlight,
+        name: "calls in flight",
+        title: "calls in flight",
+        key: "calls_in_flight",
+        unit: LimitUnit::Pieces,
+        range: (1, 1_000),
+        scope: LimitScope::Both,
+        reached: "limit of {} calls in flight",
+        advice: "make fewer calls at once",
+    }
     /// Filling the host's memory through `/tmp`, which is held there.
-    pub tmp_bytes: u64,
+    tmp_bytes: u64 = 64 * MIB => {
+        kind: LimitKind::TmpBytes,
+        name: "temporary files",
+        title: "`/tmp`",
+        key: "tmp_mb",
+        unit: LimitUnit::Megabytes,
+        range: (0, 4_096),
+        scope: LimitScope::Levels,
+        reached: "/tmp limit of {}",
+        advice: "use the workspace for large files, or remove files from /tmp",
+    }
 }
 
 impl Limits {
@@ -47,27 +188,19 @@ impl Limits {
     pub const MAX_MEMORY_BYTES: u64 = 4 * GIB;
     /// Less than this and the interpreter itself does not start.
     pub const MIN_MEMORY_BYTES: u64 = 64 * MIB;
-}
+    /// The shortest time that a caller may ask for.
+    pub const MIN_SECONDS: u32 = 1;
+    /// The longest.
+    pub const MAX_SECONDS: u32 = 120;
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            wall_time: Duration::from_secs(30),
-            cpu_time: Duration::from_secs(30),
-            memory_bytes: 512 * MIB,
-            output_bytes: MIB,
-            result_bytes: MIB,
-            tool_calls: 1_000,
-            calls_in_flight: 64,
-            workspace_bytes: GIB,
-            workspace_files: 10_000,
-            tmp_bytes: 64 * MIB,
-        }
+    /// What is said of a limit. None for the stack, which nobody can set.
+    pub fn spec(kind: LimitKind) -> Option<&'static LimitSpec> {
+        Self::ALL.iter().find(|spec| spec.kind == kind)
     }
 }
 
 /// Which limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
     WallTime,
@@ -76,104 +209,13 @@ pub enum LimitKind {
     Output,
     Result,
     ToolCalls,
+    /// Calls wait for it; no run ends by it.
+    CallsInFlight,
     Stack,
     WorkspaceBytes,
     WorkspaceFiles,
     TmpBytes,
 }
 
-/// A limit that a run reached, with its value in seconds, bytes or pieces.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct LimitHit {
-    pub name: LimitKind,
-    pub value: f64,
-}
-
-impl LimitHit {
-    /// The limit of this kind as `limits` has it.
-    pub fn of(name: LimitKind, limits: &Limits) -> Self {
-        let value = match name {
-            LimitKind::WallTime => limits.wall_time.as_secs_f64(),
-            LimitKind::CpuTime => limits.cpu_time.as_secs_f64(),
-            LimitKind::Memory => limits.memory_bytes as f64,
-            LimitKind::Output => (limits.output_bytes * Limits::OUTPUT_CEILING) as f64,
-            LimitKind::Result => limits.result_bytes as f64,
-            LimitKind::ToolCalls => f64::from(limits.tool_calls),
-            LimitKind::Stack => Limits::STACK_BYTES as f64,
-            LimitKind::WorkspaceBytes => limits.workspace_bytes as f64,
-            LimitKind::WorkspaceFiles => limits.workspace_files as f64,
-            LimitKind::TmpBytes => limits.tmp_bytes as f64,
-        };
-        Self { name, value }
-    }
-
-    /// What to do about it.
-    pub fn advice(&self) -> &'static str {
-        match self.name {
-            LimitKind::WallTime => {
-                "do less in one run, wait for things together, or ask for more time"
-            }
-            LimitKind::CpuTime => "do less work in one run, or ask for more time",
-            LimitKind::Memory => "work on the data in parts, or ask for more memory",
-            LimitKind::Output => "print less, and write long output to a file in the workspace",
-            LimitKind::Result => "return less, and write large results to a file in the workspace",
-            LimitKind::ToolCalls => "make fewer calls, or split the work into several runs",
-            LimitKind::Stack => "recurse less deeply",
-            LimitKind::WorkspaceBytes | LimitKind::WorkspaceFiles => {
-                "remove files that are no longer needed from the workspace"
-            }
-            LimitKind::TmpBytes => "use the workspace for large files, or remove files from /tmp",
-        }
-    }
-}
-
-impl fmt::Display for LimitHit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.value;
-        match self.name {
-            LimitKind::WallTime => write!(f, "wall time limit of {value} s"),
-            LimitKind::CpuTime => write!(f, "CPU time limit of {value} s"),
-            LimitKind::Memory => write!(f, "memory limit of {}", Bytes(value)),
-            LimitKind::Output => write!(f, "output limit of {}", Bytes(value)),
-            LimitKind::Result => write!(f, "result limit of {}", Bytes(value)),
-            LimitKind::ToolCalls => write!(f, "limit of {value} tool calls"),
-            LimitKind::Stack => write!(f, "stack limit of {}", Bytes(value)),
-            LimitKind::WorkspaceBytes => write!(f, "workspace limit of {}", Bytes(value)),
-            LimitKind::WorkspaceFiles => write!(f, "workspace limit of {value} files"),
-            LimitKind::TmpBytes => write!(f, "/tmp limit of {}", Bytes(value)),
-        }
-    }
-}
-
-/// A number of bytes as a person reads it.
-struct Bytes(f64);
-
-impl fmt::Display for Bytes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (value, unit) = match self.0 {
-            bytes if bytes >= GIB as f64 => (bytes / GIB as f64, "GB"),
-            bytes if bytes >= MIB as f64 => (bytes / MIB as f64, "MB"),
-            bytes if bytes >= KIB as f64 => (bytes / KIB as f64, "KB"),
-            bytes => (bytes, "bytes"),
-        };
-        // One decimal, and none where it says nothing.
-        write!(f, "{} {unit}", (value * 10.0).round() / 10.0)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_limit_names_itself_and_its_value() {
-        let limits = Limits::default();
-        let shown = |kind| LimitHit::of(kind, &limits).to_string();
-        assert_eq!(shown(LimitKind::WallTime), "wall time limit of 30 s");
-        assert_eq!(shown(LimitKind::Memory), "memory limit of 512 MB");
-        assert_eq!(shown(LimitKind::Output), "output limit of 16 MB");
-        assert_eq!(shown(LimitKind::ToolCalls), "limit of 1000 tool calls");
-        let limits = Limits { tmp_bytes: 1536, ..limits };
-        assert_eq!(LimitHit::of(LimitKind::TmpBytes, &limits).to_string(), "/tmp limit of 1.5 KB");
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! A tool of an upstream server.
+//! A tool of an upstream server, and the names it has.
 
 use std::fmt;
 
@@ -21,4 +21,14 @@ impl fmt::Display for ToolId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "mcp__{}__{}", self.server, self.tool)
     }
+}
+
+/// The names of one tool in the code that calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolName {
+    /// The name of its function.
+    pub python: String,
+    /// What the names of its classes start with. No name of another tool of the server
+    /// starts with it, so the classes of a module never clash.
+    pub class_prefix: String,
 }

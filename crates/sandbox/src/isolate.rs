@@ -27,7 +27,7 @@ use wasmtime_wasi::{I32Exit, WasiCtx, WasiCtxView, WasiView};
 
 use crate::{
     driver::{Completion, Event, failure_json},
-    fs::{FileSystem, FileSystemView, Workspace},
+    fs::{FileSystem, FileSystemView, WorkspaceMount},
     guest::{Guest, SandboxPre, interface},
     host::ToolFailure,
     meter::{MemoryMeter, MemoryRefusal, thread_cpu_time},
@@ -108,8 +108,7 @@ impl Link {
 pub(crate) struct RunJob {
     pub(crate) program: Program,
     pub(crate) limits: Limits,
-    pub(crate) workspace: Option<Arc<Workspace>>,
-    pub(crate) read_only: bool,
+    pub(crate) workspace: Option<WorkspaceMount>,
     pub(crate) session: Option<SessionJob>,
     pub(crate) turn: Turn,
     pub(crate) cancel: CancellationToken,
@@ -204,7 +203,7 @@ impl Isolate {
                 .allow_ip_name_lookup(false)
                 .build(),
             table: ResourceTable::new(),
-            files: FileSystem::new(None, false, &Limits::default()),
+            files: FileSystem::new(None, &Limits::default()),
             memory: MemoryMeter::for_start(memory),
             stdout,
             stderr,
@@ -230,7 +229,6 @@ impl Isolate {
             program,
             limits,
             workspace,
-            read_only,
             session,
             turn,
             cancel,
@@ -241,8 +239,8 @@ impl Isolate {
         let started = Instant::now();
         let state = self.store.data_mut();
         let has_workspace = workspace.is_some();
-        if session.is_none() || !state.files.is_of(workspace.as_ref(), read_only) {
-            state.files = FileSystem::new(workspace, read_only, &limits);
+        if session.is_none() || !state.files.is_of(workspace.as_ref()) {
+            state.files = FileSystem::new(workspace, &limits);
         }
         // What an earlier program ran into is told already.
         state.files.refusal();

@@ -8,7 +8,6 @@
 //! isolate, [`isolate`] runs the guest under its limits, and [`driver`] answers the guest's
 //! requests on the caller's side.
 
-mod apart;
 mod driver;
 mod fs;
 mod guest;
@@ -26,8 +25,9 @@ mod session;
 mod ticker;
 mod untaken;
 
-pub use apart::apart;
-pub use fs::{FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile};
+pub use fs::{
+    FilePart, FoundFile, UnfinishedFile, Workspace, WorkspaceError, WorkspaceFile, WorkspaceMount,
+};
 pub use host::{ModuleSource, NoTools, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost};
 pub use paused_clock::{PausedClock, Waiting};
 pub use sandbox::{RunOptions, Sandbox, SandboxConfig, SandboxError};

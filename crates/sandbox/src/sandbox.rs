@@ -3,6 +3,7 @@
 use std::{io, sync::Arc, thread};
 
 use narrows_model::{Caller, Ending, FairBudget, FairSemaphore, Limits, Outcome, Permit, Program};
+use narrows_system::apart;
 use thiserror::Error;
 use tokio::sync::{
     mpsc::{self, UnboundedSender},
@@ -11,9 +12,8 @@ use tokio::sync::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    apart,
     driver::{self, Event},
-    fs::Workspace,
+    fs::WorkspaceMount,
     host::ToolHost,
     isolate::{Ended, Isolate, RunJob, Turn},
     outcome,
@@ -111,9 +111,7 @@ impl SandboxConfig {
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     pub limits: Limits,
-    pub workspace: Option<Arc<Workspace>>,
-    /// The program may read the workspace and change nothing in it.
-    pub read_only: bool,
+    pub workspace: Option<WorkspaceMount>,
     /// Who it runs for: places are shared fairly between callers.
     pub caller: Caller,
 }
@@ -214,9 +212,9 @@ impl Sandbox {
         options: RunOptions,
         cancel: CancellationToken,
     ) -> Result<Outcome, SandboxError> {
-        let RunOptions { mut limits, workspace, read_only, caller } = options;
-        if let Some(workspace) = &workspace {
-            limits = workspace.limits(limits);
+        let RunOptions { mut limits, workspace, caller } = options;
+        if let Some(mount) = &workspace {
+            limits = mount.workspace().limits(limits);
         }
         let Some(_place) = self.place(&caller, &cancel).await? else {
             return Ok(never_started());
@@ -237,7 +235,6 @@ impl Sandbox {
             program,
             limits: limits.clone(),
             workspace,
-            read_only,
             session: session_job,
             turn: Turn::new(Arc::clone(&self.turns), caller, turn),
             cancel: stop,

@@ -7,7 +7,6 @@
 
 use std::{
     fs,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,7 +18,7 @@ use futures::{
 use narrows_model::{LimitKind, Limits, Program};
 use narrows_sandbox::{
     NoTools, RunOptions, Sandbox, SandboxConfig, ToolAnswer, ToolCall, ToolFailure, ToolHost,
-    Workspace,
+    Workspace, WorkspaceMount,
 };
 use serde_json::value::RawValue;
 use tokio::sync::Barrier;
@@ -33,38 +32,35 @@ const MEMORY_SLACK_BYTES: u64 = 64 * MIB;
 /// How long is waited for what has to happen: nothing takes nearly as long on the busiest machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A program for each limit.
-const PROGRAMS: [(LimitKind, &str); 10] = [
-    (LimitKind::WallTime, "import time\ntime.sleep(100)"),
-    (LimitKind::CpuTime, "while True: pass"),
-    (LimitKind::Memory, "x = bytearray(10**9)"),
-    (LimitKind::Output, "while True: print('x' * 1000)"),
-    (LimitKind::Result, "result = 'x' * 10_000"),
+/// How long a program may run that has little time, in nanoseconds.
+const LITTLE_TIME: u64 = 5_000_000;
+
+/// A program for each limit that ends it, and the little that it is given of it.
+const PROGRAMS: [(LimitKind, u64, &str); 10] = [
+    (LimitKind::WallTime, LITTLE_TIME, "import time\ntime.sleep(100)"),
+    (LimitKind::CpuTime, LITTLE_TIME, "while True: pass"),
+    (LimitKind::Memory, 64 * MIB, "x = bytearray(10**9)"),
+    (LimitKind::Output, 1_000, "while True: print('x' * 1000)"),
+    (LimitKind::Result, 1_000, "result = 'x' * 10_000"),
     (
         LimitKind::ToolCalls,
+        3,
         "from _narrows.calls import call\n\
          while True:\n    try:\n        await call('none', {})\n    except ToolError:\n        pass",
     ),
-    (LimitKind::Stack, "x = ()\nfor _ in range(300_000): x = (x,)\nhash(x)"),
-    (LimitKind::WorkspaceBytes, "with open('big', 'wb') as file: file.write(bytes(5000))"),
-    (LimitKind::WorkspaceFiles, "import os\nfor n in range(100): os.mkdir(f'folder-{n}')"),
-    (LimitKind::TmpBytes, "with open('/tmp/big', 'wb') as file: file.write(bytes(5000))"),
+    (LimitKind::Stack, Limits::STACK_BYTES, "x = ()\nfor _ in range(300_000): x = (x,)\nhash(x)"),
+    (LimitKind::WorkspaceBytes, 1_000, "with open('big', 'wb') as file: file.write(bytes(5000))"),
+    (LimitKind::WorkspaceFiles, 3, "import os\nfor n in range(100): os.mkdir(f'folder-{n}')"),
+    (LimitKind::TmpBytes, 1_000, "with open('/tmp/big', 'wb') as file: file.write(bytes(5000))"),
 ];
 
-fn limits(kind: LimitKind) -> Limits {
-    let ample = Limits { wall_time: PATIENCE, ..Limits::default() };
-    match kind {
-        LimitKind::WallTime => Limits { wall_time: Duration::from_millis(5), ..ample },
-        LimitKind::CpuTime => Limits { cpu_time: Duration::from_millis(5), ..ample },
-        LimitKind::Memory => Limits { memory_bytes: 64 * MIB, ..ample },
-        LimitKind::Output => Limits { output_bytes: 1_000, ..ample },
-        LimitKind::Result => Limits { result_bytes: 1_000, ..ample },
-        LimitKind::ToolCalls => Limits { tool_calls: 3, ..ample },
-        LimitKind::Stack => ample,
-        LimitKind::WorkspaceBytes => Limits { workspace_bytes: 1_000, ..ample },
-        LimitKind::WorkspaceFiles => Limits { workspace_files: 3, ..ample },
-        LimitKind::TmpBytes => Limits { tmp_bytes: 1_000, ..ample },
+fn limits(kind: LimitKind, amount: u64) -> Limits {
+    let mut limits = Limits { wall_time: PATIENCE, ..Limits::default() };
+    // The stack is the same for all.
+    if let Some(spec) = Limits::spec(kind) {
+        spec.set(&mut limits, amount);
     }
+    limits
 }
 
 /// What the process holds.
@@ -108,12 +104,11 @@ impl Holdings {
 }
 
 async fn one_of_each(sandbox: &Sandbox, number: usize) {
-    let (kind, source) = PROGRAMS[number % PROGRAMS.len()];
-    let limits = limits(kind);
+    let (kind, amount, source) = PROGRAMS[number % PROGRAMS.len()];
+    let limits = limits(kind, amount);
     let directory = tempfile::tempdir().unwrap();
-    let workspace: Option<Arc<Workspace>> =
-        matches!(kind, LimitKind::WorkspaceBytes | LimitKind::WorkspaceFiles)
-            .then(|| Workspace::open(directory.path(), &limits).unwrap());
+    let workspace = matches!(kind, LimitKind::WorkspaceBytes | LimitKind::WorkspaceFiles)
+        .then(|| WorkspaceMount::writable(Workspace::open(directory.path(), &limits).unwrap()));
     let options = RunOptions { limits, workspace, ..RunOptions::default() };
     let outcome = sandbox
         .run(Program::new(source), &NoTools, options, CancellationToken::new())

@@ -1,6 +1,7 @@
 //! Approvals: calls that wait for a person's yes or no. A yes is for that call, once, or for all calls of
 //! its tool in one run or one session.
 
+use narrows_model::EventAction;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -326,9 +327,9 @@ async fn note(write: &mut Write, approval: &Approval, verdict: Verdict, by: &str
     let action = match verdict {
         Verdict::Allow(_) => {
             details["scope"] = scope.name().into();
-            "approval.allow"
+            EventAction::ApprovalAllow
         }
-        Verdict::Deny => "approval.deny",
+        Verdict::Deny => EventAction::ApprovalDeny,
     };
     let entry = NewEntry::done(by, namespace, action, tool, details);
     audit::append(write, &[entry]).await?;

@@ -1,5 +1,6 @@
 //! Message boards: agents of a namespace leave messages for each other.
 
+use narrows_model::EventAction;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -56,7 +57,8 @@ impl Boards<'_> {
         if seq % TRIM_EVERY == 0 {
             write.run(sql::TRIM, args![namespace, board, seq - BOARD_KEEPS]).await?;
         }
-        let entry = NewEntry::done(author, namespace, "board.post", board, json!({ "seq": seq }));
+        let entry =
+            NewEntry::done(author, namespace, EventAction::BoardPost, board, json!({ "seq": seq }));
         audit::append(&mut write, &[entry]).await?;
         write.commit().await?;
         Ok(Message { seq, at, author: author.to_owned(), body: body.clone() })

@@ -44,7 +44,7 @@ macro_rules! skills_from {
 }
 
 /// A search of the audit by what is surely asked for. Every variant has the same arguments:
-/// principal, namespace, action, target (each may be null), the bounds of `seq`, the limit.
+/// principal, namespace, action, target, outcome, its old word (each may be null), the bounds of `seq`, the limit.
 /// PostgreSQL learns the type of an argument where it is compared, which has to come first.
 macro_rules! audit_search {
     ($sure:literal) => {
@@ -52,7 +52,8 @@ macro_rules! audit_search {
             $sure,
             " (principal = $1 OR $1 IS NULL) AND (namespace = $2 OR $2 IS NULL)
              AND (action = $3 OR $3 IS NULL) AND (target = $4 OR $4 IS NULL)
-             AND seq >= $5 AND seq < $6 ORDER BY seq DESC LIMIT $7"
+             AND (outcome = $5 OR outcome = $6 OR $5 IS NULL)
+             AND seq >= $7 AND seq < $8 ORDER BY seq DESC LIMIT $9"
         )
     };
 }

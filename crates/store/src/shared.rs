@@ -1,5 +1,6 @@
 //! Values that the agents of a namespace share, changed by compare-and-set.
 
+use narrows_model::EventAction;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -82,7 +83,7 @@ impl Shared<'_> {
             return Ok(SetResult::Changed { current: self.get(namespace, key).await? });
         }
         let details = json!({ "version": version });
-        let entry = NewEntry::done(author, namespace, "shared.set", key, details);
+        let entry = NewEntry::done(author, namespace, EventAction::SharedSet, key, details);
         audit::append(&mut write, &[entry]).await?;
         write.commit().await?;
         Ok(SetResult::Done { version })
@@ -111,7 +112,7 @@ impl Shared<'_> {
             return Ok(SetResult::Changed { current: self.get(namespace, key).await? });
         }
         let details = json!({ "version": version });
-        let entry = NewEntry::done(author, namespace, "shared.remove", key, details);
+        let entry = NewEntry::done(author, namespace, EventAction::SharedRemove, key, details);
         audit::append(&mut write, &[entry]).await?;
         write.commit().await?;
         Ok(SetResult::Done { version })

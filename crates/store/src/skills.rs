@@ -1,5 +1,6 @@
 //! Skills: functions that agents keep, in versions that never change.
 
+use narrows_model::EventAction;
 use ring::digest::{SHA256, digest};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -158,7 +159,7 @@ impl Skills<'_> {
             return Ok(false);
         };
         let details = json!({ "version": row.columns().get::<i64>()? });
-        change.note(NewEntry::done(author, namespace, "skill.remove", name, details));
+        change.note(NewEntry::done(author, namespace, EventAction::SkillRemove, name, details));
         change.commit().await?;
         Ok(true)
     }
@@ -301,7 +302,7 @@ impl<'a> Texts<'a> {
         let (version, revision) = (version + 1, change.revision + 1);
         self.add(write, version, revision).await?;
         let details = json!({ "version": version, "hash": self.hash });
-        change.note(NewEntry::done(author, namespace, "skill.save", name, details));
+        change.note(NewEntry::done(author, namespace, EventAction::SkillSave, name, details));
         Ok(SaveResult { version, revision, is_new: true })
     }
 

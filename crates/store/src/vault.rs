@@ -7,6 +7,7 @@ use std::{
     sync::{MutexGuard, PoisonError},
 };
 
+use narrows_model::EventAction;
 use serde::Serialize;
 use serde_json::json;
 
@@ -139,7 +140,7 @@ impl Vault<'_> {
         }
         if is_stale && let Err(error) = self.note_use(namespace, tokens, now).await {
             // What was found is right all the same.
-            tracing::warn!(%error, "the use of values in the vault was not noted");
+            tracing::warn!(%error, "the use of values in the vault could not be noted");
         }
         Ok(found)
     }
@@ -173,7 +174,7 @@ impl Vault<'_> {
         });
         let target = kind.unwrap_or_default();
         let place = namespace.unwrap_or_default();
-        let entry = NewEntry::done(by, place, "vault.forget", target, details);
+        let entry = NewEntry::done(by, place, EventAction::VaultForget, target, details);
         audit::append(&mut write, &[entry]).await?;
         write.commit().await?;
         wipe::vault(self.database).await?;

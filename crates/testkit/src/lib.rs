@@ -8,6 +8,7 @@
 //! | `tools.rs` | what `scripts/install-test-tools` installs |
 //! | `postgres.rs` | a PostgreSQL server of the tests' own |
 //! | `size.rs` | how much tests take: little in CI, all in `make soak` |
+//! | `thread.rs` | whether work holds up the only async thread |
 //! | `chance.rs` | numbers that look random |
 //! | `damage.rs` | damaged seeds for property tests of readers |
 #![allow(clippy::unwrap_used)]
@@ -18,6 +19,7 @@ mod data;
 mod postgres;
 mod size;
 mod skip;
+mod thread;
 mod tools;
 
 pub use chance::Chance;
@@ -29,4 +31,5 @@ pub use data::{
 pub use postgres::Postgres;
 pub use size::{is_full_size, report_figures, size};
 pub use skip::skip;
+pub use thread::leaves_thread;
 pub use tools::Tools;

@@ -1,12 +1,13 @@
 use std::{sync::Arc, time::Instant};
 
 use datafusion::arrow::{
-    array::{ArrayRef, Float64Array, Int64Array, RecordBatchOptions, StringArray},
+    array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray},
     datatypes::{DataType, Field, Schema},
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::kind::AnalysisType;
 
 fn sales() -> RecordBatch {
     let regions: ArrayRef = Arc::new(StringArray::from(vec![Some("North"), Some("South"), None]));

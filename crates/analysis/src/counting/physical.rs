@@ -7,10 +7,10 @@ use datafusion::{
         array::{ArrayRef, Int64Array, RecordBatch},
         datatypes::{Schema, SchemaRef},
     },
-    common::{exec_datafusion_err, tree_node::TreeNodeRecursion},
+    common::exec_datafusion_err,
     error::Result,
     execution::{SendableRecordBatchStream, TaskContext},
-    physical_expr::{EquivalenceProperties, PhysicalExpr},
+    physical_expr::EquivalenceProperties,
     physical_plan::{
         DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties,
         stream::RecordBatchStreamAdapter,
@@ -19,6 +19,7 @@ use datafusion::{
 use futures::StreamExt;
 
 use super::{Counter, logical::place_field};
+use crate::plan_node::passes_rows_on;
 
 /// No part has as many rows as this leaves room for.
 const PART_BITS: u32 = 40;
@@ -47,6 +48,10 @@ impl CountingExec {
         );
         Self { input, counter, place, properties: Arc::new(properties) }
     }
+
+    fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::new(input, self.counter.clone(), self.place.clone())
+    }
 }
 
 fn schema(input: &SchemaRef, place: Option<&str>) -> SchemaRef {
@@ -63,35 +68,10 @@ impl DisplayAs for CountingExec {
 }
 
 impl ExecutionPlan for CountingExec {
-    fn name(&self) -> &str {
-        "CountingExec"
-    }
+    passes_rows_on!("CountingExec");
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.swap_remove(0);
-        Ok(Arc::new(Self::new(input, self.counter.clone(), self.place.clone())))
     }
 
     fn execute(

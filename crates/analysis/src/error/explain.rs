@@ -103,6 +103,20 @@ fn schema_words(error: &SchemaError) -> String {
     }
 }
 
+/// Returns the column that is not there, if that is the error and nobody said of which table.
+pub(crate) fn missing_column(error: &DataFusionError) -> Option<&str> {
+    match error.find_root() {
+        DataFusionError::SchemaError(error, _) => match error.as_ref() {
+            SchemaError::FieldNotFound { field, .. } if field.relation.is_none() => {
+                Some(field.name())
+            }
+            _ => None,
+        },
+        DataFusionError::Collection(errors) => errors.first().and_then(missing_column),
+        _ => None,
+    }
+}
+
 fn missing(field: &Column, known: &[Column]) -> String {
     let of_table = known.iter().filter(|column| {
         field.relation.is_none() || column.relation == field.relation || column.relation.is_none()

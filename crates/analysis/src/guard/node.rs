@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use datafusion::{
     arrow::array::RecordBatch,
-    common::{config::ConfigOptions, exec_err, tree_node::TreeNodeRecursion},
+    common::{config::ConfigOptions, exec_err},
     error::Result,
     execution::{SendableRecordBatchStream, TaskContext},
     physical_expr::PhysicalExpr,
@@ -21,7 +21,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
 use super::measure::Measure;
-use crate::error::finally;
+use crate::{error::finally, plan_node::passes_rows_on};
 
 #[derive(Debug)]
 pub(super) struct Measured {
@@ -38,6 +38,10 @@ impl Measured {
     ) -> Self {
         Self { input, measure, stop }
     }
+
+    fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::new(input, self.measure.clone(), self.stop.clone())
+    }
 }
 
 impl DisplayAs for Measured {
@@ -47,34 +51,10 @@ impl DisplayAs for Measured {
 }
 
 impl ExecutionPlan for Measured {
-    fn name(&self) -> &str {
-        "Measured"
-    }
+    passes_rows_on!("Measured");
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(children.swap_remove(0), self.measure.clone(), self.stop.clone())))
     }
 
     fn execute(

@@ -26,6 +26,7 @@ use super::{
     measure::steps,
     weigh::{is_wide, weigh, widest},
 };
+use crate::plan_node::passes_rows_on;
 
 /// What a window function has for each row while it computes: a value of any type.
 const VALUE_BYTES: usize = 64;
@@ -183,6 +184,11 @@ impl Charged {
         let each = (narrow + wide) * VALUE_BYTES + wide * widest;
         (2 * own).saturating_add(each.saturating_mul(batch.num_rows()))
     }
+
+    fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Self {
+        let (ledger, narrow, wide) = (self.ledger.clone(), self.narrow, self.wide);
+        Self { input, ledger, narrow, wide }
+    }
 }
 
 impl DisplayAs for Charged {
@@ -192,36 +198,10 @@ impl DisplayAs for Charged {
 }
 
 impl ExecutionPlan for Charged {
-    fn name(&self) -> &str {
-        "Charged"
-    }
+    passes_rows_on!("Charged");
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let input = children.swap_remove(0);
-        let (ledger, narrow, wide) = (self.ledger.clone(), self.narrow, self.wide);
-        Ok(Arc::new(Self { input, ledger, narrow, wide }))
     }
 
     fn execute(

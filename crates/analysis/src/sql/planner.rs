@@ -26,7 +26,7 @@ use super::{
     parse, zones,
 };
 use crate::{
-    error::{AnalysisError, Result, explain},
+    error::{AnalysisError, Result, explain, missing_column},
     work::{AnalysisContext, OpOutput},
 };
 
@@ -66,7 +66,7 @@ fn plan_expression(
     let written = ExprWithAlias { expr: written, alias: None };
     let planned = state.create_logical_expr_from_sql_expr(written, schema);
     let planned = planned.and_then(|planned| with_fractions(planned, schema));
-    planned.map_err(|error| explain(&error, |reason| refused(hinted(text, reason))))
+    planned.map_err(|error| explain(&error, |reason| refused(hinted(text, &error, reason))))
 }
 
 /// Divides whole numbers as other numbers are divided. In SQL 3 / 4 is 0, but who writes
@@ -104,8 +104,9 @@ pub(crate) async fn query(work: &AnalysisContext, text: &str) -> Result<OpOutput
     let check = SqlCheck::query(&known, &mut query).map_err(AnalysisError::Sql)?;
     zones::replace(&mut query);
     allowance(context).expect(check.calls());
-    let failed =
-        |error: DataFusionError| explain(&error, |reason| AnalysisError::Sql(hinted(text, reason)));
+    let failed = |error: DataFusionError| {
+        explain(&error, |reason| AnalysisError::Sql(hinted(text, &error, reason)))
+    };
     let statement = Parsed::Statement(Box::new(Statement::Query(query)));
     let plan = state.statement_to_plan(statement).await.map_err(failed)?;
     inflate::check(&plan).map_err(AnalysisError::Sql)?;
@@ -118,9 +119,8 @@ fn allowance(context: &SessionContext) -> Arc<Allowance> {
 }
 
 /// `"Tech"` is a column in SQL, but not always to those who write it.
-fn hinted(text: &str, reason: Refused) -> Refused {
-    let missing = reason.strip_prefix("no column \"").and_then(|rest| rest.split('"').next());
-    match missing {
+fn hinted(text: &str, error: &DataFusionError, reason: Refused) -> Refused {
+    match missing_column(error) {
         Some(name) if text.contains(&format!("\"{name}\"")) => {
             format!("{reason}; if it is a text, write it in single quotes: '{name}'")
         }

@@ -4,16 +4,15 @@ use narrows_analysis::{
     AnalysisError, AnalysisType, FileFormat, Format, Input, Output, SpillTarget, Understood,
     is_parameter, understand,
 };
-use narrows_model::{clipped_name, nearest};
+use narrows_model::nearest;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::codegen::is_identifier;
+use super::{
+    rows::{decoded, is_rows},
+    table_source::{TableSource, UNNAMED},
+};
 
-/// How many keys are told that are not understood.
-const MAX_TOLD: usize = 10;
-/// The name of a table that nobody named.
-const UNNAMED: &str = "data";
 /// The name of rows that stand in the parameters of a join, as pandas' `merge` is given them.
 const JOINED: &str = "joined";
 /// The most rows and bytes that a caller can have in an answer.
@@ -39,32 +38,6 @@ pub struct AnalysisRequest {
     pub asked: (String, Map<String, Value>),
 }
 
-/// Where a table comes from.
-#[derive(Debug)]
-pub enum TableSource {
-    Given(Input),
-    /// A file of the workspace, or a part of one that is JSON.
-    File {
-        file: String,
-        format: Option<FileFormat>,
-        path: Option<String>,
-    },
-    /// The answer of a tool, or a part of it.
-    Tool {
-        tool: String,
-        arguments: Map<String, Value>,
-        path: Option<String>,
-    },
-    /// The table of an earlier answer.
-    Result(String),
-    /// A variable of a session, or what it has by this name; it is there only where programs run.
-    Variable {
-        session: String,
-        variable: String,
-        field: Option<String>,
-    },
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutputOptions {
@@ -75,14 +48,6 @@ struct OutputOptions {
     #[serde(alias = "path")]
     file: Option<String>,
 }
-
-/// What a reference has: first the key that tells which it is.
-const REFERENCES: [&[&str]; 4] = [
-    &["tool", "arguments", "path"],
-    &["file", "format", "path"],
-    &["session", "variable"],
-    &["result"],
-];
 
 const KNOWN: [&str; 7] =
     ["analysis_type", "data", "data_field", "source", "tables", "parameters", "output"];
@@ -273,163 +238,6 @@ impl AnalysisRequest {
     }
 }
 
-impl TableSource {
-    fn read(what: &str, source: Value, field: Option<String>) -> Result<Self, String> {
-        if field.is_none() && is_columns(&source) {
-            return Ok(Self::Given(Input::Json(source)));
-        }
-        let source = match source {
-            Value::String(file) => return Ok(Self::File { file, format: None, path: field }),
-            Value::Array(_) | Value::Null if field.is_some() => {
-                return Err(format!("data_field: {what} is no object"));
-            }
-            Value::Array(rows) => return Ok(Self::Given(Input::Json(Value::Array(rows)))),
-            Value::Object(source) => source,
-            other => {
-                return Err(format!(
-                    "{what}: it is {other}; name a file, or {{\"tool\": …}}, {{\"result\": …}}, \
-                     {{\"session\": …, \"variable\": …}}"
-                ));
-            }
-        };
-        let text = |key: &str| source.get(key).and_then(Value::as_str).map(str::to_owned);
-        let kind = REFERENCES.iter().find(|kind| source.get(kind[0]).is_some_and(Value::is_string));
-        let Some(kind) = kind else {
-            let given: Vec<String> =
-                source.keys().take(MAX_TOLD).map(|key| clipped_name(key)).collect();
-            let expected = REFERENCES.map(|kind| kind[0]).join(", ");
-            return Err(format!("{what}: it has {}, expected one of {expected}", given.join(", ")));
-        };
-        if let Some(unknown) = source.keys().find(|key| !kind.contains(&key.as_str())) {
-            let near = nearest(unknown, kind.iter().copied());
-            return Err(format!(
-                "{what}.{}: no such key{near}; there are {}",
-                clipped_name(unknown),
-                kind.join(", ")
-            ));
-        }
-        let first = text(kind[0]).unwrap_or_default();
-        Ok(match kind[0] {
-            "tool" => {
-                let given = source.get("arguments").cloned();
-                let arguments = object(given, &format!("{what}.arguments"))?;
-                Self::Tool { tool: first, arguments, path: text("path").or(field) }
-            }
-            "file" => Self::File {
-                file: first,
-                format: text("format").map(|name| file_format(what, &name)).transpose()?,
-                path: text("path").or(field),
-            },
-            "session" => {
-                let variable = text("variable").unwrap_or_default();
-                if !is_identifier(&variable) {
-                    return Err(format!("{what}.variable: {variable:?} is no name of a variable"));
-                }
-                Self::Variable { session: first, variable, field }
-            }
-            _ if field.is_some() => {
-                return Err("data_field: an earlier result is a table, it has no fields".into());
-            }
-            _ => Self::Result(first),
-        })
-    }
-
-    /// Returns what [`Self::read`] reads; nothing for a variable, which is only where programs run.
-    pub(crate) fn into_json(self) -> Value {
-        match self {
-            Self::Given(Input::Json(rows)) => rows,
-            Self::Given(_) | Self::Variable { .. } => Value::Null,
-            Self::File { file, format, path } => {
-                let mut source = json!({ "file": file });
-                if let Some(format) = format {
-                    source["format"] = format.extension().into();
-                }
-                with_path(source, path)
-            }
-            Self::Tool { tool, arguments, path } => {
-                with_path(json!({ "tool": tool, "arguments": arguments }), path)
-            }
-            Self::Result(result) => json!({ "result": result }),
-        }
-    }
-
-    /// What a query calls the table.
-    fn name(&self) -> String {
-        let file = match self {
-            Self::File { file, .. } => file,
-            _ => return UNNAMED.to_owned(),
-        };
-        let name = file.rsplit('/').next().unwrap_or_default();
-        let stem = name.split('.').next().unwrap_or_default();
-        match is_identifier(stem) {
-            true => stem.to_owned(),
-            false => UNNAMED.to_owned(),
-        }
-    }
-}
-
-/// The part of a value that is its rows: at a path such as `result.items`, or its only list.
-pub(crate) fn rows_of(value: Value, path: Option<&str>) -> Result<Value, String> {
-    let value = decoded(value);
-    let Some(path) = path else {
-        return match lists(&value).as_slice() {
-            [] => Ok(value),
-            [list] => at(value, &list.join("."), list),
-            several => {
-                let several: Vec<String> = several.iter().map(|list| list.join(".")).collect();
-                Err(format!("path: say which list of the answer is meant: {}", several.join(", ")))
-            }
-        };
-    };
-    let steps = path.trim_start_matches(['$', '/', '.']).split(['.', '/']);
-    let steps: Vec<String> = steps.filter(|step| !step.is_empty()).map(str::to_owned).collect();
-    at(value, path, &steps)
-}
-
-/// Where all lists of rows are that are nearest to the outside.
-fn lists(value: &Value) -> Vec<Vec<String>> {
-    let mut level = vec![(Vec::new(), value)];
-    while !level.is_empty() {
-        let objects = level.iter().filter_map(|(steps, value)| Some((steps, value.as_object()?)));
-        let within = objects.flat_map(|(steps, entries)| {
-            entries
-                .iter()
-                .map(|(name, value)| (steps.iter().cloned().chain([name.clone()]).collect(), value))
-        });
-        level = within.collect();
-        let found = level.iter().filter(|(_, value)| is_rows(value));
-        let found: Vec<Vec<String>> = found.map(|(steps, _)| steps.clone()).collect();
-        if !found.is_empty() {
-            return found;
-        }
-    }
-    Vec::new()
-}
-
-/// What is at the end of steps, which are written as `path`.
-fn at(mut value: Value, path: &str, steps: &[String]) -> Result<Value, String> {
-    for step in steps {
-        let found = match &mut value {
-            Value::Object(entries) => entries.get_mut(step),
-            Value::Array(items) => step.parse::<usize>().ok().and_then(|at| items.get_mut(at)),
-            _ => None,
-        };
-        let Some(found) = found else {
-            let known = match &value {
-                Value::Object(entries) => {
-                    let names: Vec<&str> = entries.keys().map(String::as_str).collect();
-                    format!("{}; there are {}", nearest(step, names.clone()), names.join(", "))
-                }
-                Value::Array(items) => format!("; it is a list of {}", items.len()),
-                _ => "; it is no object".to_owned(),
-            };
-            return Err(format!("path: the answer has no {step:?} in {path:?}{known}"));
-        };
-        value = found.take();
-    }
-    Ok(value)
-}
-
 /// The parts of a table among the data of a call, by the first one's place and their number.
 fn given<'a>(place: &Value, data: &'a [bytes::Bytes]) -> Option<&'a [bytes::Bytes]> {
     let [start, count] = place.as_array()?.as_slice() else { return None };
@@ -475,46 +283,13 @@ fn take_joined(parameters: &mut Map<String, Value>) -> Option<Value> {
     Some(std::mem::replace(rows, JOINED.into()))
 }
 
-/// Whether a value is a table by its columns: an object of lists, and no reference.
-fn is_columns(value: &Value) -> bool {
-    let Value::Object(columns) = value else { return false };
-    !columns.is_empty() && columns.values().all(Value::is_array)
-}
-
-/// Whether a value is a list of rows.
-fn is_rows(value: &Value) -> bool {
-    matches!(value, Value::Array(rows) if rows.first().is_some_and(Value::is_object))
-}
-
-/// JSON that came as text.
-fn decoded(value: Value) -> Value {
-    match &value {
-        Value::String(text) if text.trim_start().starts_with(['[', '{']) => {
-            serde_json::from_str(text).unwrap_or(value)
-        }
-        _ => value,
-    }
-}
-
 /// Whether data is the name of a file, which models write for a source.
 fn is_file(data: &Value) -> bool {
     let name = data.as_str().filter(|text| !text.trim_start().starts_with(['[', '{']));
     name.is_some_and(|name| !name.contains('\n') && FileFormat::of(name).is_some())
 }
 
-fn with_path(mut source: Value, path: Option<String>) -> Value {
-    if let Some(path) = path {
-        source["path"] = path.into();
-    }
-    source
-}
-
-fn file_format(what: &str, name: &str) -> Result<FileFormat, String> {
-    FileFormat::of(&format!(".{name}"))
-        .ok_or_else(|| format!("{what}.format: {name:?} is none of json, jsonl, csv, tsv, parquet"))
-}
-
-fn object(value: Option<Value>, name: &str) -> Result<Map<String, Value>, String> {
+pub(super) fn object(value: Option<Value>, name: &str) -> Result<Map<String, Value>, String> {
     match value.map(decoded) {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object),

@@ -13,11 +13,12 @@ use narrows_model::Principal;
 use rmcp::{
     ErrorData,
     model::{
-        ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationAction,
-        ElicitationCapability,
+        CallToolRequestParams, CallToolResult, ClientCapabilities, ClientRequest,
+        ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+        GetPromptRequest, GetPromptRequestParams, ServerResult,
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 
@@ -25,13 +26,13 @@ use super::*;
 use crate::{
     catalog::tests::{named, spec},
     policy::{Action, FlowRule, PolicySettings, Quota, RevealRule, Rule},
-    safety::{Mode, Safety, SafetySettings},
+    safety::{Mode, RunGuard, Safety, SafetySettings},
     state::{
         Agent, Scope, Verdict, now,
         tests::{state_under, state_with},
     },
     upstream::{
-        NoCaller,
+        Caller, MAX_QUESTIONS, NoCaller, ProtocolGeneration,
         tests::{FakeReply, FakeServer, broker},
     },
     value,
@@ -195,6 +196,53 @@ async fn arguments_of_wrong_types_are_told_by_field_and_not_sent() {
         assert_eq!(told, format!("issues.create_issue: {mistake}"));
     }
     assert!(server.calls().is_empty());
+}
+
+/// Who sees the server as it is gets no further than programs.
+#[tokio::test]
+async fn what_a_client_sends_to_a_tool_is_checked_as_what_a_program_sends() {
+    let server = issues();
+    let run = TestRun::new(&[&server], SafetySettings::default()).await;
+    let tool = run.broker.find("issues.create_issue", None).await.unwrap();
+    let origin = RequestOrigin::Client(ProtocolGeneration::Initialize);
+    let forward = async |arguments: Value| {
+        let arguments = arguments.as_object().cloned().unwrap();
+        let params = CallToolRequestParams::new("shown_name").with_arguments(arguments);
+        let call = ForwardRequest::call(Arc::clone(&tool), params, origin);
+        run.broker.forward(&run.guard, call, Arc::new(NoCaller)).await
+    };
+    let told = forward(json!({"title": 5})).await.unwrap_err().to_string();
+    assert_eq!(told, r#"issues.create-issue: "title" is 5, expected string"#);
+    assert!(server.calls().is_empty());
+    // The control.
+    let answer = forward(json!({"title": "t", "count": null})).await.unwrap();
+    let ServerResult::CallToolResult(result) = answer.result else { panic!("{answer:?}") };
+    assert_eq!(value::text(&result), "done");
+    let [sent] = server.received("tools/call").try_into().unwrap();
+    assert_eq!(
+        (&sent["name"], &sent["arguments"]),
+        (&json!("create-issue"), &json!({"title": "t"}))
+    );
+}
+
+#[tokio::test]
+async fn what_a_server_has_beside_tools_is_asked_for_under_the_rules_for_its_kind() {
+    for (denied, is_asked) in [("issues.prompt", false), ("issues.resource", true)] {
+        let server = issues();
+        let run = TestRun::new(&[&server], rules(vec![deny(denied)])).await;
+        let prompt = GetPromptRequest::new(GetPromptRequestParams::new("greet"));
+        let request = ForwardRequest::item(
+            "issues".to_owned(),
+            "prompt",
+            ClientRequest::GetPromptRequest(prompt),
+            RequestOrigin::Client(ProtocolGeneration::Initialize),
+        );
+        // This server has no prompts: whether it was asked is what counts.
+        let forwarded = run.broker.forward(&run.guard, request, Arc::new(NoCaller)).await;
+        let refused = matches!(&forwarded, Err(CallError::Refused(why)) if why.contains("denies"));
+        assert_eq!(refused, !is_asked, "{forwarded:?}");
+        assert_eq!(server.received("prompts/get").len(), usize::from(is_asked));
+    }
 }
 
 /// A spawned thread had no share, and went on after the call was given up.
@@ -447,7 +495,7 @@ async fn the_audit_has_every_call_and_none_of_its_contents() {
     let agent = run.guard.agent();
     agent.written(run.guard.audit_trail()).await.unwrap();
     let audit = agent.store().await.unwrap().audit();
-    for (seq, outcome) in [(1, "ok"), (2, "error")] {
+    for (seq, outcome) in [(1, "ok"), (2, "failed")] {
         let entry = audit.get(seq).await.unwrap().unwrap();
         assert_eq!((entry.action.as_str(), entry.outcome.as_str()), ("call", outcome));
         assert_eq!(entry.target, "issues.create-issue");

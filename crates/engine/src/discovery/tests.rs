@@ -1,6 +1,7 @@
 //! Discovery: which tools a caller is told of, how, and which programs are not run.
 
 use futures::FutureExt as _;
+use narrows_python::SourceTree;
 use serde_json::json;
 
 use super::*;
@@ -53,10 +54,20 @@ fn checking() -> DiscoverySettings {
     DiscoverySettings { check: true, ..DiscoverySettings::default() }
 }
 
+async fn look(
+    discovery: &Discovery,
+    program: &Program,
+    session: Option<&Session>,
+    agent: &Agent,
+) -> CheckedProgram {
+    let tree = SourceTree::new(&program.source);
+    discovery.look(program, &ParsedProgram::new(&tree), session.into(), agent).await
+}
+
 async fn refusal(discovery: &Discovery, program: &str) -> Option<Failure> {
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
-    let outcome = discovery.look(&Program::new(program), None.into(), &agent).await.refusal?;
+    let outcome = look(discovery, &Program::new(program), None, &agent).await.refusal?;
     outcome.failure().cloned()
 }
 
@@ -142,9 +153,9 @@ async fn what_takes_time_waits_for_a_place_of_its_agent_and_what_is_small_does_n
     };
 
     let places = agent.take_places();
-    assert!(discovery.look(&small, None.into(), &agent).now_or_never().is_some());
+    assert!(look(&discovery, &small, None, &agent).now_or_never().is_some());
     let mut waiting = [
-        async { drop(discovery.look(&large, None.into(), &agent).await) }.boxed_local(),
+        async { drop(look(&discovery, &large, None, &agent).await) }.boxed_local(),
         async { drop(discovery.search(&full, &agent).await) }.boxed_local(),
         async { drop(discovery.define(&wrong, &agent).await) }.boxed_local(),
     ];
@@ -415,7 +426,7 @@ async fn a_tool_that_is_called_without_an_import_is_given_with_a_note_and_review
     program.context.insert("<tools>".into(), json!({"x": "elsewhere"}));
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
-    let looked = discovery.look(&program, None.into(), &agent).await;
+    let looked = look(&discovery, &program, None, &agent).await;
     assert_eq!(
         looked.note.as_deref(),
         Some(
@@ -425,9 +436,9 @@ async fn a_tool_that_is_called_without_an_import_is_given_with_a_note_and_review
     );
     looked.give_implied(&mut program);
     assert_eq!(program.context["<tools>"], json!({"list_issues": "github"}));
-    let reviewed = looked.with_imports(&program);
-    assert!(reviewed.source.ends_with("\nfrom servers.github import list_issues"));
-    let looked = discovery.look(&Program::new("1 + 1"), None.into(), &agent).await;
+    assert_eq!(looked.implied.tools, BTreeMap::from([("list_issues".into(), "github".into())]));
+    assert!(looked.implied.library.is_empty());
+    let looked = look(&discovery, &Program::new("1 + 1"), None, &agent).await;
     looked.give_implied(&mut program);
     assert_eq!(program.context.get("<tools>"), None);
 }
@@ -439,14 +450,14 @@ async fn a_module_that_is_used_without_an_import_is_given_with_a_note_and_review
     program.context.insert("<modules>".into(), json!(["os"]));
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
-    let looked = discovery.look(&program, None.into(), &agent).await;
+    let looked = look(&discovery, &program, None, &agent).await;
     let note =
         "math and string and threading were not imported; add `import math, string, threading`";
     assert_eq!(looked.note.as_deref(), Some(note));
     looked.give_implied(&mut program);
     assert_eq!(program.context["<modules>"], json!(["string", "threading"]));
-    assert!(looked.with_imports(&program).source.ends_with("\nimport string\nimport threading"));
-    let looked = discovery.look(&Program::new("1 + 1"), None.into(), &agent).await;
+    assert_eq!(looked.implied.library, BTreeSet::from(["string", "threading"]));
+    let looked = look(&discovery, &Program::new("1 + 1"), None, &agent).await;
     looked.give_implied(&mut program);
     assert_eq!(program.context.get("<modules>"), None, "what a client says is not handed on");
 }
@@ -464,7 +475,7 @@ async fn a_program_of_a_session_may_use_what_programs_before_have_bound_and_noth
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
     let look = async |program: &str, session: &Session| {
-        discovery.look(&Program::new(program), Some(session).into(), &agent).await
+        look(&discovery, &Program::new(program), Some(session), &agent).await
     };
     let message = |looked: CheckedProgram| Some(looked.refusal?.failure()?.message.clone());
     let earlier = session(&["rows", "json"]);

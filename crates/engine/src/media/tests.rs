@@ -23,7 +23,7 @@ fn request(value: Value) -> DisplayRequest {
 #[test]
 fn an_image_becomes_a_file_that_the_program_can_open() {
     let (_home, workspace) = workspace(&Limits::default());
-    let media = Media::new(Some(Arc::clone(&workspace)), false);
+    let media = Media::new(Some(WorkspaceMount::writable(Arc::clone(&workspace))));
     let seen = media.keep("image", "image/png", image(5));
     let expected = json!({
         "type": "image", "mime_type": "image/png", "bytes": 5, "path": "/workspace/image-1.png",
@@ -35,7 +35,7 @@ fn an_image_becomes_a_file_that_the_program_can_open() {
 #[test]
 fn files_of_media_have_names_of_their_own_and_their_type() {
     let (_home, workspace) = workspace(&Limits::default());
-    let media = Media::new(Some(workspace), false);
+    let media = Media::new(Some(WorkspaceMount::writable(workspace)));
     let path = |kind: &str, mime_type: &str| {
         media.keep(kind, mime_type, image(1))["path"].as_str().unwrap().to_owned()
     };
@@ -51,9 +51,9 @@ fn files_of_media_have_names_of_their_own_and_their_type() {
 fn without_a_place_to_write_the_program_gets_the_bytes_themselves() {
     let (home, workspace) = workspace(&Limits::default());
     let expected = json!({"type": "image", "mime_type": "image/png", "bytes": 5, "data": image(5)});
-    let nowhere = Media::new(None, false);
+    let nowhere = Media::new(None);
     assert_eq!(nowhere.keep("image", "image/png", image(5)), expected);
-    let read_only = Media::new(Some(workspace), true);
+    let read_only = Media::new(Some(WorkspaceMount::read_only(workspace)));
     assert_eq!(read_only.keep("image", "image/png", image(5)), expected);
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
 }
@@ -61,7 +61,7 @@ fn without_a_place_to_write_the_program_gets_the_bytes_themselves() {
 #[test]
 fn in_a_full_workspace_the_program_gets_the_bytes_themselves() {
     let (_home, workspace) = workspace(&Limits { workspace_bytes: 4, ..Limits::default() });
-    let media = Media::new(Some(workspace), false);
+    let media = Media::new(Some(WorkspaceMount::writable(workspace)));
     let seen = media.keep("image", "image/png", image(5));
     assert_eq!((&seen["data"], seen.get("path")), (&json!(image(5)), None));
 }
@@ -69,7 +69,7 @@ fn in_a_full_workspace_the_program_gets_the_bytes_themselves() {
 #[test]
 fn what_is_no_base64_is_given_as_it_came() {
     let (home, workspace) = workspace(&Limits::default());
-    let media = Media::new(Some(workspace), false);
+    let media = Media::new(Some(WorkspaceMount::writable(workspace)));
     let seen = media.keep("image", "image/png", "no base64!".to_owned());
     assert_eq!(seen, json!({"type": "image", "mime_type": "image/png", "data": "no base64!"}));
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
@@ -80,7 +80,7 @@ fn a_file_is_shown_by_either_of_its_paths_and_has_the_type_of_its_name() {
     let (_home, workspace) = workspace(&Limits::default());
     workspace.write("charts/June.JPEG", &[7; 3]).unwrap();
     workspace.write("unnamed", &[7; 3]).unwrap();
-    let media = Media::new(Some(workspace), true);
+    let media = Media::new(Some(WorkspaceMount::read_only(workspace)));
     for (wanted, mime_type) in [
         (json!({"path": "charts/June.JPEG"}), "image/jpeg"),
         (json!({"path": "/workspace/charts/June.JPEG"}), "image/jpeg"),
@@ -102,7 +102,7 @@ fn a_file_is_shown_by_either_of_its_paths_and_has_the_type_of_its_name() {
 fn what_cannot_be_shown_is_told_and_not_shown() {
     let (_home, workspace) = workspace(&Limits::default());
     workspace.write("folder/file", &[7; 3]).unwrap();
-    let media = Media::new(Some(workspace), false);
+    let media = Media::new(Some(WorkspaceMount::writable(workspace)));
     let told = |wanted| media.display(request(wanted)).unwrap_err().to_string();
     assert_eq!(
         told(json!({"mime_type": "image/png"})),
@@ -118,7 +118,7 @@ fn what_cannot_be_shown_is_told_and_not_shown() {
         let told = told(json!({"path": path}));
         assert!(told.contains("it is not a path of a file below /workspace"), "{told}");
     }
-    let nowhere = Media::new(None, false).display(request(json!({"path": "a.png"})));
+    let nowhere = Media::new(None).display(request(json!({"path": "a.png"})));
     let nowhere = nowhere.unwrap_err().to_string();
     assert!(nowhere.ends_with("there is no workspace here; pass the bytes"), "{nowhere}");
     assert_eq!(media.take_shown(), []);
@@ -151,41 +151,7 @@ fn a_file_that_is_too_large_to_show_is_not_read() {
     // Without its bytes on the disk.
     let file = std::fs::File::create(home.path().join("large.png")).unwrap();
     file.set_len(MAX_SHOWN_BYTES as u64 + 1).unwrap();
-    let media = Media::new(Some(workspace), false);
+    let media = Media::new(Some(WorkspaceMount::writable(workspace)));
     let told = media.display(request(json!({"path": "large.png"}))).unwrap_err().to_string();
     assert!(told.contains("10485760 is the most"), "{told}");
-}
-
-#[test]
-fn a_file_is_what_its_name_says_or_else_what_it_begins_with() {
-    const FILES: [(&str, &[u8], &str); 11] = [
-        ("a.csv", b"\x89PNG\r\n", "text/csv"),
-        ("a.PNG", b"", "image/png"),
-        ("a.jpeg", b"", "image/jpeg"),
-        ("archive.v2", b"PK\x03\x04", "application/zip"),
-        ("picture", b"\xff\xd8\xff\xe0", "image/jpeg"),
-        ("data", b"SQLite format 3\0", "application/vnd.sqlite3"),
-        ("notes", "größer".as_bytes(), "text/plain"),
-        // The piece ends within a character.
-        ("notes", b"gr\xc3", "text/plain"),
-        ("notes", b"gr\xf6\xdfer", "application/octet-stream"),
-        ("empty", b"", "text/plain"),
-        ("dir.d/file", b"x", "text/plain"),
-    ];
-    for (path, begins, kind) in FILES {
-        assert_eq!(type_of(path, begins), kind, "{path} {begins:?}");
-    }
-}
-
-#[test]
-fn pictures_and_sound_are_shown_and_pictures_that_are_programs_are_not() {
-    for (kind, expected) in [
-        ("image/png", true),
-        ("audio/wav", true),
-        ("image/svg+xml", false),
-        ("application/pdf", false),
-        ("text/html", false),
-    ] {
-        assert_eq!(is_shown(kind), expected, "{kind}");
-    }
 }

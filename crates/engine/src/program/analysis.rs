@@ -9,6 +9,7 @@ use std::{
 use narrows_analysis::{
     AnalysisError, Answer, FileFormat, FileSink, Format, Input, Request, ResultTable, SpillTarget,
 };
+use narrows_model::{EventAction, EventOutcome};
 use narrows_sandbox::{
     ToolAnswer, ToolCall, ToolFailure, UnfinishedFile, Workspace, WorkspaceFile,
 };
@@ -18,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::host::{ProgramHost, parse};
 use crate::{
-    analysis::{AnalysisRequest, EarlierResult, TableSource, restored, rows_of},
-    policy::WorkspaceAccess,
-    run::overflow,
+    analysis::{AnalysisRequest, TableSource, restored, rows_of},
+    analysis_service::EarlierResult,
     safety::AuditSpan,
+    spill_file,
     state::StateError,
 };
 
@@ -51,6 +52,19 @@ impl AnalyzeError {
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::Analysis(error) if error.is_limit())
     }
+
+    /// Returns what became of the analysis.
+    fn outcome(&self) -> EventOutcome {
+        match self {
+            Self::Analysis(AnalysisError::Cancelled) => EventOutcome::Cancelled,
+            Self::Analysis(AnalysisError::Busy { .. } | AnalysisError::TablesWaiting) => {
+                EventOutcome::Busy
+            }
+            _ if self.is_limit() => EventOutcome::Limit,
+            Self::State(error) => error.outcome(),
+            Self::Table(_) | Self::Analysis(_) => EventOutcome::Failed,
+        }
+    }
 }
 
 impl ProgramHost {
@@ -65,10 +79,10 @@ impl ProgramHost {
         let request = self.restored(request).await?;
         let kind = request.kind.name();
         let names: Vec<&str> = request.tables.iter().map(|(name, _)| name.as_str()).collect();
-        let details = json!({ "run": guard.run(), "level": guard.level().name, "tables": names });
-        let mut span = AuditSpan::new(guard, "analysis", kind.to_owned(), details);
+        let details = json!({ "level": guard.level().name, "tables": names });
+        let mut span = AuditSpan::new(guard, EventAction::Analysis, kind, details);
         if let Err(refused) = guard.begin() {
-            span.end("refused");
+            span.end(refused.outcome());
             return Err(refused.into());
         }
         let mut answered = self.analyze(request, cancel).await;
@@ -78,10 +92,9 @@ impl ProgramHost {
         let outcome = match &answered {
             Ok(answer) => {
                 span.note("rows", json!(answer.table.as_ref().map(|table| table.total_rows)));
-                "success"
+                EventOutcome::Ok
             }
-            Err(error) if error.is_limit() => "limit",
-            Err(_) => "failed",
+            Err(error) => error.outcome(),
         };
         span.end(outcome);
         if guard.level().audit_must_hold {
@@ -293,8 +306,7 @@ impl ProgramHost {
 
     /// Where rows go that do not fit into an answer.
     fn keep(&self, file: Option<String>) -> Result<Option<SpillTarget>, AnalyzeError> {
-        let may_write = self.guard().level().workspace == WorkspaceAccess::Write;
-        let Some(workspace) = self.workspace().filter(|_| may_write).cloned() else {
+        let Some(workspace) = self.media().workspace_to_write().cloned() else {
             return match file {
                 Some(file) => Err(AnalyzeError::Table(format!(
                     "output.file: {file} cannot be written; there is no workspace to write to here"
@@ -307,7 +319,7 @@ impl ProgramHost {
                 format: FileFormat::Parquet,
                 always: false,
                 make: Box::new(move || {
-                    let (name, file) = overflow::create(&workspace, "analysis", "parquet")?;
+                    let (name, file) = spill_file::create(&workspace, "analysis", "parquet")?;
                     let path = format!("/workspace/{name}");
                     let made = Made { workspace, name, file, is_whole: false };
                     Ok((path, Box::new(made) as _))

@@ -51,8 +51,7 @@ impl Engine {
         let refuse = |error: AnalyzeError| Refusal::new(&error, audience, &agent.pii_filter());
         let guard = agent.guard(agent.level(None).map_err(|error| refuse(error.into()))?);
         let workspace = workspace.open(agent).map_err(|error| refuse(error.into()))?;
-        let (workspace, read_only) = guard.workspace(workspace);
-        let media = Arc::new(Media::new(workspace, read_only));
+        let media = Arc::new(Media::new(guard.workspace(workspace)));
         let host = pipeline::host(self, &guard, &client, &media, None, stats);
         let format = request.output.format;
         request.output.cost = audience == Audience::Model;

@@ -8,14 +8,14 @@ use narrows_store::Skill;
 use serde_json::{Map, Value};
 
 use super::{
-    Audience, ExecuteError, Executor, Finished, Refusal, RunClient, RunRequest,
+    Audience, ExecuteError, Executor, Finished, Refusal, RunClient, RunError, RunRequest,
     finished::RefusalReason,
     pipeline::{self, Run},
 };
 use crate::{
     discovery::Discovery,
     skills::{TrialMode, TrialReport, try_skill},
-    state::{Agent, State, StateError},
+    state::{Agent, State},
     upstream::NoCaller,
 };
 
@@ -112,7 +112,7 @@ impl Engine {
         agent: &Agent,
         skill: &Skill,
         mode: TrialMode,
-    ) -> Result<TrialReport, StateError> {
+    ) -> Result<TrialReport, RunError> {
         let guard = agent.guard(agent.level(None)?);
         let client: Arc<dyn RunClient> = Arc::new(NoCaller);
         let media = Arc::default();

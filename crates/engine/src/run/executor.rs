@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 
 use narrows_model::{LimitKind, Limits, Outcome, Program};
 use narrows_sandbox::{
-    RunOptions, Sandbox, SandboxConfig, SandboxError, Session, ToolHost, Workspace, apart,
+    RunOptions, Sandbox, SandboxConfig, SandboxError, Session, ToolHost, WorkspaceMount,
 };
+use narrows_system::apart;
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +15,10 @@ use super::overflow::Overflow;
 use crate::safety::PiiFilter;
 
 /// The shortest and the longest time that a caller may ask for.
-const TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(120));
+const TIMES: (Duration, Duration) = (
+    Duration::from_secs(Limits::MIN_SECONDS as u64),
+    Duration::from_secs(Limits::MAX_SECONDS as u64),
+);
 
 /// The longest program. It is parsed and looked at before it runs, which takes time and many times its
 /// size in memory; agents write a thousandth of that.
@@ -27,9 +31,7 @@ pub struct ExecuteRequest {
     pub limits: Limits,
     pub output: OutputUse,
     /// What the program sees as `/workspace`.
-    pub workspace: Option<Arc<Workspace>>,
-    /// The program may only read it.
-    pub read_only: bool,
+    pub workspace: Option<WorkspaceMount>,
     /// Protects what is shown of results that are too large.
     pub pii_filter: Option<PiiFilter>,
     /// Who it runs for: places in the sandbox are shared fairly between callers.
@@ -95,13 +97,12 @@ impl Executor {
         host: &dyn ToolHost,
         cancel: CancellationToken,
     ) -> Result<Outcome, ExecuteError> {
-        let ExecuteRequest { program, limits, output, workspace, read_only, pii_filter, caller } =
-            request;
+        let ExecuteRequest { program, limits, output, workspace, pii_filter, caller } = request;
         check(&limits)?;
         // Where the program writes nothing, nothing of it is written either.
-        let kept = workspace.clone().filter(|_| !read_only);
+        let kept = workspace.as_ref().and_then(WorkspaceMount::to_write).cloned();
         let overflow = Overflow::new(host, &limits, output, kept, pii_filter);
-        let options = RunOptions { limits, workspace, read_only, caller };
+        let options = RunOptions { limits, workspace, caller };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         let is_large = outcome.limit().is_some_and(|hit| hit.name == LimitKind::Result);
         // It is written to a file.

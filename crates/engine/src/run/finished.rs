@@ -4,7 +4,7 @@ use narrows_model::Outcome;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::Audience;
+use super::{Audience, RunError};
 use crate::{media::Shown, program::AnalyzeError, safety::PiiFilter, state::StateError};
 
 /// What came of a program, as its caller may read it.
@@ -80,6 +80,12 @@ pub(super) enum RefusalReason {
 
 impl From<&StateError> for RefusalReason {
     fn from(error: &StateError) -> Self {
+        if error.is_wrong_use() { Self::WrongUse } else { Self::Other }
+    }
+}
+
+impl From<&RunError> for RefusalReason {
+    fn from(error: &RunError) -> Self {
         if error.is_wrong_use() { Self::WrongUse } else { Self::Other }
     }
 }

@@ -10,11 +10,13 @@
 //! | `analysis` | the same for analyses, also of variables of a session |
 //! | `executor` | the stage in the sandbox |
 //! | `overflow`, `excerpt` | what is too large goes into the workspace; what a model reads fits into an answer |
+//! | `error` | why a program could not begin |
 //! | `finished` | what has passed the protection, and cannot be made otherwise |
 
 mod analysis;
 mod client;
 mod engine;
+mod error;
 pub(crate) mod excerpt;
 mod executor;
 mod finished;
@@ -24,6 +26,7 @@ mod request;
 
 pub use client::RunClient;
 pub use engine::Engine;
+pub use error::RunError;
 pub use executor::{ExecuteError, ExecuteRequest, Executor, OutputUse, check_source};
 pub use finished::{Analyzed, Finished, Refusal};
 pub use request::{AnalyzeOptions, Audience, RunRequest, RunWorkspace};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::OutputUse;
-use crate::safety::PiiFilter;
+use crate::{safety::PiiFilter, spill_file::create};
 use futures::future::BoxFuture;
 use narrows_model::{
     Ending, Excerpt, LimitKind, Limits, Outcome, OutcomePart, OutputStream, cut::MARGIN,
@@ -18,8 +18,6 @@ use serde_json::{Value, value::RawValue};
 const PREVIEW_BYTES: usize = 1_000;
 /// How much of the end of a stream is at hand, with what a shield looks at before it.
 const TAIL_BYTES: usize = (32 << 10) + MARGIN as usize;
-/// How many names are tried before giving up on a free one: others may be taking them too.
-const MAX_TRIES: usize = 1_000;
 
 /// Stands between a program and its host, and keeps what the sandbox drops.
 pub(crate) struct Overflow<'a> {
@@ -208,30 +206,6 @@ pub(crate) fn keep(workspace: &Arc<Workspace>, part: OutcomePart, text: &str) ->
         Err(error) => (None, Some(error.to_string())),
     };
     Excerpt { part, bytes: text.len() as u64, tail: String::new(), file, lost }
-}
-
-/// A new file with a name that nobody uses yet.
-pub(crate) fn create(
-    workspace: &Arc<Workspace>,
-    stem: &str,
-    extension: &str,
-) -> std::io::Result<(String, WorkspaceFile)> {
-    // Names count on, so that an answer does not name what a later program made.
-    let begins = format!("{stem}-");
-    let number_of = |name: &String| {
-        name.strip_prefix(&begins)?.strip_suffix(extension)?.strip_suffix('.')?.parse::<u32>().ok()
-    };
-    let highest = workspace.names()?.iter().filter_map(number_of).max().unwrap_or(0);
-    let mut last = None;
-    for number in (highest + 1..).take(MAX_TRIES) {
-        let name = format!("{stem}-{number}.{extension}");
-        match workspace.create(&name) {
-            Ok(file) => return Ok((name, file)),
-            Err(error) if workspace.has(&name) => last = Some(error),
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last.unwrap_or_else(|| std::io::ErrorKind::AlreadyExists.into()))
 }
 
 impl ToolHost for Overflow<'_> {

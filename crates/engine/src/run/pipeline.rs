@@ -2,20 +2,20 @@
 
 use std::{mem, sync::Arc};
 
-use narrows_model::{Ending, Failure, Limits, Outcome, OutputStream, Program};
-use narrows_sandbox::{Session, Workspace};
+use narrows_model::{EventAction, EventOutcome, Failure, Limits, Outcome, OutputStream, Program};
+use narrows_python::{ParsedProgram, SourceTree, review::ImpliedImports};
+use narrows_sandbox::{Session, Workspace, WorkspaceMount};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Audience, Engine, ExecuteError, ExecuteRequest, Finished, OutputUse, Refusal, RunClient,
-    RunRequest, RunWorkspace, check_source, excerpt,
+    RunError, RunRequest, RunWorkspace, check_source, excerpt,
 };
 use crate::{
     compute::{json_bytes, without_place},
-    discovery::{CheckedProgram, EarlierNames},
+    discovery::EarlierNames,
     media::{Media, Shown},
-    policy::WorkspaceAccess,
     program::{ProgramHost, restore_literals},
     safety::{AuditSpan, Mode, Reviewed, RunGuard, Streams},
     skills::sha256,
@@ -37,8 +37,7 @@ pub(super) struct Run<'e> {
     program: Program,
     limits: Limits,
     session: Option<String>,
-    workspace: Option<Arc<Workspace>>,
-    read_only: bool,
+    workspace: Option<WorkspaceMount>,
     output: OutputUse,
     audience: Audience,
     /// What its author should know of the request.
@@ -59,7 +58,7 @@ impl<'e> Run<'e> {
         agent: &Agent,
         request: RunRequest,
         client: Arc<dyn RunClient>,
-    ) -> Result<Self, StateError> {
+    ) -> Result<Self, RunError> {
         let RunRequest { mut program, timeout, memory_bytes, session, isolation, .. } = request;
         let RunRequest { workspace, output, audience, mut notes, stats, cancel, .. } = request;
         check_source(&program.source)?;
@@ -74,8 +73,8 @@ impl<'e> Run<'e> {
                 None => bytes,
             };
         }
-        let (workspace, read_only) = guard.workspace(workspace.open(agent)?);
-        let media = Arc::new(Media::new(workspace.clone(), read_only));
+        let workspace = guard.workspace(workspace.open(agent)?);
+        let media = Arc::new(Media::new(workspace.clone()));
         let streams = audience.is_protected().then(|| Arc::new(guard.pii_filter().streams()));
         let host = host(engine, &guard, &client, &media, streams.clone(), stats);
         protect_context(agent, &guard, &mut program).await;
@@ -91,7 +90,6 @@ impl<'e> Run<'e> {
             limits,
             session,
             workspace,
-            read_only,
             output,
             audience,
             notes,
@@ -119,7 +117,7 @@ impl<'e> Run<'e> {
         let ProgramEnd { mut outcome, was_run } = match self.check_and_run(&record).await {
             Ok(ended) => ended,
             Err(error) => {
-                record.end("refused");
+                record.end(error.outcome());
                 return Err(Refusal::new(&error, self.audience, self.guard.pii_filter()));
             }
         };
@@ -134,14 +132,14 @@ impl<'e> Run<'e> {
     async fn begin_record(&self) -> AuditSpan {
         let describing = || {
             let details = json!({
-                "run": self.guard.run(),
                 "level": self.guard.level().name,
                 // Whatever a program says of people is protected here too.
                 "code": self.agent.pii_filter().sanitized(&self.program.source),
                 "context": self.program.context.keys().collect::<Vec<_>>(),
                 "session": self.session,
             });
-            AuditSpan::new(&self.guard, "run", sha256(self.program.source.as_bytes()), details)
+            let hash = sha256(self.program.source.as_bytes());
+            AuditSpan::new(&self.guard, EventAction::Run, hash, details)
         };
         self.agent.compute(self.program.source.len(), describing).await
     }
@@ -155,7 +153,7 @@ impl<'e> Run<'e> {
         restored.note
     }
 
-    async fn check_and_run(&mut self, record: &AuditSpan) -> Result<ProgramEnd, StateError> {
+    async fn check_and_run(&mut self, record: &AuditSpan) -> Result<ProgramEnd, RunError> {
         let Some(id) = self.session.clone() else {
             return self.check_and_run_in(None, record).await;
         };
@@ -174,31 +172,51 @@ impl<'e> Run<'e> {
         &mut self,
         session: Option<&mut Session>,
         record: &AuditSpan,
-    ) -> Result<ProgramEnd, StateError> {
-        // What cannot work is not counted.
+    ) -> Result<ProgramEnd, RunError> {
         let earlier = EarlierNames::from(session.as_deref());
-        let mut checked = self.check(earlier).await;
-        if let Some(refusal) = checked.refusal.take() {
-            return Ok(ProgramEnd { outcome: refusal, was_run: false });
-        }
-        self.guard.begin()?;
-        self.hold_audit(record).await?;
-        let reviewed = self.review(&checked).await;
-        if let Some(refusal) = reviewed.refusal {
-            return Ok(ProgramEnd { outcome: refusal, was_run: false });
+        let Reviewed { refusal, notes } = self.inspect(earlier, record).await?;
+        if let Some(outcome) = refusal {
+            return Ok(ProgramEnd { outcome, was_run: false });
         }
         let mut outcome = self.run_in_sandbox(session).await?;
-        outcome.notes.extend(checked.note);
-        outcome.notes.extend(reviewed.notes);
+        outcome.notes.extend(notes);
         Ok(ProgramEnd { outcome, was_run: true })
     }
 
-    /// Looks for mistakes before anything is done.
-    async fn check(&mut self, earlier: EarlierNames) -> CheckedProgram {
+    /// Looks at the program before anything is done. It is parsed once, by whoever looks at it first.
+    async fn inspect(
+        &mut self,
+        earlier: EarlierNames,
+        record: &AuditSpan,
+    ) -> Result<Reviewed, StateError> {
+        let bytes = self.program.source.len();
+        let tree = SourceTree::new(&self.program.source);
+        let parsed = ParsedProgram::new(&tree);
+        let inspected = self.check_and_review(&parsed, earlier, record).await;
+        // To free a large tree takes time too.
+        without_place(bytes, || drop(parsed));
+        without_place(bytes, || drop(tree));
+        inspected
+    }
+
+    async fn check_and_review(
+        &mut self,
+        parsed: &ParsedProgram<'_>,
+        earlier: EarlierNames,
+        record: &AuditSpan,
+    ) -> Result<Reviewed, StateError> {
+        // What cannot work is not counted.
         let discovery = self.engine.discovery();
-        let checked = discovery.look(&self.program, earlier, &self.agent).await;
+        let checked = discovery.look(&self.program, parsed, earlier, &self.agent).await;
+        if checked.refusal.is_some() {
+            return Ok(Reviewed { refusal: checked.refusal, notes: Vec::new() });
+        }
         checked.give_implied(&mut self.program);
-        checked
+        self.guard.begin()?;
+        self.hold_audit(record).await?;
+        let mut reviewed = self.review(parsed, &checked.implied).await;
+        reviewed.notes.splice(0..0, checked.note);
+        Ok(reviewed)
     }
 
     /// Waits for the audit, at levels that do nothing which is not in it.
@@ -211,24 +229,19 @@ impl<'e> Run<'e> {
     }
 
     /// Looks for what the level does not allow.
-    async fn review(&self, checked: &CheckedProgram) -> Reviewed {
-        let program = checked.with_imports(&self.program);
-        let broker = self.engine.discovery().broker();
-        let reviewing = || self.guard.review(&program, &self.limits, broker);
-        self.agent.compute(program.source.len(), reviewing).await
+    async fn review(&self, parsed: &ParsedProgram<'_>, implied: &ImpliedImports) -> Reviewed {
+        let catalog = self.engine.discovery().broker().catalog();
+        let reviewing = || self.guard.review(parsed, implied, &self.limits, catalog);
+        self.agent.compute(parsed.text().len(), reviewing).await
     }
 
-    async fn run_in_sandbox(
-        &mut self,
-        session: Option<&mut Session>,
-    ) -> Result<Outcome, StateError> {
+    async fn run_in_sandbox(&mut self, session: Option<&mut Session>) -> Result<Outcome, RunError> {
         let executor = self.engine.executor()?;
         let request = ExecuteRequest {
             program: mem::take(&mut self.program),
             limits: self.limits.clone(),
             output: self.output,
             workspace: self.workspace.clone(),
-            read_only: self.read_only,
             pii_filter: self.streams.is_some().then(|| self.guard.pii_filter().clone()),
             caller: Arc::clone(self.agent.fair_caller()),
         };
@@ -238,18 +251,14 @@ impl<'e> Run<'e> {
     /// Ends the run's entry in the audit. Where it must be there before anything is given back and
     /// cannot be written, nothing is given back.
     async fn record(&self, mut record: AuditSpan, outcome: &mut Outcome, was_run: bool) {
-        record.note("milliseconds", outcome.wall_time.as_millis() as u64);
+        record.took(outcome.wall_time);
         record.note("tool_calls", outcome.tool_calls);
         record.note("output_bytes", outcome.stdout.len() + outcome.stderr.len());
         record.note("error", outcome.failure().map(|failure| failure.kind.clone()));
-        let ending = match &outcome.ending {
-            _ if !was_run => "refused",
-            Ending::Success => "success",
-            Ending::Failed(_) => "failed",
-            Ending::Limit(..) => "limit",
-            Ending::Cancelled(_) => "cancelled",
-        };
-        record.end(ending);
+        record.end(match was_run {
+            true => EventOutcome::from(&outcome.ending),
+            false => EventOutcome::Refused,
+        });
         if !self.guard.level().audit_must_hold {
             // It is written beside the answer. What could not be is told with the next one.
             outcome.notes.extend(self.agent.take_lost_audit());
@@ -308,8 +317,7 @@ impl<'e> Run<'e> {
         if let Some(whole) = whole {
             let level = self.guard.level();
             // Where programs write nothing, their output is not kept either.
-            let may_write = level.workspace == WorkspaceAccess::Write;
-            let workspace = self.workspace.as_ref().filter(|_| may_write);
+            let workspace = self.workspace.as_ref().and_then(WorkspaceMount::to_write);
             let bytes = outcome_bytes(outcome);
             let fitting = || excerpt::fit(outcome, whole, workspace, level.shown_bytes);
             self.agent.compute(bytes, fitting).await;
@@ -346,10 +354,14 @@ pub(super) fn host(
         hearer.output(stream, text);
     };
     let (discovery, guard) = (Arc::clone(engine.discovery()), Arc::clone(guard));
+    let audit_trail = guard.audit_trail().clone();
     let caller: Arc<dyn Caller> = Arc::clone(client) as _;
     let host = ProgramHost::new(discovery, guard, caller, Arc::clone(media), output);
     match stats {
-        Some(request_stats) => host.counting(request_stats),
+        Some(request_stats) => {
+            audit_trail.count_in(&request_stats);
+            host.counting(request_stats)
+        }
         None => host,
     }
 }
@@ -374,3 +386,6 @@ fn outcome_bytes(outcome: &Outcome) -> usize {
     let printed = outcome.stdout.len() + outcome.stderr.len();
     json_bytes(&outcome.result) + printed + tails + failure
 }
+
+#[cfg(test)]
+mod tests;

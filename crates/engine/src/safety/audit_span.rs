@@ -1,8 +1,12 @@
 //! What is written down of a run, a call or an analysis when it ends, however it ends.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use serde_json::{Value, json};
+use narrows_model::{Event, EventAction, EventOutcome, EventTarget};
+use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::RunGuard;
@@ -11,22 +15,31 @@ use super::RunGuard;
 #[derive(Debug)]
 pub(crate) struct AuditSpan {
     guard: Arc<RunGuard>,
-    action: &'static str,
-    target: String,
+    action: EventAction,
+    target: EventTarget,
     details: Value,
     started: Instant,
+    /// Measured by whoever did it.
+    duration: Option<Duration>,
     is_over: bool,
 }
 
 impl AuditSpan {
     pub(crate) fn new(
         guard: &Arc<RunGuard>,
-        action: &'static str,
-        target: String,
+        action: EventAction,
+        target: impl Into<EventTarget>,
         details: Value,
     ) -> Self {
-        let guard = Arc::clone(guard);
-        Self { guard, action, target, details, started: Instant::now(), is_over: false }
+        Self {
+            guard: Arc::clone(guard),
+            action,
+            target: target.into(),
+            details,
+            started: Instant::now(),
+            duration: None,
+            is_over: false,
+        }
     }
 
     /// One more detail, or another one in its place.
@@ -34,28 +47,36 @@ impl AuditSpan {
         self.details[detail] = value.into();
     }
 
+    /// Notes how long it took, where that is less than since it is under way.
+    pub(crate) fn took(&mut self, duration: Duration) {
+        self.duration = Some(duration);
+    }
+
     /// Writes down that it begins, for levels that do nothing which is not in the audit.
     pub(crate) fn begin(&self) {
-        self.write(&format!("{}.begin", self.action), "begun", self.details.clone());
+        if let Some(action) = self.action.begin() {
+            self.record(Event { action, ..self.event(EventOutcome::Begun) });
+        }
     }
 
     /// Writes down how it ended.
-    pub(crate) fn end(mut self, outcome: &str) {
+    pub(crate) fn end(mut self, outcome: EventOutcome) {
         self.is_over = true;
-        self.write_end(outcome);
+        self.record_end(outcome);
     }
 
-    fn write_end(&self, outcome: &str) {
-        let mut details = self.details.clone();
-        if details["milliseconds"].is_null() {
-            details["milliseconds"] = json!(self.started.elapsed().as_millis() as u64);
-        }
-        self.write(self.action, outcome, details);
+    fn record_end(&self, outcome: EventOutcome) {
+        let duration = self.duration.unwrap_or_else(|| self.started.elapsed());
+        self.record(Event { duration: Some(duration), ..self.event(outcome) });
     }
 
-    fn write(&self, action: &str, outcome: &str, details: Value) {
-        let agent = self.guard.agent();
-        agent.record(self.guard.audit_trail(), action, &self.target, outcome, details);
+    fn event(&self, outcome: EventOutcome) -> Event {
+        let (target, details) = (self.target.clone(), self.details.clone());
+        self.guard.event(self.action, target, outcome, details)
+    }
+
+    fn record(&self, event: Event) {
+        self.guard.agent().record(self.guard.audit_trail(), event);
     }
 }
 
@@ -63,7 +84,7 @@ impl Drop for AuditSpan {
     fn drop(&mut self) {
         // Nobody writes what is dropped after the runtime.
         if !self.is_over && Handle::try_current().is_ok() {
-            self.write_end("cancelled");
+            self.record_end(EventOutcome::Cancelled);
         }
     }
 }
@@ -71,6 +92,7 @@ impl Drop for AuditSpan {
 #[cfg(test)]
 mod tests {
     use narrows_model::Principal;
+    use serde_json::json;
 
     use super::*;
     use crate::state::tests::state;
@@ -82,10 +104,10 @@ mod tests {
         let agent = state.agent(Arc::new(Principal::local()));
         let guard = agent.guard(agent.level(None).unwrap());
         let span =
-            |target: &str| AuditSpan::new(&guard, "call", target.to_owned(), json!({"a": 1}));
-        span("ended").end("ok");
+            |target: &str| AuditSpan::new(&guard, EventAction::Call, target, json!({"a": 1}));
+        span("ended").end(EventOutcome::Ok);
         let under_way = async {
-            let _deed = span("given up");
+            let _span = span("given up");
             std::future::pending::<()>().await;
         };
         assert!(futures::future::FutureExt::now_or_never(under_way).is_none());
@@ -95,6 +117,7 @@ mod tests {
             let entry = audit.get(seq).await.unwrap().unwrap();
             assert_eq!((entry.target.as_str(), entry.outcome.as_str()), (target, outcome));
             assert!(entry.details["a"] == 1 && entry.details["milliseconds"].is_u64());
+            assert_eq!(entry.details["run"], guard.run());
         }
         assert_eq!(audit.get(3).await.unwrap(), None);
     }

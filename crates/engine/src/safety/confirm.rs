@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use narrows_model::Principal;
+use narrows_model::{EventAction, EventOutcome, Principal};
 use narrows_store::{Approval, CallKey, NewApproval, Scope};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ use super::{
     shown::{MAX_VALUES, count_values},
 };
 use crate::{
-    broker::CallError,
+    call_error::CallError,
     compute::json_bytes,
     hex::random_name,
     policy::{AlwaysRule, Reason},
@@ -111,8 +111,9 @@ impl RunGuard {
         if let Err(refusal) = &confirmed {
             let why =
                 self.pii_filter().without_exemptions().sanitized(&refusal.to_string()).into_owned();
-            let details = json!({ "run": self.run(), "why": why });
-            self.agent().record(self.audit_trail(), "pii.restore", "", "refused", details);
+            let details = json!({ "why": why });
+            let (action, outcome) = (EventAction::PiiRestore, EventOutcome::Refused);
+            self.agent().record(self.audit_trail(), self.event(action, "", outcome, details));
         }
         confirmed.map(|_| ())
     }
@@ -194,7 +195,8 @@ impl RunGuard {
         let answer = match caller.elicit(ASKER, form).await {
             Ok(answer) => choices.read(&answer),
             Err(error) => {
-                tracing::debug!(%error, "nobody could be asked about a call");
+                // What the client says of it may repeat the question.
+                tracing::debug!(code = error.code.0, "a client cannot ask about a call");
                 ApprovalAnswer::NotAsked
             }
         };
@@ -259,9 +261,13 @@ impl RunGuard {
             let added = tokio::task::spawn_blocking(move || source.add(&always)).await;
             match added.unwrap_or_else(|error| Err(error.to_string())) {
                 Ok(()) => {
-                    self.agent().record(self.audit_trail(), "approval.allow", &tool, "ok", details);
+                    let (action, outcome) = (EventAction::ApprovalAllow, EventOutcome::Ok);
+                    let event = self.agent().event(action, tool, outcome, details);
+                    self.agent().record(self.audit_trail(), event);
                 }
-                Err(error) => tracing::error!(tool, %error, "the rule was not written"),
+                Err(error) => {
+                    tracing::error!(tool, %error, "a rule that a person wants for good was not written");
+                }
             }
         }
         self.safety().refresh_policy();
@@ -281,12 +287,12 @@ impl RunGuard {
                     store.approvals().record(&new, scope, self.agent().name(), now()).await
                 }
                 Err(error) => {
-                    tracing::warn!(tool = call.name, %error, "a yes is for one call only");
+                    tracing::warn!(tool = call.name, %error, "a yes for more than one call could not be noted");
                     continue;
                 }
             };
             if let Err(error) = recorded {
-                tracing::warn!(tool = call.name, %error, "a yes is for one call only");
+                tracing::warn!(tool = call.name, %error, "a yes for more than one call could not be noted");
             }
         }
     }

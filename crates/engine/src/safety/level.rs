@@ -5,13 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_model::{Failure, Limits, Outcome, Program};
-use narrows_sandbox::Workspace;
+use narrows_model::{EventAction, EventOutcome, Failure, Limits, Outcome};
+use narrows_python::{ParsedProgram, review::ImpliedImports};
+use narrows_sandbox::{Workspace, WorkspaceMount};
 
 use super::{CallTarget, RunGuard};
 use crate::{
-    broker::Broker,
-    catalog::Tool,
+    catalog::{Catalog, Tool},
     policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceAccess},
     review::{Severity, review},
     state::{Agent, AuditTrail, StateError},
@@ -40,7 +40,8 @@ impl Agent {
             return Ok(level);
         }
         let details = serde_json::json!({ "asked": asked, "own": own.name });
-        self.record(&AuditTrail::default(), "run", "", "refused", details);
+        let event = self.event(EventAction::Run, "", EventOutcome::Refused, details);
+        self.record(&AuditTrail::default(), event);
         Err(StateError::Level(format!(
             "the isolation level {asked:?} is looser than yours, {:?}, in: {}; ask for a stricter \
              one, or have the configuration changed",
@@ -79,12 +80,12 @@ impl RunGuard {
         (Limits { wall_time, cpu_time: wall_time, ..limits }, note)
     }
 
-    /// The workspace as programs of this level see it, and whether they may only read it.
-    pub fn workspace(&self, workspace: Option<Arc<Workspace>>) -> (Option<Arc<Workspace>>, bool) {
+    /// The workspace as programs of this level see it.
+    pub fn workspace(&self, workspace: Option<Arc<Workspace>>) -> Option<WorkspaceMount> {
         match self.level().workspace {
-            WorkspaceAccess::None => (None, false),
-            WorkspaceAccess::Read => (workspace, true),
-            WorkspaceAccess::Write => (workspace, false),
+            WorkspaceAccess::None => None,
+            WorkspaceAccess::Read => workspace.map(WorkspaceMount::read_only),
+            WorkspaceAccess::Write => workspace.map(WorkspaceMount::writable),
         }
     }
 
@@ -95,18 +96,24 @@ impl RunGuard {
         within.map_err(|exceeded| StateError::Exceeded(exceeded.to_string()))
     }
 
-    /// Looks at a program before it runs.
-    pub(crate) fn review(&self, program: &Program, limits: &Limits, broker: &Broker) -> Reviewed {
+    /// Looks at a program before it runs, and at what it is given without an import.
+    pub(crate) fn review(
+        &self,
+        program: &ParsedProgram<'_>,
+        implied: &ImpliedImports,
+        limits: &Limits,
+        catalog: &Catalog,
+    ) -> Reviewed {
         let level = &Level { limits: limits.clone(), ..(**self.level()).clone() };
         if level.review == ReviewMode::Off {
             return Reviewed::default();
         }
         let denied = |name: &str| {
-            let tool = broker.catalog().find(name, None).ok()?;
+            let tool = catalog.find(name, None).ok()?;
             let why = self.would_refuse(&tool)?;
             Some(Denial { why })
         };
-        let found = review(&program.source, level, &self.safety().review, &denied);
+        let found = review(program, implied, level, &self.safety().review, &denied);
         if level.review == ReviewMode::Block {
             let dangers: Vec<_> =
                 found.iter().filter(|found| found.severity == Severity::Danger).collect();

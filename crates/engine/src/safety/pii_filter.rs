@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use narrows_model::{Ending, Failure, Outcome, OutputStream, Principal, cut::MARGIN};
+use narrows_model::{Ending, EventOutcome, Failure, Outcome, OutputStream, Principal, cut::MARGIN};
 use narrows_pii::{Form, Found, Stream, Token, TokenMaker, Tokens};
 use rmcp::ErrorData;
 use serde_json::{Map, Value, json};
@@ -45,12 +45,12 @@ pub struct RevealOutcome {
 impl RevealOutcome {
     /// The outcome and the details of its entry in the audit, if a token was turned back or should
     /// have been.
-    pub(crate) fn entry(&self) -> Option<(&'static str, Value)> {
+    pub(crate) fn entry(&self) -> Option<(EventOutcome, Value)> {
         let Self { kinds, withheld, .. } = self;
         if kinds.is_empty() && *withheld == 0 {
             return None;
         }
-        let outcome = if kinds.is_empty() { "refused" } else { "ok" };
+        let outcome = if kinds.is_empty() { EventOutcome::Refused } else { EventOutcome::Ok };
         Some((outcome, json!({ "kinds": kinds, "withheld": withheld })))
     }
 }

@@ -11,6 +11,7 @@ use std::{
     time::Instant,
 };
 
+use narrows_model::{Event, EventAction, EventOutcome, EventTarget, ToolId};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
@@ -19,13 +20,13 @@ use super::{
     left_tokens::LeftTokens, pii_filter::into_object, questions::Questions,
 };
 use crate::{
-    broker::CallError,
+    call_error::CallError,
     catalog::Tool,
     compute::json_bytes,
     hex::random_name,
     policy::{Action, Ask, Decision, Flow, Hints, Level, Reason},
     state::{Agent, AuditTrail, StateError},
-    upstream::Caller,
+    upstream::{Caller, UpstreamError},
     value,
 };
 
@@ -84,11 +85,17 @@ impl fmt::Display for CallTarget<'_> {
     }
 }
 
+impl From<CallTarget<'_>> for EventTarget {
+    fn from(target: CallTarget<'_>) -> Self {
+        Self::Tool(ToolId::new(target.server, target.name))
+    }
+}
+
 /// A call that may be made.
 #[derive(Debug)]
-pub struct Admitted {
+pub(crate) struct Admitted {
     /// With values in the place of tokens.
-    pub arguments: Map<String, Value>,
+    pub(crate) arguments: Map<String, Value>,
     span: AuditSpan,
 }
 
@@ -134,6 +141,18 @@ impl RunGuard {
         &self.audit_trail
     }
 
+    /// Describes something that was done as a part of this run, or the run itself.
+    pub(crate) fn event(
+        &self,
+        action: EventAction,
+        target: impl Into<EventTarget>,
+        outcome: EventOutcome,
+        details: Value,
+    ) -> Event {
+        let run_id = Some(self.run.clone());
+        Event { run_id, ..self.agent.event(action, target, outcome, details) }
+    }
+
     pub(crate) fn is_strict(&self) -> bool {
         self.safety.mode == Mode::Strict
     }
@@ -149,7 +168,7 @@ impl RunGuard {
     }
 
     /// Decides on a call, asks whom it has to, and puts values in the place of tokens.
-    pub async fn authorize(
+    pub(crate) async fn authorize(
         self: &Arc<Self>,
         target: CallTarget<'_>,
         arguments: Map<String, Value>,
@@ -158,7 +177,6 @@ impl RunGuard {
         let describing = || {
             let sent = Value::Object(arguments.clone());
             json!({
-                "run": self.run,
                 "decision": "allow",
                 "rule": null,
                 "arguments": self.shown(&sent),
@@ -167,13 +185,13 @@ impl RunGuard {
             })
         };
         let details = self.agent.compute(json_bytes(&arguments), describing).await;
-        let mut span = AuditSpan::new(self, "call", target.to_string(), details);
+        let mut span = AuditSpan::new(self, EventAction::Call, target, details);
         match self.decide(target, arguments, &mut span, caller).await {
             Ok(arguments) => {
                 if self.level.audit_must_hold {
                     span.begin();
                     if let Err(error) = self.held().await {
-                        span.end("refused");
+                        span.end(EventOutcome::Refused);
                         return Err(error);
                     }
                 }
@@ -184,7 +202,7 @@ impl RunGuard {
                     "why",
                     self.pii_filter.without_exemptions().sanitized(&error.to_string()),
                 );
-                span.end("refused");
+                span.end(EventOutcome::Refused);
                 self.held().await?;
                 Err(error)
             }
@@ -288,7 +306,7 @@ impl RunGuard {
     }
 
     /// A call has come back: notes what was read, and protects what must not enter the sandbox.
-    pub async fn complete(
+    pub(crate) async fn complete(
         &self,
         admitted: Admitted,
         target: CallTarget<'_>,
@@ -298,10 +316,7 @@ impl RunGuard {
         let bytes = result.as_ref().map_or(0, json_bytes);
         let noting = || self.note_result(target, &result);
         let (got_bytes, shown) = self.agent.compute(bytes, noting).await;
-        let outcome = match &result {
-            Ok(result) if result.is_error != Some(true) => "ok",
-            _ => "error",
-        };
+        let outcome = outcome_of(&result);
         span.note("got_bytes", got_bytes);
         span.note("result", shown);
         span.end(outcome);
@@ -390,9 +405,9 @@ impl RunGuard {
         may: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<RevealOutcome, StateError> {
         let revealed = self.pii_filter.reveal(&self.agent, value, may).await?;
-        if let Some((outcome, mut details)) = revealed.entry() {
-            details["run"] = json!(self.run);
-            self.agent.record(&self.audit_trail, "pii.restore", way, outcome, details);
+        if let Some((outcome, details)) = revealed.entry() {
+            let event = self.event(EventAction::PiiRestore, way, outcome, details);
+            self.agent.record(&self.audit_trail, event);
             if self.level.audit_must_hold {
                 self.agent.written(&self.audit_trail).await.map_err(StateError::AuditDown)?;
             }
@@ -485,6 +500,17 @@ impl RunGuard {
 
 pub(super) fn refused(why: impl Into<String>) -> CallError {
     CallError::Refused(why.into())
+}
+
+/// Returns how a call ended that was made.
+fn outcome_of(result: &Result<CallToolResult, CallError>) -> EventOutcome {
+    match result {
+        Ok(result) if result.is_error == Some(true) => EventOutcome::Failed,
+        Ok(_) => EventOutcome::Ok,
+        Err(CallError::Refused(_)) => EventOutcome::Refused,
+        Err(CallError::Upstream(UpstreamError::Timeout { .. })) => EventOutcome::Limit,
+        Err(_) => EventOutcome::Failed,
+    }
 }
 
 fn word(action: Action) -> &'static str {

@@ -129,7 +129,10 @@ impl Vault {
             let (bytes, problem) = match (self.source)() {
                 Ok(bytes) => (bytes, None),
                 Err(why) => {
-                    tracing::error!("the vault's key cannot be had: {why}");
+                    tracing::error!(
+                        reason = why,
+                        "there is no key for the vault; tokens are good for this process only"
+                    );
                     (random(), Some(why))
                 }
             };
@@ -170,13 +173,23 @@ impl Vault {
         form: Form,
     ) {
         if value.len() > MAX_VALUE_BYTES {
-            tracing::warn!("{token} stands for {} bytes, too many to be kept", value.len());
+            tracing::warn!(
+                token,
+                bytes = value.len(),
+                max_bytes = MAX_VALUE_BYTES,
+                "what a token stands for is too large for the vault, and cannot be turned back"
+            );
             return;
         }
         let mut waiting = lock(&self.waiting);
         let of_namespace = waiting.entry(namespace.to_owned()).or_default();
         if of_namespace.len() >= MAX_WAITING {
-            tracing::warn!("the vault is not written; tokens of before cannot be turned back");
+            tracing::warn!(
+                namespace,
+                values = of_namespace.len(),
+                "values that could not be written to the vault are given up; their tokens cannot be \
+                 turned back"
+            );
             of_namespace.clear();
         }
         of_namespace.entry(token.to_owned()).or_insert_with(|| Secret {

@@ -95,7 +95,7 @@ impl SearchHit {
             definition: is_full.then(definition),
             input_schema: is_full.then(|| tool.input_schema().clone()),
             output_schema: tool.output_schema().filter(|_| is_full).cloned(),
-            deprecated: tool.deprecation().is_some(),
+            deprecated: tool.is_deprecated(),
         }
     }
 
@@ -108,7 +108,11 @@ impl SearchHit {
 /// The first sentence of what a tool does, after the advice not to use it, if there is one.
 fn summary(tool: &Tool) -> String {
     let summary = codegen::summary_line(tool.description());
-    tool.deprecation().map_or(summary.clone(), |deprecation| deprecation.with(&summary))
+    if !tool.is_deprecated() {
+        return summary;
+    }
+    let deprecation = codegen::Deprecation::of(&tool.raw);
+    deprecation.map_or(summary.clone(), |deprecation| deprecation.with(&summary))
 }
 
 impl SearchHit {

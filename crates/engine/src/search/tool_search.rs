@@ -138,7 +138,7 @@ impl ToolSearch {
             hits.iter().filter_map(tool).collect()
         };
         let mut tools = found(&selection);
-        let is_out = |tool: &Tool| !is_visible(tool) || tool.deprecation().is_some();
+        let is_out = |tool: &Tool| !is_visible(tool) || tool.is_deprecated();
         if tools.iter().any(|(tool, _)| is_out(tool)) {
             // What is hidden or deprecated takes no place from what is not.
             let all = indexed.servers.iter().flat_map(|server| &server.tools.tools);
@@ -239,7 +239,7 @@ impl ToolSearch {
 
 /// Moves tools that should no longer be used behind all others.
 fn put_deprecated_last(tools: &mut [(&Arc<Tool>, f32)]) {
-    tools.sort_by_key(|(tool, _)| tool.deprecation().is_some());
+    tools.sort_by_key(|(tool, _)| tool.is_deprecated());
 }
 
 /// The servers that a search is about.

@@ -126,7 +126,7 @@ impl UsageStats {
         if let Some(path) = self.path.clone() {
             self.background.run(move || {
                 if let Err(error) = add(&path, &learnt) {
-                    tracing::warn!(%error, "what was learnt from a search cannot be kept");
+                    tracing::warn!(%error, "what was learnt from a search could not be written");
                 }
             });
         }

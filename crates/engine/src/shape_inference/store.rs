@@ -144,7 +144,7 @@ impl Server {
             Ok(tools) => state.adopt(tools),
             Err(error) => {
                 // It is tried again later; until then it is only in memory.
-                tracing::warn!(server = name, %error, "what results look like cannot be kept");
+                tracing::warn!(server = name, %error, "the shapes of a server's results could not be written");
                 state.put_back(pending);
             }
         }

@@ -1,18 +1,14 @@
 //! The code of a skill, looked at before it is kept.
 
-use ruff_python_ast::{ModModule, Stmt, token::TokenKind};
-use ruff_python_parser::{LexicalErrorType, ParseErrorType, parse_module};
-use thiserror::Error;
-
-use super::{
-    declaration::{Declaration, declarations, docstring},
-    flow::{Misplaced, misplaced},
-    name::{NameError, check_name},
+use narrows_model::{Nearest, nearest};
+use narrows_python::{
+    ParsedProgram, SourceTree, SyntaxFault,
+    syntax::{Declaration, Lines, Misplaced, declarations, docstring, misplaced},
     uses::{ToolReference, uses},
 };
-use narrows_model::{Nearest, nearest};
-
-use crate::{check::is_too_deep, lines::Lines};
+use narrows_skills::{NameError, check_name};
+use ruff_python_ast::Stmt;
+use thiserror::Error;
 
 /// Skills are pages, not libraries; the limit stops a program that fills the store.
 const MAX_BYTES: usize = 1 << 20;
@@ -79,10 +75,11 @@ impl Analysed {
         if code.len() > MAX_BYTES {
             return Err(SkillError::TooLarge { name: owned(), bytes: code.len() });
         }
-        let code = code.strip_prefix('\u{feff}').unwrap_or(code);
-        let lines = Lines::of(code);
-        let module = parse(name, code, &lines)?;
-        if let Some((at, what)) = misplaced(&module.body) {
+        let tree = SourceTree::new(code);
+        let program = ParsedProgram::new(&tree);
+        let lines = Lines::of(program.text());
+        let body = parse(name, &program, &lines)?;
+        if let Some((at, what)) = misplaced(body) {
             let line = lines.line(at);
             return Err(match what {
                 Misplaced::TopLevelAwait => SkillError::TopLevelAwait { name: owned(), line },
@@ -91,20 +88,25 @@ impl Analysed {
                 }
             });
         }
-        let declared = declarations(&module.body);
+        let declared = declarations(body);
         let declaration = find(name, &declared)?;
-        let used = uses(&module.body, &lines);
+        let used = uses(&program, &lines);
         if let Some(line) = used.star_of_skills {
             return Err(SkillError::StarOfSkills { name: owned(), line });
         }
         Ok(Self {
             name: owned(),
-            signature: declaration.signature(name, code),
-            doc: declaration.docstring().or_else(|| docstring(&module.body)),
+            signature: declaration.signature(name, program.text()),
+            doc: declaration.docstring().or_else(|| docstring(body)),
             tools: used.tools,
             skills: used.skills.into_iter().collect(),
-            tests: tests(&module.body),
+            tests: tests(body),
         })
+    }
+
+    /// Returns the tools that it names as they are, without those that show only when it runs.
+    pub fn named_tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().filter(|used| !used.dynamic).map(|used| used.tool.as_str())
     }
 
     /// What to say of the skill if nobody said it: its docstring, or the words of its name.
@@ -113,43 +115,20 @@ impl Analysed {
     }
 }
 
-fn parse(name: &str, code: &str, lines: &Lines) -> Result<ModModule, SkillError> {
+fn parse<'t>(
+    name: &str,
+    program: &ParsedProgram<'t>,
+    lines: &Lines,
+) -> Result<&'t [Stmt], SkillError> {
     let syntax = |line, message| SkillError::Syntax { name: name.to_owned(), line, message };
-    if let Some(at) = code.find('\0') {
+    if let Some(at) = program.text().find('\0') {
         let line = lines.line(u32::try_from(at).unwrap_or_default().into());
         return Err(syntax(line, "source code cannot contain null bytes".to_owned()));
     }
-    if is_too_deep(code) {
-        return Err(SkillError::TooDeep { name: name.to_owned() });
-    }
-    let parsed = parse_module(code).map_err(|error| {
-        syntax(lines.line(error.location.start()), in_words_of_python(&error.error))
-    })?;
-    Ok(parsed.into_syntax())
-}
-
-/// The mistakes that models make most, as CPython says them.
-fn in_words_of_python(error: &ParseErrorType) -> String {
-    match error {
-        ParseErrorType::UnexpectedIndentation => "unexpected indent".to_owned(),
-        ParseErrorType::ExpectedToken { expected: TokenKind::Colon, .. } => {
-            "expected ':'".to_owned()
-        }
-        ParseErrorType::ExpectedToken { expected: TokenKind::Indent, .. } => {
-            "expected an indented block".to_owned()
-        }
-        ParseErrorType::OtherError(said) => lower(said),
-        ParseErrorType::Lexical(LexicalErrorType::OtherError(said)) => lower(said),
-        ParseErrorType::Lexical(LexicalErrorType::Eof) => "unexpected end of the code".to_owned(),
-        other => format!("invalid syntax: {}", lower(&other.to_string())),
-    }
-}
-
-/// CPython's messages start in lower case and quote with apostrophes.
-fn lower(said: &str) -> String {
-    let mut chars = said.chars();
-    let first = chars.next().into_iter().flat_map(char::to_lowercase);
-    first.chain(chars).collect::<String>().replace('`', "'")
+    program.body().map_err(|fault| match fault {
+        SyntaxFault::TooDeep => SkillError::TooDeep { name: name.to_owned() },
+        SyntaxFault::Invalid { at, message } => syntax(lines.line(*at), message.clone()),
+    })
 }
 
 fn find<'a>(

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, SecondsFormat};
+use narrows_skills::{KeyFile, ManifestDetails, Package, PackageError};
 use narrows_store::Skill;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{
-    KeyFile, ManifestDetails, Package, PackageError, SavedSkill, SkillDraft, library::SavedUses,
-};
+use super::{LibraryError, PythonReader, SavedSkill, SkillDraft, library::SavedUses};
 use crate::{
     broker::Broker,
     state::{Agent, StateError},
@@ -62,11 +61,11 @@ impl Agent {
                 }
             }
             if !bundle.is_empty() {
-                package = package.with_bundle(bundle).map_err(refused)?;
+                package = package.with_bundle(bundle, &PythonReader).map_err(refused)?;
             }
         }
         match key {
-            Some(key) => Ok(package.sign(key).map_err(refused)?),
+            Some(key) => Ok(package.sign(key, &PythonReader).map_err(refused)?),
             None => Ok(package),
         }
     }
@@ -117,9 +116,9 @@ fn packed(skill: &Skill) -> Result<Package, StateError> {
     };
     let pins = SavedUses::of(&head.uses).pins;
     let recording = serde_json::from_value(skill.tests.clone()).unwrap_or_default();
-    Package::new(&head.name, &skill.code, about, &pins, recording).map_err(refused)
+    Package::new(&head.name, &skill.code, about, &pins, recording, &PythonReader).map_err(refused)
 }
 
 fn refused(error: PackageError) -> StateError {
-    super::LibraryError::from(error).into()
+    LibraryError::from(error).into()
 }

@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::{
-    Analysed, Cycle, PackageError, Pin, Pins, Recording, SkillError, ToolChange, compare,
-    find_cycle, search_index::SkillIndexes,
-};
+use super::{Analysed, SkillError, search_index::SkillIndexes};
 use narrows_model::{Nearest, nearest};
+use narrows_skills::{Cycle, PackageError, Pin, Pins, Recording, ToolChange, compare, find_cycle};
 
 use crate::{
     broker::Broker,
@@ -169,12 +167,12 @@ impl Agent {
     async fn pin(&self, broker: &Broker, analysed: &Analysed, notes: &mut Vec<String>) -> Vec<Pin> {
         let mut definitions: HashMap<String, Value> = HashMap::new();
         // Of one that is not known, its server is asked for its tools once more.
-        for used in analysed.tools.iter().filter(|used| !used.dynamic).take(MAX_PINNED) {
-            if let Some(definition) = definition(broker, &used.tool).await {
-                definitions.insert(used.tool.clone(), definition);
+        for tool in analysed.named_tools().take(MAX_PINNED) {
+            if let Some(definition) = definition(broker, tool).await {
+                definitions.insert(tool.to_owned(), definition);
             }
         }
-        let pinned = Pins::of(&analysed.tools, |tool| definitions.get(tool).cloned());
+        let pinned = Pins::of(analysed.named_tools(), |tool| definitions.get(tool).cloned());
         for tool in pinned.unknown {
             notes.push(format!(
                 "the tool {tool} is not known here, so its changes will not be seen"

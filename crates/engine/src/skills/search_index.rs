@@ -9,9 +9,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use narrows_sandbox::apart;
 use narrows_search::{Document, Index, Segment, Selection};
 use narrows_store::{SkillHead, Store, StoreError};
+use narrows_system::apart;
 
 /// How many skills are read from the store at once.
 const PAGE: usize = 2_000;

@@ -8,12 +8,13 @@ use narrows_model::Program;
 use narrows_sandbox::{
     ModuleSource, PausedClock, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost,
 };
+use narrows_skills::{RecordedCall, RecordedReply, Recording};
 use narrows_store::Skill;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio_util::sync::CancellationToken;
 
-use super::{RecordedCall, RecordedReply, Recording, library::SavedUses};
+use super::library::SavedUses;
 use crate::{
     program::{ANALYZE, ProgramHost},
     run::{ExecuteError, ExecuteRequest, Executor},

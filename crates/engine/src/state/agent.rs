@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use narrows_model::{Access, Caller, Principal};
+use narrows_model::{Access, Caller, EventAction, EventOutcome, EventTarget, Principal, ToolId};
 use narrows_sandbox::Workspace;
-use narrows_store::{Approval, Entry, Filter, NewEntry, Store, StoreUrl};
+use narrows_store::{Approval, Entry, Filter, Store, StoreUrl};
 use serde_json::{Value, json};
 
 use super::{AuditTrail, State, StateError, namespace};
 use crate::{
-    analysis::AnalysisService,
+    analysis_service::AnalysisService,
     safety::{PiiFilter, Safety},
     skills::Library,
 };
@@ -130,19 +130,6 @@ impl Agent {
         PiiFilter::new(Arc::clone(self.safety()), &self.principal)
     }
 
-    /// Hands something over to the audit; it is written beside the work.
-    pub(crate) fn record(
-        &self,
-        audit_trail: &AuditTrail,
-        action: &str,
-        target: &str,
-        outcome: &str,
-        details: Value,
-    ) {
-        let entry = self.entry(&self.principal.home, action, target, outcome, details);
-        self.state.audit_writer.add(&self.state, audit_trail, entry);
-    }
-
     /// Returns whether the run that an approval is of has ended, as the audit says: a yes for the rest
     /// of it would allow nothing. One whose gateway was killed is not known to have ended.
     pub async fn has_run_ended(&self, approval: &Approval) -> Result<bool, StateError> {
@@ -150,14 +137,16 @@ impl Agent {
         let audit = self.store().await?.audit();
         let filter = Filter {
             principal: Some(approval.principal.clone()),
-            action: Some("run".to_owned()),
+            action: Some(EventAction::Run.as_str().to_owned()),
             since: Some(approval.created_at.saturating_sub(CLOCK_DIFFERENCE)),
             ..Filter::default()
         };
         let mut before = None;
         loop {
             let page = audit.search(&filter, before, AUDIT_PAGE).await?;
-            let is_end = |entry: &Entry| entry.action == "run" && entry.details["run"] == **run;
+            let is_end = |entry: &Entry| {
+                entry.action == EventAction::Run.as_str() && entry.details["run"] == **run
+            };
             if page.iter().any(is_end) {
                 return Ok(true);
             }
@@ -198,7 +187,7 @@ impl Agent {
     /// As [`Self::keep_tokens`], for an answer in which a failure has no place: it is logged.
     pub async fn keep_tokens_or_warn(&self) {
         if let Err(error) = self.keep_tokens().await {
-            tracing::warn!(%error, "what tokens stand for was not written down");
+            tracing::warn!(%error, "what tokens stand for was not written to the vault");
         }
     }
 
@@ -207,7 +196,8 @@ impl Agent {
         let pii_filter = self.pii_filter();
         let revealed = pii_filter.reveal_all(self, &mut value).await?;
         let details = json!({ "kinds": revealed.kinds });
-        self.audit(&self.principal.home, "pii.restore", "", "ok", details).await;
+        let event = self.event(EventAction::PiiRestore, "", EventOutcome::Ok, details);
+        self.record_and_wait(event).await;
         Ok(value)
     }
 
@@ -223,46 +213,11 @@ impl Agent {
         let may = |kind: &str| policy.may_have(server, name, kind);
         let revealed = self.pii_filter().reveal(self, answer, &may).await?;
         if let Some((outcome, details)) = revealed.entry() {
-            let target = format!("{server}.{name}");
-            self.audit(&self.principal.home, "pii.answer", &target, outcome, details).await;
+            let target = EventTarget::Tool(ToolId::new(server, name));
+            self.record_and_wait(self.event(EventAction::PiiAnswer, target, outcome, details))
+                .await;
         }
         Ok(())
-    }
-
-    /// Says in the audit what this principal did. A failure is told in the log: what was done is
-    /// done.
-    pub(super) async fn audit(
-        &self,
-        namespace: &str,
-        action: &str,
-        target: &str,
-        outcome: &str,
-        details: Value,
-    ) {
-        let entry = self.entry(namespace, action, target, outcome, details);
-        let append = async {
-            self.store().await?.audit().append(&entry).await?;
-            Ok(())
-        };
-        self.state.note("the audit was not written", append).await;
-    }
-
-    fn entry(
-        &self,
-        namespace: &str,
-        action: &str,
-        target: &str,
-        outcome: &str,
-        details: Value,
-    ) -> NewEntry {
-        NewEntry {
-            principal: self.name().to_owned(),
-            namespace: namespace.to_owned(),
-            action: action.to_owned(),
-            target: target.to_owned(),
-            outcome: outcome.to_owned(),
-            details,
-        }
     }
 }
 

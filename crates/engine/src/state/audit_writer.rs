@@ -11,6 +11,7 @@ use narrows_store::NewEntry;
 use tokio::sync::{mpsc, oneshot};
 
 use super::State;
+use crate::token_stats::RequestStats;
 
 /// How many entries are written at once.
 const MAX_AT_ONCE: usize = 256;
@@ -56,9 +57,21 @@ enum WriterMessage {
 pub(crate) struct AuditTrail {
     /// Why the first that is lost is.
     lost: Arc<OnceLock<String>>,
+    /// Learns how the run ended.
+    stats: Arc<OnceLock<Arc<RequestStats>>>,
 }
 
 impl AuditTrail {
+    /// Has the statistics of a request learn how the run ends that the request is for.
+    pub(crate) fn count_in(&self, stats: &Arc<RequestStats>) {
+        // A run is for one request.
+        let _ = self.stats.set(Arc::clone(stats));
+    }
+
+    pub(super) fn stats(&self) -> Option<&RequestStats> {
+        self.stats.get().map(|stats| &**stats)
+    }
+
     fn lose(&self, why: &str) {
         // The first reason stays.
         let _ = self.lost.set(why.to_owned());
@@ -85,7 +98,7 @@ impl AuditWriter {
         let line = WriterMessage::Entry(Box::new(entry), audit_trail.clone());
         if self.lines(state).try_send(line).is_err() {
             let why = "too many entries wait for the store";
-            tracing::error!("the audit is not written: {why}");
+            tracing::error!(reason = why, "an entry of the audit was lost");
             audit_trail.lose(why);
             self.lose(1, why);
         }

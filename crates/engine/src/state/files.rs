@@ -4,13 +4,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use globset::GlobBuilder;
-use narrows_model::{Access, cut::MARGIN};
+use narrows_model::{Access, Event, EventAction, EventOutcome, cut::MARGIN};
 use narrows_sandbox::{FoundFile, Workspace};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Agent, StateError};
-use crate::{compute::ALWAYS_APART, media, safety::PiiFilter};
+use crate::{compute::ALWAYS_APART, media_type, safety::PiiFilter};
 
 /// What one answer carries of a file, if nobody says how much: clients cut answers over 48 KB.
 const SHOWN_BYTES: u64 = 32 << 10;
@@ -94,8 +94,8 @@ impl Agent {
         let head = workspace
             .read_part(&path, 0, 4096)
             .map_err(|error| not_there(&workspace, &request.path, &error))?;
-        let media_type = media::type_of(&path, &head.bytes);
-        let is_shown = media::is_shown(media_type) && request.encoding != Some(Encoding::Text);
+        let media_type = media_type::type_of(&path, &head.bytes);
+        let is_shown = media_type::is_shown(media_type) && request.encoding != Some(Encoding::Text);
         let limit = request.limit.unwrap_or(if is_shown { MAX_BYTES } else { SHOWN_BYTES });
         let part = workspace
             .read_part(&path, request.offset, limit.min(MAX_BYTES))
@@ -168,11 +168,23 @@ impl Agent {
         let path = workspace.resolve(path).map_err(failed)?;
         self.compute(bytes.len(), || workspace.write(&path, bytes)).await.map_err(failed)?;
         let details = json!({ "bytes": bytes.len() });
-        self.audit(namespace, "file.write", &path, "success", details).await;
+        self.record_and_wait(self.file_event(EventAction::FileWrite, namespace, &path, details))
+            .await;
         self.note_files_of(namespace).await;
         let found =
             FoundFile { path, bytes: bytes.len() as u64, modified: Some(SystemTime::now()) };
         Ok(FileEntry::from(found))
+    }
+
+    fn file_event(
+        &self,
+        action: EventAction,
+        namespace: &str,
+        path: &str,
+        details: Value,
+    ) -> Event {
+        let event = self.event(action, path, EventOutcome::Ok, details);
+        Event { namespace: namespace.to_owned(), ..event }
     }
 
     /// Removes a file.
@@ -180,7 +192,8 @@ impl Agent {
         let namespace = self.namespace(namespace, Access::Write)?;
         let workspace = self.state.workspaces.open(namespace)?;
         workspace.remove(path).map_err(|error| not_there(&workspace, path, &error))?;
-        self.audit(namespace, "file.remove", path, "success", json!({})).await;
+        let event = self.file_event(EventAction::FileRemove, namespace, path, json!({}));
+        self.record_and_wait(event).await;
         self.note_files_of(namespace).await;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{
     Agent, StateError,
     files::{FileEntry, file_error, milliseconds},
 };
-use crate::{compute::ALWAYS_APART, media};
+use crate::{compute::ALWAYS_APART, media_type};
 
 impl Agent {
     /// Brings what the store knows of this principal's files up to date, if any changed.
@@ -74,7 +74,7 @@ impl Agent {
             changed.push(FileRow {
                 path: file.path.clone(),
                 bytes: i64::try_from(file.bytes).unwrap_or(i64::MAX),
-                media_type: media::type_of(&file.path, &[]).to_owned(),
+                media_type: media_type::type_of(&file.path, &[]).to_owned(),
                 // What an agent wrote over is its own from then on.
                 origin: if is_made { FileOrigin::Output } else { FileOrigin::Agent },
                 author: self.name().to_owned(),
@@ -112,7 +112,7 @@ impl Agent {
                 if let Err(error) = workspace.remove(&row.path)
                     && error.kind() != std::io::ErrorKind::NotFound
                 {
-                    tracing::warn!(%error, path = row.path, "an old output stays");
+                    tracing::warn!(%error, path = row.path, "an old output could not be removed");
                     continue;
                 }
                 removed.push(row.path);

@@ -12,8 +12,9 @@ use std::{
 };
 
 use narrows_model::is_plain_name;
-use narrows_sandbox::{Session, apart};
+use narrows_sandbox::Session;
 use narrows_store::{LeaseResult, SessionSnapshot, SessionState};
+use narrows_system::apart;
 use serde_json::json;
 use tokio::{
     sync::{Mutex as AsyncMutex, OwnedMutexGuard},
@@ -78,7 +79,9 @@ impl LiveSession {
 
     /// As [`Self::put_to_rest`], where there is no room for anything.
     fn give_up(self) -> (Option<Self>, Option<Self>) {
-        tracing::warn!("a session's variables, which could not be written down, are given up");
+        tracing::warn!(
+            "the variables of a session, which could not be written to the store, are given up"
+        );
         (None, Some(self))
     }
 }
@@ -163,7 +166,7 @@ impl Sessions {
                 if let Ok(store) = state.store().await
                     && let Err(error) = store.sessions().expire(milliseconds(oldest)).await
                 {
-                    tracing::warn!(%error, "old sessions stay");
+                    tracing::warn!(%error, "sessions that have expired could not be removed");
                 }
             }
         });
@@ -362,7 +365,7 @@ impl Lease {
         if let Ok(store) = self.state.store().await
             && let Err(error) = store.sessions().remove(namespace, id).await
         {
-            tracing::warn!(%error, "a session without variables stays");
+            tracing::warn!(%error, "a session that was never used could not be removed");
         }
     }
 
@@ -387,7 +390,11 @@ async fn give_back(state: &State, (namespace, id): &SessionKey) {
         && let Err(error) =
             store.sessions().give_back(namespace, id, state.sessions.holder.name()).await
     {
-        tracing::warn!(%error, "a session stays taken until its lease is over");
+        tracing::warn!(
+            namespace,
+            %error,
+            "a session could not be released, and is in use until its lease ends"
+        );
     }
 }
 

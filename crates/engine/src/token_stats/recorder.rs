@@ -253,7 +253,7 @@ impl TokenStats {
         let Some(book) = self.book() else { return };
         let unwritten = std::mem::take(&mut self.state().unwritten);
         if let Err(error) = book.write(&unwritten) {
-            tracing::warn!(%error, runs = unwritten.len(), "token statistics cannot be written down");
+            tracing::warn!(%error, runs = unwritten.len(), "token statistics could not be written");
         }
     }
 }
@@ -271,13 +271,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::catalog::PythonNaming;
 
     fn work(token_stats: &Arc<TokenStats>, background: &Background) {
         let request_stats = token_stats.open(RequestKind::Run, "run this");
         request_stats.called("tool {}", &"many rows of data\n".repeat(100));
         request_stats.called("tool {}", "few");
         request_stats.close("two rows", true);
-        let catalog = Catalog::new(&[], None);
+        let catalog = Catalog::new(&[], None, &PythonNaming);
         for _ in 0..2 {
             token_stats.session("client".into(), &catalog, || "our own tools".into());
         }

@@ -2,11 +2,13 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Instant,
 };
+
+use narrows_model::{Event, EventAction, EventOutcome};
 
 use super::{
     RequestKind, TokenCounts, TokenStats,
@@ -22,6 +24,8 @@ pub struct RequestStats {
     begun: Instant,
     request: UncountedText,
     direct: Arc<Direct>,
+    /// How the run or the analysis ended, if it is one.
+    outcome: OnceLock<EventOutcome>,
 }
 
 /// The calls of a tab, counted so far.
@@ -44,7 +48,7 @@ impl Direct {
 pub(super) struct FinishedRequest {
     kind: RequestKind,
     milliseconds: u64,
-    succeeded: bool,
+    outcome: EventOutcome,
     request: UncountedText,
     answer: UncountedText,
     direct: Arc<Direct>,
@@ -53,7 +57,8 @@ pub(super) struct FinishedRequest {
 impl RequestStats {
     pub(super) fn new(token_stats: Arc<TokenStats>, kind: RequestKind, request: &str) -> Self {
         let request = UncountedText::new(request);
-        Self { token_stats, kind, begun: Instant::now(), request, direct: Arc::default() }
+        let (direct, outcome) = (Arc::default(), OnceLock::new());
+        Self { token_stats, kind, begun: Instant::now(), request, direct, outcome }
     }
 
     /// The work called a tool, and this is what a model would have written and read.
@@ -63,12 +68,26 @@ impl RequestStats {
         self.token_stats.call(request, result, Arc::clone(&self.direct));
     }
 
+    /// Learns how the work ended, if this is the event of it.
+    pub(crate) fn complete(&self, event: &Event) {
+        if matches!(event.action, EventAction::Run | EventAction::Analysis) {
+            // A request is one of them, once.
+            let _ = self.outcome.set(event.outcome);
+        }
+    }
+
     /// The work is done, and this is what the model reads.
     pub fn close(&self, answer: &str, succeeded: bool) {
+        let outcome = match (self.outcome.get(), succeeded) {
+            // What a program came to may not be given back.
+            (None | Some(EventOutcome::Ok), false) => EventOutcome::Failed,
+            (Some(outcome), _) => *outcome,
+            (None, true) => EventOutcome::Ok,
+        };
         self.token_stats.close(FinishedRequest {
             kind: self.kind,
             milliseconds: u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            succeeded,
+            outcome,
             request: self.request.clone(),
             answer: UncountedText::new(answer),
             direct: Arc::clone(&self.direct),
@@ -94,7 +113,8 @@ impl FinishedRequest {
         RunStats {
             at: now(),
             kind: self.kind,
-            succeeded: self.succeeded,
+            succeeded: self.outcome == EventOutcome::Ok,
+            outcome: Some(self.outcome),
             milliseconds: self.milliseconds,
             calls: load(&self.direct.calls),
             seen: TokenCounts {

@@ -1,5 +1,6 @@
 //! Figures, and how they add up.
 
+use narrows_model::EventOutcome;
 use serde::{Deserialize, Serialize};
 
 /// What a model asked the gateway for.
@@ -43,11 +44,22 @@ pub struct RunStats {
     pub at: u64,
     pub kind: RequestKind,
     pub succeeded: bool,
+    /// How it ended; earlier versions did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<EventOutcome>,
     pub milliseconds: u64,
     /// Calls of upstream tools.
     pub calls: u64,
     pub seen: TokenCounts,
     pub direct: TokenCounts,
+}
+
+impl RunStats {
+    /// Returns how it ended, as well as it is known.
+    pub fn outcome(&self) -> EventOutcome {
+        let known = if self.succeeded { EventOutcome::Ok } else { EventOutcome::Failed };
+        self.outcome.unwrap_or(known)
+    }
 }
 
 /// What is counted, one by one.

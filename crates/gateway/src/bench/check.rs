@@ -3,7 +3,7 @@
 use std::{fmt, fmt::Write, path::Path, time::Instant};
 
 use anyhow::ensure;
-use narrows_engine::{check, codegen};
+use narrows_engine::{ParsedProgram, SourceTree, check, codegen};
 use serde::Serialize;
 
 use super::{
@@ -30,7 +30,9 @@ pub(super) fn measure(dir: &Path) -> anyhow::Result<CheckReport> {
     let mut times = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
         let start = Instant::now();
-        let findings = check::check(&program, check::GivenVariables::Unknown, &discovery).findings;
+        let tree = SourceTree::new(&program);
+        let parsed = ParsedProgram::new(&tree);
+        let findings = check::check(&parsed, check::GivenVariables::Unknown, &discovery).findings;
         times.push(start.elapsed());
         ensure!(findings.is_empty(), "a right program has a finding: {:?}", findings.first());
     }

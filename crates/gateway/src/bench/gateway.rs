@@ -1,6 +1,10 @@
 //! How long a program's answer takes, what the gateway adds to a call of a real server, and how soon
 //! it answers a client, with real processes on both sides.
 
+mod http_gateway;
+mod idle;
+mod round_trip;
+
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -23,9 +27,11 @@ use tokio::{
 
 use super::{
     budget::{Budget, Budgeted},
-    idle, python, round_trip,
+    python,
     statistics::LatencySummary,
 };
+
+pub(super) use http_gateway::HttpGateway;
 
 /// Servers for the start, and how many of them never answer.
 const SERVERS: usize = 20;

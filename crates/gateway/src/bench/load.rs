@@ -24,7 +24,11 @@ use anyhow::{Context, bail, ensure};
 use rmcp::service::ClientLifecycleMode;
 use tokio::task::JoinSet;
 
-use super::{arguments::LoadBenchArgs, gateway::Bench, http_gateway::HttpGateway, process::Usage};
+use super::{
+    arguments::LoadBenchArgs,
+    gateway::{Bench, HttpGateway},
+    process::Usage,
+};
 use crate::{
     app::{self, Exit},
     printer::Printer,

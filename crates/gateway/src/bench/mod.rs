@@ -1,90 +1,28 @@
 //! `narrows bench`: measures this machine against the budgets, as ratios where there is
 //! something to compare with.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `arguments`, `run` | what the user can ask for, and how it is answered |
+//! | `measuring/` | what is measured with: budgets, summaries of times, catalogs, processes |
+//! | `sandbox`, `calls`, `check`, `pii`, `search`, `store`, `tokens`, `analysis/` | one part each |
+//! | `gateway/`, `load/` | the whole, with real processes: one client, and many users |
 
 mod analysis;
 mod arguments;
-mod budget;
 mod calls;
-mod catalog;
 mod check;
 mod gateway;
-mod http_gateway;
-mod idle;
 mod load;
+mod measuring;
 mod pii;
-mod process;
-mod python;
-mod round_trip;
+mod run;
 mod sandbox;
 mod search;
-mod statistics;
 mod store;
 mod tokens;
 
-use std::{fmt::Display, path::Path};
-
-use anyhow::Context;
-use budget::{Budget, Budgeted};
-use serde::{Serialize, de::DeserializeOwned};
+use measuring::{budget, catalog, process, python, read_json, statistics};
 
 pub(crate) use arguments::BenchArgs;
-use arguments::{Benchmark, GatewayBenchArgs};
-
-use crate::{app::Exit, printer::Printer};
-
-/// What a file of measuring data says.
-fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
-    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_slice(&text)
-        .with_context(|| format!("{} does not have the expected form", path.display()))
-}
-
-pub(crate) async fn run(args: BenchArgs, printer: Printer) -> anyhow::Result<Exit> {
-    let budgets = match args.what {
-        Benchmark::Sandbox(options) => {
-            shown(&sandbox::measure(options.samples).await?, options.json, printer)
-        }
-        Benchmark::Calls(options) => {
-            shown(&calls::measure(options.samples).await?, options.json, printer)
-        }
-        Benchmark::Gateway(options) => {
-            let GatewayBenchArgs { options, python } = options;
-            let python = python.or_else(python::of_test_tools);
-            let report = gateway::measure(options.samples, python.as_deref()).await?;
-            shown(&report, options.json, printer)
-        }
-        // Fails by itself.
-        Benchmark::Load(args) => return load::run(args, printer).await,
-        Benchmark::Search(args) => {
-            shown(&search::measure(&args.tools, args.queries.as_deref())?, args.json, printer)
-        }
-        Benchmark::Store(args) => {
-            let json = args.json;
-            shown(&store::measure(args, printer).await?, json, printer)
-        }
-        Benchmark::Check(args) => shown(&check::measure(&args.catalog)?, args.json, printer),
-        Benchmark::Pii(args) => {
-            shown(&pii::measure(&args.data, args.clean.as_deref())?, args.json, printer)
-        }
-        Benchmark::Analysis(args) => {
-            let json = args.json;
-            shown(&analysis::measure(args, printer).await?, json, printer)
-        }
-        Benchmark::Tokens(args) => shown(&tokens::measure(&args.catalog)?, args.json, printer),
-    };
-    Ok(if args.check { budget::check(&budgets, printer) } else { Exit::Success })
-}
-
-/// Prints a report, and returns what it is held against.
-fn shown<R: Budgeted + Display + Serialize>(
-    report: &R,
-    as_json: bool,
-    printer: Printer,
-) -> Vec<Budget> {
-    if as_json {
-        printer.json(report)
-    } else {
-        printer.line(report.to_string())
-    }
-    report.budgets()
-}
+pub(crate) use run::run;

@@ -8,7 +8,7 @@ use narrows_engine::{
     skills::SkillDraft,
     state::{Agent, AuditFilter, State},
 };
-use narrows_model::{Principal, Template};
+use narrows_model::{EventAction, EventOutcome, Principal, Template};
 use narrows_store::{NewEntry, NewSkill};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -235,9 +235,9 @@ fn entry(number: usize) -> NewEntry {
     NewEntry {
         principal: format!("agent-{}", number % 10),
         namespace: Principal::DEFAULT_HOME.into(),
-        action: if number.is_multiple_of(3) { "run" } else { "tool" }.into(),
+        action: if number.is_multiple_of(3) { EventAction::Run } else { EventAction::Call },
         target: format!("server-{}.tool", number % 100),
-        outcome: "success".into(),
+        outcome: EventOutcome::Ok,
         details: json!({ "milliseconds": number % 1000 }),
     }
 }

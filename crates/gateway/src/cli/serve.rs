@@ -1,7 +1,7 @@
 //! `narrows serve`: the MCP server that clients connect to.
 
 use std::{
-    io::{self, IsTerminal},
+    io::IsTerminal,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -17,12 +17,14 @@ use tokio::net::TcpListener;
 
 use crate::{
     allocator,
-    app::{self, AppContext, Exit, FLUSH_TIME},
-    config::{Config, kept_text},
+    app::{self, AppContext, Exit, FLUSH_TIME, GlobalArgs},
+    config::Config,
     control::RequestDirectory,
+    error_chain::error_chain,
+    logging::{self, LogFormat, LogReader},
     mcp::{self, Gateway, Surface},
     printer::Printer,
-    secret,
+    secret::{kept_text, random_hex},
     status::StatusFile,
 };
 
@@ -52,16 +54,37 @@ pub(crate) struct ServeArgs {
     /// The agent that clients are who do not say otherwise: one of [agents] in narrows.toml
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
+    /// How the log on standard error is written: text, or one JSON document on each line
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    log_format: Option<LogFormat>,
 }
 
 pub(crate) async fn run(
     args: ServeArgs,
-    setting: AppContext,
+    at: &GlobalArgs,
     printer: Printer,
 ) -> anyhow::Result<Exit> {
-    start_logging(printer);
+    let format = LogFormat::find(args.log_format)?;
+    let reader = if args.http.is_some() { LogReader::Operator } else { LogReader::Client };
+    logging::start(printer, format, reader);
+    match serve(args, at, format, printer).await {
+        Err(error) if format == LogFormat::Json => {
+            tracing::error!(error = error_chain(&error), "the gateway ends for an error");
+            Ok(Exit::Failure)
+        }
+        served => served,
+    }
+}
+
+async fn serve(
+    args: ServeArgs,
+    at: &GlobalArgs,
+    format: LogFormat,
+    printer: Printer,
+) -> anyhow::Result<Exit> {
+    let setting = AppContext::load(at)?;
     if let Err(error) = allocator::give_back_freed_memory() {
-        tracing::warn!(%error, "freed memory stays with this process");
+        tracing::warn!(%error, "memory that is free again is not given back to the system");
     }
     let broker = setting.broker()?;
     let state = setting.state()?;
@@ -75,6 +98,8 @@ pub(crate) async fn run(
     let engine = Engine::new(discovery, state, sandbox);
     let gateway = Gateway::new(engine, token_stats, principal, args.surface);
     let stop = app::interruption();
+    let version = env!("CARGO_PKG_VERSION");
+    let servers = setting.config.servers.len();
     let status = StatusFile::new(&setting.places);
     let reporting = tokio::spawn(status.clone().keep(broker.clone()));
     let asked = match RequestDirectory::create(&setting.places) {
@@ -98,19 +123,34 @@ pub(crate) async fn run(
                 .await
                 .with_context(|| format!("cannot listen on {listen}"))?;
             let (door, shown) = door(&setting, listener.local_addr()?)?;
-            printer.note(format!("listening on http://{}/mcp", listener.local_addr()?));
-            if let Some((key, path)) = shown {
-                printer.note(format!("key: {key}   (kept in {})", path.display()));
+            let url = format!("http://{}/mcp", listener.local_addr()?);
+            if format == LogFormat::Text {
+                printer.note(format!("listening on {url}"));
             }
+            if let Some((key, path)) = shown {
+                match format {
+                    LogFormat::Text => {
+                        printer.note(format!("key: {key}   (kept in {})", path.display()));
+                    }
+                    // Logs are kept where keys must not be.
+                    LogFormat::Json => {
+                        let file = path.display();
+                        tracing::info!(%file, "clients need the key that is in a file");
+                    }
+                }
+            }
+            tracing::info!(version, transport = "http", url, servers, "the gateway has started");
             mcp::http::serve(gateway.clone(), listener, door, settings.limits, stop).await
         }
         None => {
-            if std::io::stdin().is_terminal() {
+            tracing::info!(version, transport = "stdio", servers, "the gateway has started");
+            if std::io::stdin().is_terminal() && format == LogFormat::Text {
                 printer.note("waiting for an MCP client on standard input (narrows serve --help)");
             }
             mcp::stdio::serve(gateway.clone(), stop).await
         }
     };
+    tracing::info!("the gateway ends, and its servers with it");
     reporting.abort();
     if let Some(asked) = asked {
         // Its directory goes with it.
@@ -186,36 +226,5 @@ fn expanded(key: &Template, name: &str) -> anyhow::Result<String> {
 /// The key that was made the first time.
 fn kept_key(path: &Path) -> anyhow::Result<String> {
     let is_key = |text: &str| text.len() >= 16;
-    kept_text(path, is_key, || {
-        Ok(format!("nrw-{}{}", secret::random_hex()?, secret::random_hex()?))
-    })
-}
-
-/// Writes logs through the printer: they name what servers and programs said.
-struct LogWriter(Printer);
-
-impl io::Write for LogWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.log(bytes).map(|()| bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Logs go to standard error: standard output is the protocol.
-fn start_logging(printer: Printer) {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("NARROWS_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error,narrows_engine=warn"));
-    // The protocol layer logs whole messages, with all that is in them.
-    let filter = match "rmcp=off".parse() {
-        Ok(quiet) => filter.add_directive(quiet),
-        Err(_) => filter,
-    };
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(move || LogWriter(printer))
-        .with_ansi(printer.colors_errors())
-        .try_init();
+    kept_text(path, is_key, || Ok(format!("nrw-{}{}", random_hex()?, random_hex()?)))
 }

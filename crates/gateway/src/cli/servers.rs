@@ -1,6 +1,7 @@
 //! `narrows servers`: the servers behind the gateway.
 
 mod add;
+mod login;
 mod logs;
 mod restart;
 mod status;
@@ -12,7 +13,6 @@ use clap::{Args, Subcommand};
 use narrows_model::{Connection, ServerSpec, nearest};
 use serde_json::json;
 
-use super::login::{self, LoginArgs};
 use crate::{
     app::{AppContext, Exit, GlobalArgs},
     config::{ConfigEdit, Enabled},
@@ -52,7 +52,7 @@ enum ServersCommand {
     #[command(alias = "log", after_help = logs::AFTER_HELP)]
     Logs(logs::LogsArgs),
     /// Log in to a server over HTTP, in the browser
-    Login(LoginArgs),
+    Login(login::LoginArgs),
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
 //! `narrows skills`: Python that agents saved, shared and tested.
 
+mod exchange;
+
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -12,9 +14,9 @@ use narrows_engine::{
 };
 use serde_json::json;
 
-use super::CommandScope;
-use super::skill_exchange::{self, ExchangeCommand};
-use super::waiting::WaitingLine;
+use exchange::ExchangeCommand;
+
+use super::{CommandScope, waiting::WaitingLine};
 use crate::{
     app::{AppContext, Exit},
     config::read_text,
@@ -125,7 +127,7 @@ impl SkillCommands {
                 Ok(Exit::Success)
             }
             SkillsCommand::Test { names, record } => self.test(names, record).await,
-            SkillsCommand::Exchange(command) => skill_exchange::run(self, command).await,
+            SkillsCommand::Exchange(command) => exchange::run(self, command).await,
         }
     }
 

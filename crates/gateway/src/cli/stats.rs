@@ -66,8 +66,7 @@ fn table(runs: &[RunStats]) -> Table {
     ]);
     for run in runs {
         let at = i64::try_from(run.at).unwrap_or(i64::MAX).saturating_mul(1000);
-        let (outcome, style) =
-            if run.succeeded { ("ok", Style::Good) } else { ("failed", Style::Bad) };
+        let outcome = run.outcome();
         table.row([
             times::format(at).into(),
             match run.kind {
@@ -75,7 +74,7 @@ fn table(runs: &[RunStats]) -> Table {
                 RequestKind::Lookup => "lookup",
             }
             .into(),
-            Cell::styled(outcome, style),
+            Cell::styled(outcome.as_str(), outcome.into()),
             run.calls.into(),
             grouped(run.milliseconds).into(),
             grouped(run.seen.sum()).into(),

@@ -1,5 +1,8 @@
 //! `narrows tools`: the tools of all servers.
 
+mod arguments;
+mod call;
+
 use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,7 +15,7 @@ use narrows_engine::{
 use narrows_model::nearest;
 use serde_json::json;
 
-use super::{servers::probe_each, tool_call, waiting::WaitingLine};
+use super::{servers::probe_each, waiting::WaitingLine};
 use crate::{
     app::{AppContext, Exit},
     printer::{Cell, Column, Printer, Table},
@@ -34,8 +37,8 @@ enum ToolsCommand {
     /// How to call a tool
     Show(ShowArgs),
     /// Call a tool, under the same rules as programs
-    #[command(after_help = tool_call::AFTER_HELP)]
-    Call(tool_call::CallArgs),
+    #[command(after_help = call::AFTER_HELP)]
+    Call(call::CallArgs),
 }
 
 #[derive(Debug, Args)]
@@ -93,7 +96,7 @@ pub(crate) async fn run(
     printer: Printer,
 ) -> anyhow::Result<Exit> {
     let what = match args.what {
-        ToolsCommand::Call(args) => return tool_call::run(args, setting, printer).await,
+        ToolsCommand::Call(args) => return call::run(args, setting, printer).await,
         what => what,
     };
     let broker = setting.broker()?;

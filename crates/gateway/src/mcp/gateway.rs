@@ -69,7 +69,7 @@ impl Gateway {
         let engine = Arc::clone(&self.engine);
         tokio::task::spawn_blocking(move || {
             if let Err(error) = engine.warm_up() {
-                tracing::error!(%error, "the sandbox does not start");
+                tracing::error!(%error, "the sandbox does not start, and no program can run");
             }
         });
         self.broker.fleet().warm_up();

@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use narrows_sandbox::apart;
+use narrows_system::apart;
 
 use rmcp::{
     ErrorData,
@@ -167,7 +167,7 @@ impl<R> CheckedLines<R> {
     fn refuse(&mut self, reason: LineError) {
         // What it took is not kept.
         let line = std::mem::take(&mut self.line);
-        tracing::warn!(%reason, bytes = line.len(), "a message of the client is left out");
+        tracing::warn!(%reason, bytes = line.len(), "a message of a client was refused before it was read");
         if let Some(id) = Envelope::request_id(&line) {
             // Whoever answers may be gone.
             let _ = self.refusals.send(Refusal { id, reason });

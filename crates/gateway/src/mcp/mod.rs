@@ -7,6 +7,7 @@
 mod changes;
 mod client;
 mod client_connection;
+mod connected_client;
 mod conversation;
 mod gateway;
 mod instructions;

@@ -115,7 +115,7 @@ pub(super) fn is_passed(expose: Expose, server: &ServerTools) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use narrows_engine::catalog::{Catalog, Listing, UpstreamInfo};
+    use narrows_engine::catalog::{Catalog, Listing, PythonNaming, UpstreamInfo};
     use narrows_model::{Connection, ServerSpec, StdioSpec};
     use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ mod tests {
 
     fn server(name: &str, tools: Vec<Value>) -> Arc<ServerTools> {
         let spec = ServerSpec::new(name, Connection::Stdio(StdioSpec::default()));
-        let catalog = Catalog::new(std::slice::from_ref(&spec), None);
+        let catalog = Catalog::new(std::slice::from_ref(&spec), None, &PythonNaming);
         catalog.replace(&spec, Listing { about: UpstreamInfo::default(), tools });
         catalog.listing(name).unwrap()
     }

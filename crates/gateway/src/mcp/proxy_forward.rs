@@ -4,22 +4,18 @@
 use std::sync::Arc;
 
 use narrows_engine::{
-    broker::CallError,
-    catalog::Tool,
+    broker::{CallError, ForwardRequest, Forwarded, RequestOrigin},
     compute::json_bytes,
     safety::{CallTarget, PiiFilter, RunGuard},
     state::Agent,
-    upstream::{Caller, NoCaller, ProtocolGeneration, UpstreamError, UpstreamReply},
+    upstream::{NoCaller, ProtocolGeneration},
 };
 use rmcp::{
     ErrorData,
-    model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ContentBlock,
-        ServerResult,
-    },
+    model::{ClientRequest, ServerResult, SubscribeRequest, SubscribeRequestParams},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{
     client::ClientHandle,
@@ -28,37 +24,23 @@ use super::{
     tools,
 };
 
-/// Sends a request to a server. If both sides speak the newer protocol, questions and answers pass
-/// as they are.
-async fn send(
-    gateway: &Gateway,
-    server: &str,
-    request: ClientRequest,
-    asks_itself: bool,
-    client: Arc<dyn Caller>,
-) -> Result<UpstreamReply, UpstreamError> {
-    if asks_itself && gateway.broker.fleet().era(server) == ProtocolGeneration::Discover {
-        gateway.broker.fleet().request(server, request, client).await
-    } else {
-        gateway.broker.pass(server, request, client).await
-    }
-}
-
 /// Calls a tool that the client sees as it is, under the same rules as a program's calls.
 pub(super) async fn tool(
     gateway: &Arc<Gateway>,
     guard: &Arc<RunGuard>,
-    tool: Arc<Tool>,
-    params: CallToolRequestParams,
-    asks_itself: bool,
+    call: ForwardRequest,
     client: Arc<ClientHandle>,
 ) -> Result<ServerResult, ErrorData> {
-    let called = call(gateway, guard, tool, params, asks_itself, client).await;
-    // A tool that was not called is an answer that a model can read.
-    let called = called.or_else(|error| match error {
-        CallError::Upstream(error) => Err(guard.pii_filter().error(of_upstream(error))),
-        other => Ok(of_result(tools::failure(other.to_string()))),
-    });
+    let mut _held = None;
+    let called = match gateway.broker.forward(guard, call, client).await {
+        Ok(Forwarded { result, held, .. }) => {
+            _held = Some(held);
+            Ok(result)
+        }
+        Err(CallError::Upstream(error)) => Err(guard.pii_filter().error(of_upstream(error))),
+        // A tool that was not called is an answer that a model can read, and mend the call by.
+        Err(other) => Ok(ServerResult::CallToolResult(tools::failure(other.to_string()))),
+    };
     protected(guard.agent(), guard.pii_filter(), called).await
 }
 
@@ -69,7 +51,7 @@ pub(super) async fn item(
     agent: &Agent,
     item: &Item,
     request: ClientRequest,
-    asks_itself: bool,
+    origin: RequestOrigin,
     client: Arc<ClientHandle>,
 ) -> Result<ServerResult, ErrorData> {
     let name = match (&request, item) {
@@ -80,9 +62,11 @@ pub(super) async fn item(
     let (guard, pii_filter) = (guard(agent)?, agent.pii_filter());
     let mut refusal = ErrorData::invalid_params("no server has it", None);
     for server in owners(gateway, agent, item, name).await? {
-        let (request, client) = (request.clone(), Arc::clone(&client));
-        match ask(gateway, &guard, (&server, name), request, asks_itself, client).await {
-            Ok(result) => return protected(agent, &pii_filter, Ok(result)).await,
+        let request = ForwardRequest::item(server, name, request.clone(), origin);
+        match gateway.broker.forward(&guard, request, client.clone()).await {
+            Ok(Forwarded { result, held: _held, .. }) => {
+                return protected(agent, &pii_filter, Ok(result)).await;
+            }
             Err(error) => refusal = pii_filter.error(of_call(error)),
         }
     }
@@ -98,9 +82,16 @@ pub(super) async fn subscribe(
     let (guard, pii_filter) = (guard(agent)?, agent.pii_filter());
     let message = format!("there is no resource {uri:?}");
     let mut refusal = ErrorData::resource_not_found(message, Some(json!({ "uri": uri })));
+    let request = SubscribeRequest::new(SubscribeRequestParams::new(uri));
+    let request = ClientRequest::SubscribeRequest(request);
+    // Whoever subscribes is asked nothing.
+    let origin = RequestOrigin::Client(ProtocolGeneration::Unknown);
     for server in owners(gateway, agent, &Item::Resource(uri.to_owned()), RESOURCE).await? {
-        match subscribe_at(gateway, &guard, &server, uri).await {
-            Ok(uri) => return Ok(uri),
+        let request = ForwardRequest::item(server, RESOURCE, request.clone(), origin);
+        match gateway.broker.forward(&guard, request, Arc::new(NoCaller)).await {
+            Ok(Forwarded { subscribed, .. }) => {
+                return Ok(subscribed.unwrap_or_else(|| uri.to_owned()));
+            }
             Err(error) => refusal = pii_filter.error(of_call(error)),
         }
     }
@@ -119,60 +110,6 @@ async fn owners(
     Ok(owners)
 }
 
-/// Asks one server for something that it has beside tools.
-async fn ask(
-    gateway: &Gateway,
-    guard: &Arc<RunGuard>,
-    (server, name): (&str, &str),
-    request: ClientRequest,
-    asks_itself: bool,
-    client: Arc<ClientHandle>,
-) -> Result<ServerResult, CallError> {
-    let target = CallTarget::read(server, name);
-    let mut whole = serde_json::to_value(&request).unwrap_or_default();
-    let params = whole["params"].as_object().cloned().unwrap_or_default();
-    let client: Arc<dyn Caller> = client;
-    let mut admitted = guard.authorize(target, params, &client).await?;
-    let given = Value::Object(std::mem::take(&mut admitted.arguments));
-    let request = if whole["params"] == given {
-        Ok(request)
-    } else {
-        whole["params"] = given;
-        serde_json::from_value(whole)
-    };
-    let mut _held = None;
-    let sent = match request {
-        Ok(request) => match send(gateway, server, request, asks_itself, client).await {
-            Ok(reply) => {
-                _held = Some(reply.held);
-                Ok(reply.result)
-            }
-            Err(error) => Err(CallError::from(error)),
-        },
-        Err(error) => Err(CallError::Refused(error.to_string())),
-    };
-    let told = sent.as_ref().map(as_text).map_err(Clone::clone);
-    guard.complete(admitted, target, told).await?;
-    sent
-}
-
-async fn subscribe_at(
-    gateway: &Gateway,
-    guard: &Arc<RunGuard>,
-    server: &str,
-    uri: &str,
-) -> Result<String, CallError> {
-    let target = CallTarget::read(server, RESOURCE);
-    let params = Map::from_iter([("uri".to_owned(), uri.into())]);
-    let nobody: Arc<dyn Caller> = Arc::new(NoCaller);
-    let admitted = guard.authorize(target, params, &nobody).await?;
-    let uri = admitted.arguments.get("uri").and_then(Value::as_str).unwrap_or(uri).to_owned();
-    let subscribed = gateway.broker.fleet().subscribe(server, &uri).await;
-    let told = subscribed.map(|()| CallToolResult::success(Vec::new())).map_err(CallError::from);
-    guard.complete(admitted, target, told).await?;
-    Ok(uri)
-}
-
 /// What servers list, as a client's model may read it.
 pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
     agent: &Agent,
@@ -187,54 +124,6 @@ pub(super) async fn listed<T: Clone + Serialize + DeserializeOwned>(
     let items = agent.compute(bytes, || items.iter().filter_map(told).collect()).await;
     agent.keep_tokens_or_warn().await;
     items
-}
-
-async fn call(
-    gateway: &Arc<Gateway>,
-    guard: &Arc<RunGuard>,
-    tool: Arc<Tool>,
-    mut params: CallToolRequestParams,
-    asks_itself: bool,
-    client: Arc<ClientHandle>,
-) -> Result<ServerResult, CallError> {
-    let caller: Arc<dyn Caller> = client;
-    let target = CallTarget::from(&*tool);
-    let arguments = params.arguments.take().unwrap_or_default();
-    let mut admitted = guard.authorize(target, arguments, &caller).await?;
-    params.arguments = Some(std::mem::take(&mut admitted.arguments));
-    // Answers to what the server asked before.
-    let mut answers = json!(params.input_responses);
-    let (server, name) = (&tool.id.server, &tool.id.tool);
-    if let Err(error) = guard.agent().reveal_answer(server, name, &mut answers).await {
-        let refused = Err(CallError::Refused(error.to_string()));
-        return guard.complete(admitted, target, refused).await.map(of_result);
-    }
-    params.input_responses = serde_json::from_value(answers).unwrap_or_default();
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-    let (gateway, guard) = (Arc::clone(gateway), Arc::clone(guard));
-    let (called, called_for) = (Arc::clone(&tool), Arc::clone(&caller));
-    let broker = gateway.broker.clone();
-    let call = async move {
-        let target = CallTarget::from(&*called);
-        let sent = send(&gateway, &called.id.server, request, asks_itself, called_for).await;
-        // What it takes of the memory for answers is given back when it was looked at.
-        let (sent, _held) = match sent {
-            Ok(UpstreamReply { result, held }) => (Ok(result), Some(held)),
-            Err(error) => (Err(error), None),
-        };
-        match sent {
-            Ok(ServerResult::CallToolResult(result)) => {
-                guard.complete(admitted, target, Ok(result)).await.map(of_result)
-            }
-            // It asks something first, or gives something that nobody knows.
-            Ok(other) => {
-                guard.complete(admitted, target, Ok(as_text(&other))).await?;
-                Ok(other)
-            }
-            Err(error) => guard.complete(admitted, target, Err(error.into())).await.map(of_result),
-        }
-    };
-    broker.complete(target, &caller, call).await
 }
 
 /// What a server says, as a client's model may read it.
@@ -281,14 +170,4 @@ fn of_call(error: CallError) -> ErrorData {
         CallError::Upstream(error) => of_upstream(error),
         other => invalid(&other),
     }
-}
-
-/// Any result, as the audit takes it.
-fn as_text(result: &ServerResult) -> CallToolResult {
-    let text = serde_json::to_string(result).unwrap_or_default();
-    CallToolResult::success(vec![ContentBlock::text(text)])
-}
-
-fn of_result(result: CallToolResult) -> ServerResult {
-    ServerResult::CallToolResult(result)
 }

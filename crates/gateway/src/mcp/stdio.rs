@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use narrows_sandbox::apart;
+use narrows_system::apart;
 use rmcp::{
     RoleServer, ServiceExt,
     model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId},
@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ClientConnection, Gateway,
+    connected_client::ClientTransport,
     lines::{CheckedLines, Refusal},
     request_ids::id_in_use,
 };
@@ -65,6 +66,7 @@ pub(crate) async fn serve(gateway: Arc<Gateway>, stop: CancellationToken) -> any
     gateway.warm_up();
     match started.await {
         Ok(running) => {
+            running.service().log_client(ClientTransport::Stdio, None, running.peer());
             running.waiting().await?;
             Ok(())
         }

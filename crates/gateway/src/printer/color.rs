@@ -1,6 +1,7 @@
 //! Whether output is coloured, and what colours mean.
 
 use clap::ValueEnum;
+use narrows_model::EventOutcome;
 
 /// What the user says of colour with `--color`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -72,6 +73,16 @@ pub(crate) enum Style {
     Bad,
     /// What matters less.
     Dim,
+}
+
+impl From<EventOutcome> for Style {
+    fn from(outcome: EventOutcome) -> Self {
+        match outcome {
+            EventOutcome::Ok => Self::Good,
+            EventOutcome::Begun => Self::Plain,
+            _ => Self::Bad,
+        }
+    }
 }
 
 impl Style {

@@ -81,7 +81,7 @@ fn a_run_and_its_calls_say_who_did_what_with_which_outcome() {
     let hash = sha256(&office.site, &code);
     assert_eq!(of(run), ["run", hash.as_str().unwrap(), "failed"]);
     assert_eq!(of(pay), ["call", "crm.pay", "refused"]);
-    assert_eq!(of(fail), ["call", "crm.fail", "error"]);
+    assert_eq!(of(fail), ["call", "crm.fail", "failed"]);
     assert_eq!(of(get), ["call", "crm.get_customer", "ok"]);
     let ended = now();
     for entry in &entries {
@@ -172,7 +172,7 @@ fn refusals_of_all_kinds_are_written() {
     assert_eq!(failed["error"], "CheckError");
 
     // Runs that were not even begun: over the quota, and at a looser level.
-    written("intern", "success", &|| drop(intern.run("1")));
+    written("intern", "ok", &|| drop(intern.run("1")));
     refused(&intern, "intern", "execute_code", json!({"code": "2"}));
     let looser = json!({"code": "2", "isolation": "production"});
     refused(&analyst, "analyst", "execute_code", looser);
@@ -196,7 +196,7 @@ fn a_direct_call_is_written_whatever_it_gives() {
     let mut written: Vec<_> = entries.iter().map(of).collect();
     written.sort_by_key(|(tool, _)| tool.to_string());
     let expected = [
-        ("crm.fail", "error"),
+        ("crm.fail", "failed"),
         ("crm.get_customer", "ok"),
         ("crm.get_customer", "ok"),
         ("crm.odd", "ok"),
@@ -224,7 +224,7 @@ fn calls_and_runs_that_are_given_up_are_written() {
     assert_eq!(answer["result"]["structuredContent"]["result"], "late", "{answer:#}");
     let hash = sha256(&site, code);
     let expected = [
-        [json!("run"), hash, json!("success")],
+        [json!("run"), hash, json!("ok")],
         ["call", "slow.slow", "cancelled"].map(Value::from),
         ["call", "slow.echo", "ok"].map(Value::from),
     ];
@@ -538,5 +538,5 @@ fn a_hardened_gateway_whose_store_was_removed_gives_nothing_back() {
     }
     let found = site.json(&["audit", "search", "--action", "run", "--json"]);
     let runs = found["entries"].as_array().unwrap();
-    assert!(runs.iter().any(|run| run["outcome"] == "success"), "it is lost: {answer:#}");
+    assert!(runs.iter().any(|run| run["outcome"] == "ok"), "it is lost: {answer:#}");
 }

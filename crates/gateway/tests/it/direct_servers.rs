@@ -1,9 +1,10 @@
 //! Servers that the client sees as they are.
 #![cfg(unix)]
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
+    dead::Place,
     fixture::{ERAS, alone, direct, direct_site, elicit, methods, text_of},
     real::{HttpGateway, Site, Wire, document, repository, stdio, text, wait_for},
 };
@@ -146,6 +147,38 @@ fn a_direct_tool_can_be_called_before_it_was_listed() {
     let mut wire = Wire::initialized(&site);
     let called = wire.ask("tools/call", json!({"name": "echo", "arguments": {"text": "called"}}));
     assert_eq!(called["result"]["content"][0]["text"], "called", "{called}");
+}
+
+/// The server would have to find out by itself, and say so in its own way.
+#[test]
+fn wrong_arguments_of_a_direct_tool_are_told_and_never_reach_its_server() {
+    let place = Place::new();
+    let script = repository().join("tests/servers/office.py");
+    let received = place.file("received.jsonl");
+    let settings =
+        format!("expose = \"direct\"\nenv = {{ NARROWS_TEST_RECEIVED = {received:?} }}\n");
+    let place = place.command("crm", "python3", &[script.to_str().unwrap(), "crm"], &settings);
+    for (round, mut gateway) in [place.legacy(), place.modern()].into_iter().enumerate() {
+        gateway.tool_names_with("pay");
+        for (arguments, mistake) in [
+            (json!({"to": "shop"}), r#"crm.pay: "amount" is missing"#),
+            (json!({"to": 5, "amount": 5}), r#"crm.pay: "to" is 5, expected string"#),
+            (json!({"to": "shop", "amount": "5"}), r#"crm.pay: "amount" is "5", expected number"#),
+        ] {
+            let answer = gateway.call("pay", arguments);
+            let told = (&answer["result"]["isError"], &answer["result"]["content"][0]["text"]);
+            assert_eq!(told, (&json!(true), &json!(mistake)), "{answer}");
+        }
+        // The control: what is right reaches it, as it was sent.
+        let right = json!({"to": "shop", "amount": 5});
+        let answer = gateway.call("pay", right.clone());
+        assert_eq!(answer["result"]["content"][0]["text"], "paid", "{answer}");
+        let calls = std::fs::read_to_string(&received).unwrap();
+        let calls: Vec<Value> =
+            calls.lines().map(|call| serde_json::from_str(call).unwrap()).collect();
+        let right = json!({"tool": "crm.pay", "arguments": right});
+        assert_eq!(calls, vec![right; round + 1]);
+    }
 }
 
 /// All four: who asks in which era, and who is asked in which.

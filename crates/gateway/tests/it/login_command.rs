@@ -4,7 +4,7 @@
 
 use std::net::{TcpListener, TcpStream};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::oauth::{ENDLESS_SECONDS, LOGIN_COMMAND, browse, browse_with, world};
 
@@ -29,6 +29,22 @@ fn a_user_who_says_no_is_not_logged_in() {
     assert!(login.stderr.contains("the user said no"), "{login:?}");
     assert!(!page.to_lowercase().contains("logged in"), "{page}");
     assert_eq!(world.login_files(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn the_audit_says_who_logged_in_to_which_server_or_tried_to() {
+    let world = world!();
+    world.control(json!({ "deny": true }));
+    let login = world.begin_login();
+    browse(&login.url);
+    assert_eq!(login.end().code, 1);
+    world.control(json!({ "deny": false }));
+    world.log_in();
+    let found = world.narrows(&["audit", "search", "--json", "--action", "login"]).json();
+    let of = |entry: &Value| ["principal", "target", "outcome"].map(|field| entry[field].clone());
+    let entries: Vec<_> = found["entries"].as_array().unwrap().iter().map(of).collect();
+    let expected = ["ok", "failed"].map(|outcome| ["local", "guarded", outcome].map(Value::from));
+    assert_eq!(entries, expected, "newest first");
 }
 
 #[test]

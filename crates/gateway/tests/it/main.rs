@@ -26,6 +26,7 @@ mod import_command;
 mod isolation;
 mod killed_gateways;
 mod login_command;
+mod logs;
 mod memory_bounds;
 mod oauth;
 mod policy;

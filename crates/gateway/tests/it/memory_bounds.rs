@@ -6,42 +6,9 @@ use narrows_testkit::{report_figures, size};
 
 use crate::support::dead::{Place, assert_good_works, peak_memory};
 
-/// Answers with a text of so many bytes, or refuses with so many lists.
-const LARGE: &str = r#"
-import json, sys
-
-def send(message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")) + "\n")
-    sys.stdout.flush()
-
-def tool(name):
-    schema = {"type": "object", "properties": {"count": {"type": "integer"}}}
-    return {"name": name, "inputSchema": schema}
-
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
-    method, answer = message.get("method"), {"id": message["id"]}
-    if method == "initialize":
-        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-                            "serverInfo": {"name": "large", "version": "1"}}
-    elif method == "tools/list":
-        answer["result"] = {"tools": [tool("text"), tool("refused")]}
-    elif method == "tools/call" and message["params"]["name"] == "text":
-        text = "x" * message["params"]["arguments"]["count"]
-        answer["result"] = {"content": [{"type": "text", "text": text}]}
-    elif method == "tools/call":
-        lists = [[]] * message["params"]["arguments"]["count"]
-        answer["error"] = {"code": -32000, "message": "too many", "data": lists}
-    else:
-        answer["error"] = {"code": -32601, "message": "no such method"}
-    send(answer)
-"#;
-
 fn place(servers: usize, settings: &str) -> Place {
     let place = Place::with_good().toml(settings);
-    (0..servers).fold(place, |place, number| place.program(&format!("s{number}"), LARGE, &[], ""))
+    (0..servers).fold(place, |place, number| place.server(&format!("s{number}"), "large", ""))
 }
 
 /// Calls a tool of all servers at once, and prints what becomes of each call, counted.

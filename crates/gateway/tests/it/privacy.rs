@@ -801,7 +801,7 @@ fn what_servers_have_beside_tools_is_asked_for_under_the_same_rules() {
                 let all = if method == "resources/subscribe" { 2 } else { 1 };
                 (entries.len() == all).then(|| entries[0].clone())
             });
-            assert_eq!((&entry["action"], &entry["outcome"]), (&json!("call"), &json!("error")));
+            assert_eq!((&entry["action"], &entry["outcome"]), (&json!("call"), &json!("failed")));
             assert_eq!(entry["details"]["revealed"], revealed, "{entry:#}");
         }
     }

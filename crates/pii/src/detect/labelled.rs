@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::{Sink, address, person, secret::entropy, secret_table::Body};
+use super::{
+    Sink, address, person,
+    secret::{Body, entropy},
+};
 use crate::{
     context::{Around, Text},
     kind::Builtin,

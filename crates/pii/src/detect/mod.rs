@@ -11,95 +11,18 @@ mod given_names;
 mod iban;
 mod labelled;
 mod national;
-mod national_letters;
 mod net;
 mod numbers;
 mod pem;
 mod person;
 mod phone;
+mod scan;
 mod secret;
-mod secret_table;
 mod ssn;
 mod url;
+mod window;
 
-use std::ops::Range;
-
-use phonenumber::country;
-
-use crate::{context::Text, kind::Builtin, lexicon::Word};
 pub(crate) use pem::open_private_key;
-pub(crate) use secret_table::SECRETS;
-
-/// What the detectors have to know of the settings.
-#[derive(Clone, Debug)]
-pub(crate) struct Options {
-    pub(crate) region: country::Id,
-    pub(crate) all_urls: bool,
-}
-
-/// The text from `start` on, no more than `length` bytes of it and no further than its line.
-/// A line break may be written out, as in JSON.
-fn window(text: &str, start: usize, length: usize) -> &str {
-    let mut end = text.len().min(start + length);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let window = &text[start..end];
-    window.split(['\n', '\r', '\\']).next().unwrap_or(window)
-}
-
-/// Takes what is found.
-pub(crate) type Sink<'s> = dyn FnMut(Builtin, Range<usize>) + 's;
-
-/// Finds everything, in any order, also what overlaps.
-pub(crate) fn all(text: &Text<'_>, options: &Options, found: &mut Sink<'_>) {
-    by_words(text, options, found);
-    labelled::find(text, found);
-    numbers::find(text, options, found);
-    net::letter_macs(text.bytes, found);
-}
-
-/// What begins with a word that tells what it is.
-fn by_words(text: &Text<'_>, options: &Options, found: &mut Sink<'_>) {
-    // Each kind of thing is read once, though words may occur inside of it.
-    let (mut key_end, mut url_end, mut secret_end) = (0, 0, 0);
-    for hit in &text.hits {
-        match hit.word {
-            Word::Armor if hit.start >= key_end => {
-                if let Some(range) = pem::private_key(text.str, hit.start) {
-                    key_end = range.end;
-                    found(Builtin::PrivateKey, range);
-                }
-            }
-            Word::Jwt => {
-                if let Some(range) = secret::jwt(text.bytes, hit.start) {
-                    found(Builtin::Jwt, range);
-                }
-            }
-            Word::Secret(place) if hit.start >= secret_end => {
-                if let Some(range) = secret::known(text, hit, &SECRETS[place]) {
-                    secret_end = range.end;
-                    found(Builtin::ApiKey, range);
-                }
-            }
-            Word::Url if hit.start >= url_end => {
-                if let Some(url) = url::at(text.str, hit.start) {
-                    url_end = url.range.end;
-                    if url.has_credentials || options.all_urls {
-                        found(Builtin::Url, url.range);
-                    }
-                }
-            }
-            Word::EncodedAt => {
-                if let Some(range) = email::around(text.str, hit.start, hit.end) {
-                    found(Builtin::Email, range);
-                }
-            }
-            Word::Cue(cues) => {
-                person::by_word(text, hit, cues, found);
-                address::by_word(text, hit, cues, found);
-            }
-            Word::Armor | Word::Url | Word::Secret(_) => {}
-        }
-    }
-}
+pub(crate) use scan::{Options, Sink, all};
+pub(crate) use secret::SECRETS;
+use window::window;

@@ -1,6 +1,8 @@
 //! National ids of digits. Each has a check digit; most also need a word before them, since one
 //! number in ten has the right digit by chance.
 
+pub(super) mod letters;
+
 use std::ops::Range;
 
 use super::{

@@ -3,7 +3,7 @@
 use super::{
     Options, Sink, card,
     cluster::{Cluster, read_gap},
-    date, email, iban, national, national_letters, net, phone, ssn,
+    date, email, iban, national, net, phone, ssn,
 };
 use crate::{
     context::{Around, Text, is_after_escape},
@@ -85,7 +85,7 @@ impl Numbers<'_, '_> {
         if let Some(end) = skip_uuid(bytes, word_start, word_end) {
             return end;
         }
-        if let Some(range) = national_letters::finland(bytes, word_start)
+        if let Some(range) = national::letters::finland(bytes, word_start)
             && !self.numbers_things(&range)
         {
             let end = range.end;
@@ -121,7 +121,7 @@ impl Numbers<'_, '_> {
         if let Some(range) = iban::at(bytes, start) {
             return Some((Builtin::Iban, range));
         }
-        if let Some(range) = national_letters::at(bytes, start, end, || self.text.before(start)) {
+        if let Some(range) = national::letters::at(bytes, start, end, || self.text.before(start)) {
             return Some((Builtin::NationalId, range));
         }
         let digits = bytes[start..end].iter().filter(|b| b.is_ascii_digit()).count();

@@ -1,8 +1,14 @@
 //! Keys of services by their beginning, and JSON Web Tokens.
 
+mod table;
+
 use std::ops::Range;
 
-use super::secret_table::{Body, Secret};
+use table::Secret;
+
+pub(super) use table::Body;
+pub(crate) use table::SECRETS;
+
 use crate::{
     context::{Text, is_after_escape},
     lexicon::Hit,

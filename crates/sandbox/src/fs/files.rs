@@ -7,6 +7,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::{
     memory::{MemoryFile, MemoryTree},
+    mount::WorkspaceMount,
     path::{Place, VirtualPath},
     tidy,
     workspace::{DiskFile, OpenHow, Workspace},
@@ -19,9 +20,7 @@ const MAX_OPEN: usize = 256;
 #[derive(Debug)]
 pub(crate) struct FileSystem {
     tmp: MemoryTree,
-    workspace: Option<Arc<Workspace>>,
-    /// Nothing in the workspace may change.
-    read_only: bool,
+    mount: Option<WorkspaceMount>,
     open: Arc<()>,
     /// Files that the guest has begun and not put in their place yet, marked as long as they are here.
     unfinished: HashMap<String, OpenFile>,
@@ -31,8 +30,8 @@ pub(crate) struct FileSystem {
 impl Drop for FileSystem {
     fn drop(&mut self) {
         for (path, file) in self.unfinished.drain() {
-            if let Some(workspace) = &self.workspace {
-                let _ = workspace.remove_file(&path);
+            if let Some(mount) = &self.mount {
+                let _ = mount.workspace().remove_file(&path);
             }
             drop(file);
         }
@@ -106,30 +105,27 @@ impl Stat {
 }
 
 impl FileSystem {
-    pub(crate) fn new(workspace: Option<Arc<Workspace>>, read_only: bool, limits: &Limits) -> Self {
+    pub(crate) fn new(mount: Option<WorkspaceMount>, limits: &Limits) -> Self {
         let tmp = MemoryTree::new(limits.tmp_bytes);
-        Self { tmp, workspace, read_only, open: Arc::default(), unfinished: HashMap::new() }
+        Self { tmp, mount, open: Arc::default(), unfinished: HashMap::new() }
     }
 
-    pub(crate) fn is_of(&self, workspace: Option<&Arc<Workspace>>, read_only: bool) -> bool {
-        if self.read_only != read_only {
-            return false;
-        }
-        match (&self.workspace, workspace) {
-            (Some(ours), Some(other)) => Arc::ptr_eq(ours, other),
+    pub(crate) fn is_of(&self, mount: Option<&WorkspaceMount>) -> bool {
+        match (&self.mount, mount) {
+            (Some(ours), Some(other)) => ours.is_same_as(other),
             (ours, other) => ours.is_none() && other.is_none(),
         }
     }
 
     /// The limit that the program ran into, if it ran into one.
     pub(crate) fn refusal(&self) -> Option<LimitKind> {
-        let workspace = self.workspace.as_ref().and_then(|workspace| workspace.refusal());
+        let workspace = self.mount.as_ref().and_then(|mount| mount.workspace().refusal());
         workspace.or_else(|| self.tmp.refusal())
     }
 
     /// Why nothing could be written to the workspace, if its program wanted to.
     pub(crate) fn count_failure(&self) -> Option<String> {
-        self.workspace.as_ref().and_then(|workspace| workspace.count_failure())
+        self.mount.as_ref().and_then(|mount| mount.workspace().count_failure())
     }
 
     pub(super) fn open_place(&self) -> Result<OpenPlace, ErrorCode> {
@@ -140,13 +136,13 @@ impl FileSystem {
     }
 
     fn workspace(&self) -> Result<&Arc<Workspace>, ErrorCode> {
-        self.workspace.as_ref().ok_or(ErrorCode::NoEntry)
+        self.mount.as_ref().map(WorkspaceMount::workspace).ok_or(ErrorCode::NoEntry)
     }
 
     /// The workspace, for something that changes it.
     fn workspace_to_change(&self) -> Result<&Arc<Workspace>, ErrorCode> {
-        let workspace = self.workspace()?;
-        if self.read_only { Err(ErrorCode::ReadOnly) } else { Ok(workspace) }
+        let mount = self.mount.as_ref().ok_or(ErrorCode::NoEntry)?;
+        mount.to_write().ok_or(ErrorCode::ReadOnly)
     }
 
     pub(super) fn stat(&self, path: &VirtualPath, follow: bool) -> Result<Stat, ErrorCode> {
@@ -178,7 +174,8 @@ impl FileSystem {
             self.stat(&path, how.follow)?;
             return Err(ErrorCode::NotDirectory);
         }
-        let is_fixed = self.read_only && matches!(path.place(), Place::Workspace(_));
+        let is_read_only = self.mount.as_ref().is_some_and(WorkspaceMount::is_read_only);
+        let is_fixed = is_read_only && matches!(path.place(), Place::Workspace(_));
         let begun = match path.place() {
             Place::Workspace(path) if how.create_new && is_unfinished(&path) => Some(path),
             _ => None,
@@ -225,7 +222,7 @@ impl FileSystem {
     pub(super) fn list(&self, path: &VirtualPath) -> Result<Vec<(EntryKind, String)>, ErrorCode> {
         match path.place() {
             Place::Root => {
-                let workspace = self.workspace.as_ref().map(|_| "workspace");
+                let workspace = self.mount.as_ref().map(|_| "workspace");
                 let names = std::iter::once("tmp").chain(workspace);
                 Ok(names.map(|name| (EntryKind::Folder, name.to_owned())).collect())
             }
@@ -239,7 +236,7 @@ impl FileSystem {
         match path.place() {
             Place::Root => Err(ErrorCode::Exist),
             Place::Tmp(path) => self.tmp.create_folder(&path),
-            Place::Workspace(path) if path.is_empty() && self.workspace.is_some() => {
+            Place::Workspace(path) if path.is_empty() && self.mount.is_some() => {
                 Err(ErrorCode::Exist)
             }
             Place::Workspace(path) => self.workspace_to_change()?.create_folder(&path),

@@ -9,10 +9,11 @@ use std::{
         net::UnixListener,
     },
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use narrows_model::{LimitKind, Limits, Outcome};
-use narrows_sandbox::{RunOptions, Workspace};
+use narrows_sandbox::{RunOptions, Workspace, WorkspaceMount};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -590,7 +591,8 @@ result = [refusal if isinstance(refusal, list) else refusal.partition(": '")[0],
 #[tokio::test]
 async fn a_program_is_told_the_limit_of_the_workspace_whatever_its_own_says() {
     let place = Neighbours::new();
-    let workspace = Some(Workspace::open(place.workspace(), &small()).unwrap());
+    let workspace = Workspace::open(place.workspace(), &small()).unwrap();
+    let workspace = Some(WorkspaceMount::writable(workspace));
     let limits = Limits { wall_time: PATIENCE, ..Limits::default() };
     let options = RunOptions { limits, workspace, ..RunOptions::default() };
     let source = "open('large', 'wb').write(bytes(2 << 20))";
@@ -836,7 +838,7 @@ async fn a_shared_workspace_shares_its_quota() {
     let place = Neighbours::new();
     let workspace = Workspace::open(place.workspace(), &small()).unwrap();
     let fill = |number: u32| {
-        let workspace = Some(workspace.clone());
+        let workspace = Some(WorkspaceMount::writable(workspace.clone()));
         async move {
             let source = attempting(&format!(
                 r#"
@@ -891,15 +893,15 @@ open("/tmp/scratch", "w").close()
 result["read"] = seen
 "#,
     );
-    let run = |place: &Neighbours, read_only| {
-        let workspace = Some(Workspace::open(place.workspace(), &small()).unwrap());
-        let options = RunOptions { limits: small(), workspace, read_only, ..RunOptions::default() };
+    let run = |place: &Neighbours, mount: fn(Arc<Workspace>) -> WorkspaceMount| {
+        let workspace = Some(mount(Workspace::open(place.workspace(), &small()).unwrap()));
+        let options = RunOptions { limits: small(), workspace, ..RunOptions::default() };
         let source = source.clone();
         async move { value(&run_with(&source, &TestHost::new(), options).await).clone() }
     };
     let place = Neighbours::new();
     let before = fs::metadata(place.workspace().join("own.txt")).unwrap().modified().unwrap();
-    let outcome = run(&place, true).await;
+    let outcome = run(&place, WorkspaceMount::read_only).await;
     let tried = outcome.as_object().unwrap();
     assert_eq!(tried["read"], "mine");
     let allowed: Vec<_> = tried.iter().filter(|(_, how)| **how == "allowed").collect();
@@ -910,7 +912,7 @@ result["read"] = seen
     assert_eq!(fs::read_to_string(&own).unwrap(), "mine");
     assert_eq!(fs::metadata(&own).unwrap().modified().unwrap(), before);
 
-    let control = run(&Neighbours::new(), false).await;
+    let control = run(&Neighbours::new(), WorkspaceMount::writable).await;
     let allowed = control.as_object().unwrap().values().filter(|how| **how == "allowed").count();
     assert!(allowed >= 6, "{control}");
 }

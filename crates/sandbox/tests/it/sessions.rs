@@ -3,7 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use narrows_model::{Ending, Limits, Outcome, Program};
-use narrows_sandbox::{RunOptions, Sandbox, Session, Workspace};
+use narrows_sandbox::{RunOptions, Sandbox, Session, Workspace, WorkspaceMount};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -228,7 +228,8 @@ async fn files_of_tmp_stay_while_the_isolate_does_and_the_workspace_always() {
     let directory = tempfile::tempdir().unwrap();
     let mut notebook = Notebook::new();
     let limits = Limits::default();
-    notebook.options.workspace = Some(Workspace::open(directory.path(), &limits).unwrap());
+    let workspace = Workspace::open(directory.path(), &limits).unwrap();
+    notebook.options.workspace = Some(WorkspaceMount::writable(workspace));
     notebook.run("open('/tmp/a', 'w').write('x'); write_file('b.txt', 'y')").await;
     let live = notebook.run("result = [open('/tmp/a').read(), read_file('b.txt')]").await;
     assert_eq!(live.result, json!(["x", "y"]), "{live:?}");

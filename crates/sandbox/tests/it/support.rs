@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use narrows_model::{Failure, LimitKind, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::{
     ModuleSource, Query, RunOptions, Sandbox, SandboxConfig, ToolAnswer, ToolCall, ToolFailure,
-    ToolHost, Workspace,
+    ToolHost, Workspace, WorkspaceMount,
 };
 use serde_json::{Value, value::RawValue};
 use tokio_util::sync::CancellationToken;
@@ -203,7 +203,8 @@ pub async fn run_in(directory: &Path, source: &str) -> Outcome {
 }
 
 pub async fn run_in_within(directory: &Path, source: &str, limits: Limits) -> Outcome {
-    let workspace = Some(Workspace::open(directory, &limits).expect("a workspace"));
+    let workspace = Workspace::open(directory, &limits).expect("a workspace");
+    let workspace = Some(WorkspaceMount::writable(workspace));
     run_with(source, &TestHost::new(), RunOptions { limits, workspace, ..RunOptions::default() })
         .await
 }

@@ -3,6 +3,7 @@
 
 use std::fmt::{self, Write as _};
 
+use narrows_model::EventAction;
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::database::{Result, Row, Write, args};
 pub(super) const PAGE: i64 = 1_000;
 
 /// The action of the entry that moves the beginning of the chain.
-pub(super) const PRUNE: &str = "audit.prune";
+pub(super) const PRUNE: EventAction = EventAction::AuditPrune;
 
 /// The hash before the first entry.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
@@ -187,7 +188,7 @@ impl Audit<'_> {
 
     /// The anchor as the chain itself has it: by the last entry that says so.
     async fn noted_anchor(&self, end: i64) -> Result<Option<ChainMark>> {
-        let Some(row) = self.database.row(sql::LAST_OF, args![PRUNE, end]).await? else {
+        let Some(row) = self.database.row(sql::LAST_OF, args![PRUNE.as_str(), end]).await? else {
             return Ok(Some(ChainMark { seq: 0, hash: BEGINNING.to_owned() }));
         };
         let details: Value = row.columns().json("audit")?;

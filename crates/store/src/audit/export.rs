@@ -41,6 +41,7 @@ impl Filter {
         same(&self.principal, &entry.principal)
             && same(&self.namespace, &entry.namespace)
             && same(&self.target, &entry.target)
+            && self.outcome.is_none_or(|outcome| outcome.as_str() == entry.outcome)
             && self.action.as_ref().is_none_or(|prefix| entry.action.starts_with(prefix.as_str()))
     }
 }

@@ -5,6 +5,7 @@ mod export;
 mod retention;
 mod search;
 
+use narrows_model::{Event, EventAction, EventOutcome};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -38,15 +39,37 @@ pub struct Audit<'a> {
 
 /// What is to be noted. The audit takes whatever happened: names are cut where they are too long,
 /// control characters replaced, and of details that are too large the beginning is kept.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NewEntry {
     pub principal: String,
     pub namespace: String,
-    /// From the general to the special, like `skill.save`: searches go by its beginning.
-    pub action: String,
+    pub action: EventAction,
     pub target: String,
-    pub outcome: String,
+    pub outcome: EventOutcome,
     pub details: Value,
+}
+
+/// A run that went well and of which nothing else is known.
+impl Default for NewEntry {
+    fn default() -> Self {
+        Self::done("", "", EventAction::Run, "", Value::Null)
+    }
+}
+
+/// The run's name and the time that it took become details.
+impl From<Event> for NewEntry {
+    fn from(event: Event) -> Self {
+        let Event { action, outcome, principal, namespace, target, run_id, duration, mut details } =
+            event;
+        if let Some(run_id) = run_id {
+            details["run"] = run_id.into();
+        }
+        if let Some(duration) = duration {
+            let milliseconds = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+            details["milliseconds"] = milliseconds.into();
+        }
+        Self { principal, namespace, action, target: target.to_string(), outcome, details }
+    }
 }
 
 impl NewEntry {
@@ -54,16 +77,16 @@ impl NewEntry {
     pub(crate) fn done(
         principal: &str,
         namespace: &str,
-        action: &str,
+        action: EventAction,
         target: &str,
         details: Value,
     ) -> Self {
         Self {
             principal: principal.to_owned(),
             namespace: namespace.to_owned(),
-            action: action.to_owned(),
+            action,
             target: target.to_owned(),
-            outcome: "ok".to_owned(),
+            outcome: EventOutcome::Ok,
             details,
         }
     }
@@ -76,9 +99,15 @@ pub struct Entry {
     pub at: i64,
     pub principal: String,
     pub namespace: String,
+    /// A word of [`EventAction`], unless a later version wrote it.
     pub action: String,
     pub target: String,
+    /// A word of [`EventOutcome`], unless a later version wrote it.
     pub outcome: String,
+    /// The word that an earlier version wrote for the outcome, where it is another one. Whoever computes the
+    /// hash needs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_outcome: Option<String>,
     /// The hash of the entry before it.
     pub previous: String,
     pub hash: String,
@@ -152,9 +181,9 @@ impl Prepared {
         let texts = [
             name(&entry.principal),
             name(&entry.namespace),
-            name(&entry.action),
+            entry.action.as_str().to_owned(),
             clean(&entry.target, PATH_BYTES),
-            name(&entry.outcome),
+            entry.outcome.as_str().to_owned(),
             details(&entry.details),
         ];
         let previous = link.next(seq, texts.each_ref().map(String::as_str));
@@ -197,16 +226,26 @@ fn details(value: &Value) -> String {
     json!({ "cut": beginning, "bytes": text.len() }).to_string()
 }
 
+/// Reads an entry. Words of earlier versions become those of today here, and not in the table: they are
+/// part of the entry's hash, so that a migration would break the chain.
 fn entry(row: &Row) -> Result<Entry> {
     let mut columns = row.columns();
+    let (seq, at) = (columns.get()?, columns.get()?);
+    let (principal, namespace) = (columns.get()?, columns.get()?);
+    let (action, target, stored) = (columns.get()?, columns.get()?, columns.get::<String>()?);
+    let (outcome, stored_outcome) = match stored.parse::<EventOutcome>() {
+        Ok(outcome) if outcome.as_str() != stored => (outcome.as_str().to_owned(), Some(stored)),
+        _ => (stored, None),
+    };
     Ok(Entry {
-        seq: columns.get()?,
-        at: columns.get()?,
-        principal: columns.get()?,
-        namespace: columns.get()?,
-        action: columns.get()?,
-        target: columns.get()?,
-        outcome: columns.get()?,
+        seq,
+        at,
+        principal,
+        namespace,
+        action,
+        target,
+        outcome,
+        stored_outcome,
         previous: columns.get()?,
         hash: columns.get()?,
         details: columns.json("audit")?,

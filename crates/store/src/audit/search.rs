@@ -4,6 +4,8 @@
 //! fields at once, and for what is common by each but rare together, waits while entries are looked
 //! through.
 
+use narrows_model::EventOutcome;
+
 use super::{Audit, Entry, entry, sql};
 use crate::{
     database::{Result, args},
@@ -19,6 +21,8 @@ pub struct Filter {
     /// The beginning of the action.
     pub action: Option<String>,
     pub target: Option<String>,
+    /// Entries of earlier versions, which have another word for it, are found too.
+    pub outcome: Option<EventOutcome>,
     /// From this time on, in milliseconds since 1970.
     pub since: Option<i64>,
     /// Before this time.
@@ -69,7 +73,11 @@ impl Audit<'_> {
         let namespace = filter.namespace.as_deref();
         let target = filter.target.as_deref();
         let limit = limits::rows(limit);
-        let args = args![principal, namespace, action, target, range.from, range.end, limit];
+        let outcome = filter.outcome.map(EventOutcome::as_str);
+        let old_outcome = filter.outcome.and_then(EventOutcome::old_word);
+        let Range { from, end } = *range;
+        let args =
+            args![principal, namespace, action, target, outcome, old_outcome, from, end, limit];
         let rows = self.database.rows(narrowest(filter, action), args).await?;
         rows.iter().map(entry).collect()
     }

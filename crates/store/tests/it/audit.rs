@@ -1,20 +1,29 @@
 //! The audit: searches, and a chain that shows every change.
 
+use narrows_model::{EventAction, EventOutcome};
 use narrows_store::{Damage, Entry, Filter, NewEntry, Verification};
 use narrows_testkit::Chance;
+use ring::digest::{SHA256, digest};
 use serde_json::json;
 
 use crate::home::{Home, on_both};
 
-const ACTIONS: [&str; 5] = ["skill.save", "skill.remove", "tool.call", "tool", "board.post"];
+const ACTIONS: [EventAction; 5] = [
+    EventAction::SkillSave,
+    EventAction::SkillRemove,
+    EventAction::CallBegin,
+    EventAction::Call,
+    EventAction::BoardPost,
+];
+const OUTCOMES: [EventOutcome; 3] = [EventOutcome::Ok, EventOutcome::Failed, EventOutcome::Refused];
 
 fn note(chance: &mut Chance, number: usize) -> NewEntry {
     NewEntry {
         principal: chance.one_of(&["ada", "bob", "eve"]).to_owned(),
         namespace: chance.one_of(&["team", "team2"]).to_owned(),
-        action: chance.one_of(&ACTIONS).to_owned(),
+        action: chance.one_of(&ACTIONS),
         target: format!("t{}", chance.below(9)),
-        outcome: "ok".to_owned(),
+        outcome: OUTCOMES[number % OUTCOMES.len()],
         details: json!({ "number": number }),
     }
 }
@@ -25,9 +34,21 @@ pub(crate) fn fits(entry: &Entry, filter: &Filter) -> bool {
     same(&filter.principal, &entry.principal)
         && same(&filter.namespace, &entry.namespace)
         && same(&filter.target, &entry.target)
+        && filter.outcome.is_none_or(|outcome| outcome.as_str() == entry.outcome)
         && filter.action.as_ref().is_none_or(|prefix| entry.action.starts_with(prefix.as_str()))
         && filter.since.is_none_or(|since| entry.at >= since)
         && filter.until.is_none_or(|until| entry.at < until)
+}
+
+/// The hash of an entry with another word for its outcome, as whoever has the export computes it.
+fn hash_of(entry: &Entry, outcome: &str) -> String {
+    let (seq, at, details) =
+        (entry.seq.to_string(), entry.at.to_string(), entry.details.to_string());
+    let Entry { previous, principal, namespace, action, target, .. } = entry;
+    let parts = [previous, &seq, &at, principal, namespace, action, target, outcome, &details];
+    let text: String = parts.map(|part| format!("{}:{part}", part.len())).concat();
+    let hash = digest(&SHA256, text.as_bytes());
+    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 pub(crate) async fn noted(home: &Home, count: usize) {
@@ -46,17 +67,18 @@ on_both! {
         let new = NewEntry {
             principal: "ada".to_owned(),
             namespace: "team".to_owned(),
-            action: "tool.call".to_owned(),
+            action: EventAction::Call,
             target: "crm.get_lead".to_owned(),
-            outcome: "error".to_owned(),
+            outcome: EventOutcome::Failed,
             details: json!({ "z": 1, "a": [1.25, null, "naïve \u{0}"] }),
         };
         assert_eq!(audit.append(&new).await.unwrap(), 1);
         assert_eq!(audit.append(&new).await.unwrap(), 2);
         let found = audit.get(2).await.unwrap().unwrap();
         assert_eq!((&found.principal, &found.namespace), (&new.principal, &new.namespace));
-        assert_eq!((&found.action, &found.target), (&new.action, &new.target));
-        assert_eq!((&found.outcome, &found.details), (&new.outcome, &new.details));
+        assert_eq!((found.action.as_str(), &found.target), ("call", &new.target));
+        assert_eq!((found.outcome.as_str(), &found.details), ("failed", &new.details));
+        assert_eq!(found.stored_outcome, None);
         assert_eq!(found.previous, audit.get(1).await.unwrap().unwrap().hash);
         assert_eq!(audit.get(3).await.unwrap(), None);
         assert_eq!(audit.count().await.unwrap(), 2);
@@ -95,8 +117,9 @@ on_both! {
             let filter = Filter {
                 principal: maybe(&["ada", "bob", "nobody"]),
                 namespace: maybe(&["team", "team2"]),
-                action: maybe(&["", "s", "skill.", "skill.save", "tool", "none"]),
+                action: maybe(&["", "s", "skill.", "skill.save", "call", "none"]),
                 target: maybe(&["t1", "t2"]),
+                outcome: maybe(&["ok", "error", "busy"]).map(|word| word.parse().unwrap()),
                 since: maybe(&["100000", "300000", "999999999"]).map(|at| at.parse().unwrap()),
                 until: maybe(&["400000", "500000", "0"]).map(|at| at.parse().unwrap()),
             };
@@ -109,6 +132,48 @@ on_both! {
             hits += found.len();
         }
         assert!(hits > 200, "{hits}");
+    }
+
+    // Entries of earlier versions keep their words, which are part of their hash.
+    async fn words_of_earlier_versions_are_shown_and_found_as_those_of_today(home) {
+        let audit = home.store.audit();
+        let of = |outcome| NewEntry { outcome, ..NewEntry::default() };
+        // As an earlier version wrote them: with the hash of its word.
+        let entries = [of(EventOutcome::Ok), of(EventOutcome::Failed), of(EventOutcome::Busy)];
+        for (entry, word) in entries.iter().zip(["success", "error", "word of tomorrow"]) {
+            let seq = audit.append(entry).await.unwrap();
+            let entry = audit.get(seq).await.unwrap().unwrap();
+            let hash = hash_of(&entry, word);
+            home.tamper(&format!(
+                "UPDATE audit SET outcome = '{word}', hash = '{hash}' WHERE seq = {seq};
+                 UPDATE audit_head SET hash = '{hash}'"
+            )).await;
+        }
+        audit.append_all(&entries[..2]).await.unwrap();
+        assert_eq!(verify(&home).await, Verification::Intact { entries: 5, first: 1 });
+        let words = |entry: &Entry| (entry.outcome.clone(), entry.stored_outcome.clone());
+        let all = audit.export(&Filter::default(), 0, 10).await.unwrap();
+        let shown: Vec<_> = all.iter().map(words).collect();
+        let old = |word: &str, stored: &str| (word.to_owned(), Some(stored.to_owned()));
+        let new = |word: &str| (word.to_owned(), None);
+        let expected = [
+            old("ok", "success"),
+            old("failed", "error"),
+            new("word of tomorrow"),
+            new("ok"),
+            new("failed"),
+        ];
+        assert_eq!(shown, expected);
+        for (word, found) in [("ok", [4, 1]), ("success", [4, 1]), ("error", [5, 2])] {
+            let outcome = Some(word.parse().unwrap());
+            let filter = Filter { outcome, ..Filter::default() };
+            let searched = audit.search(&filter, None, 10).await.unwrap();
+            let numbers = searched.iter().map(|entry| entry.seq);
+            assert_eq!(numbers.collect::<Vec<_>>(), found, "{word}");
+            let mut exported = audit.export(&filter, 0, 10).await.unwrap();
+            exported.reverse();
+            assert_eq!(exported, searched, "{word}");
+        }
     }
 
     async fn the_chain_holds_when_several_write_to_it(home) {

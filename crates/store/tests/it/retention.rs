@@ -1,5 +1,6 @@
 //! An audit whose beginning was cut off: the rest is proven, and nobody else can cut it.
 
+use narrows_model::EventOutcome;
 use narrows_store::{AuditSize, Damage, Entry, Filter, NewEntry, PruneReport, Store, Verification};
 
 use crate::{
@@ -190,7 +191,7 @@ on_both! {
         other.store.audit().append(&NewEntry::default()).await.unwrap();
         let Entry { at, previous, hash, .. } = other.store.audit().get(20).await.unwrap().unwrap();
         home.tamper(&format!(
-            "INSERT INTO audit VALUES (20, {at}, '', '', '', '', '', '{previous}', '{hash}', 'null')"
+            "INSERT INTO audit VALUES (20, {at}, '', '', 'run', '', 'ok', '{previous}', '{hash}', 'null')"
         )).await;
         assert_eq!(verify(&home).await, broken(21, Damage::Foreign));
     }
@@ -254,6 +255,7 @@ on_both! {
             Filter { action: Some("skill.".to_owned()), target: Some("t1".to_owned()), ..Filter::default() },
             Filter { since: Some(400_000), until: Some(1_900_001), ..Filter::default() },
             Filter { namespace: Some("team2".to_owned()), since: Some(2_200_000), ..Filter::default() },
+            Filter { outcome: Some(EventOutcome::Refused), ..Filter::default() },
             Filter { since: Some(9_000_000), ..Filter::default() },
         ];
         let mut all = home.store.audit().search(&Filter::default(), None, 10_000).await.unwrap();

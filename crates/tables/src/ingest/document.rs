@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use super::{
+    columns::{
+        nested::skip,
+        rows::{Filled, Kept, ROOT, Rows},
+    },
     memory_budget::Budget,
-    nested::skip,
-    rows::{Filled, Kept, ROOT, Rows},
 };
 use crate::{
     flaw::{Flaw, Result},

@@ -9,12 +9,14 @@ use super::{
         Block, Blocks, REPLACED, Source, byte_order_mark, each_block, last_line_end, located,
         text_of,
     },
+    columns::{
+        names::Notes,
+        nested::skip,
+        rows::{Filled, Kept},
+    },
     document::{self, Elements, Shape},
     json::JsonReader,
     memory_budget::Budget,
-    names::Notes,
-    nested::skip,
-    rows::{Filled, Kept},
     task::{Made, MadeRows, Piece, Task, layout_of, made_of},
     value::ValueReader,
 };

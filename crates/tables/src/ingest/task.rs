@@ -10,10 +10,12 @@ use datafusion::{
 
 use super::{
     blocks::{MAX_BLOCK, Source},
+    columns::{
+        names::Notes,
+        rows::{Filled, Kept},
+        schema_inference::{Layout, LayoutSummary, settle},
+    },
     memory_budget::{Allowance, Budget},
-    names::Notes,
-    rows::{Filled, Kept},
-    schema_inference::{Layout, LayoutSummary, settle},
 };
 use crate::flaw::{Flaw, Result};
 

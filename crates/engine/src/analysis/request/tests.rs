@@ -1,4 +1,5 @@
 use super::*;
+use crate::analysis::rows_of;
 
 fn read(arguments: Value) -> Result<AnalysisRequest, String> {
     AnalysisRequest::read(arguments.as_object().unwrap().clone())

@@ -74,3 +74,41 @@ async fn an_earlier_result_was_read_from_where_its_rows_came_from() {
     let refused = program.call("web.post", json!({})).await.unwrap_err();
     assert!(refused.message.contains("mail.read was read before"), "{refused:?}");
 }
+
+/// The outcomes in the audit of what a program's host did, in their order.
+async fn outcomes(program: &RunningProgram) -> Vec<(String, String)> {
+    let agent = program.host.agent();
+    agent.unwritten().await;
+    let audit = agent.store().await.unwrap().audit();
+    let entries = audit.export(&narrows_store::Filter::default(), 0, 10).await.unwrap();
+    entries.into_iter().map(|entry| (entry.action, entry.outcome)).collect()
+}
+
+#[tokio::test]
+async fn an_analysis_that_is_given_up_is_written_down_once_as_cancelled() {
+    let server = FakeServer::new("s", named(&["go"]), |_| FakeReply::Nothing);
+    let program = RunningProgram::new(&[&server], SafetySettings::default()).await;
+    let request = || {
+        let tables = json!({"data": {"tool": "s.go"}});
+        let request =
+            json!({"analysis_type": "sql", "parameters": {"query": "SELECT 1"}, "tables": tables});
+        AnalysisRequest::read(request.as_object().unwrap().clone()).unwrap()
+    };
+    let told = |outcomes: &[(&str, &str)]| -> Vec<(String, String)> {
+        outcomes.iter().map(|(action, outcome)| ((*action).into(), (*outcome).into())).collect()
+    };
+    // Nobody waits for it any more.
+    let cancel = CancellationToken::new();
+    tokio::select! {
+        answered = program.host.analyze_for_client(request(), &cancel) => panic!("{answered:?}"),
+        () = server.receives("tools/call") => {}
+    }
+    let given_up = [("analysis", "cancelled"), ("call", "cancelled")];
+    assert_eq!(outcomes(&program).await, told(&given_up));
+    // Its caller says so.
+    cancel.cancel();
+    program.host.analyze_for_client(request(), &cancel).await.unwrap_err();
+    let all = outcomes(&program).await;
+    let (action, outcome) = all.last().unwrap();
+    assert_eq!((action.as_str(), outcome.as_str()), ("analysis", "cancelled"), "{all:?}");
+}

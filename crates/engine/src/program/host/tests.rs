@@ -1,6 +1,6 @@
 //! What a program gets when it calls and asks, with servers inside of this process.
 
-use narrows_sandbox::Workspace;
+use narrows_sandbox::{Workspace, WorkspaceMount};
 use tempfile::TempDir;
 
 use super::*;
@@ -35,7 +35,7 @@ impl RunningProgram {
         let discovery = Arc::new(Discovery::new(broker, settings, Background::default()));
         let guard = agent.guard(agent.level(None).unwrap());
         let workspace = agent.workspace().unwrap();
-        let media = Arc::new(Media::new(Some(Arc::clone(&workspace)), false));
+        let media = Arc::new(Media::new(Some(WorkspaceMount::writable(Arc::clone(&workspace)))));
         let printed = Arc::new(Mutex::new(String::new()));
         let output = Arc::clone(&printed);
         let host =

@@ -1,12 +1,15 @@
 //! Which modules there are, and what they begin with.
 
 use super::*;
-use crate::catalog::tests::{listing, named, spec};
+use crate::catalog::{
+    PythonNaming,
+    tests::{listing, named, spec},
+};
 
 /// A server with tools, and one that has not said what it has.
 fn catalog() -> Catalog {
     let specs = [spec("my-files"), spec("asleep")];
-    let catalog = Catalog::new(&specs, None);
+    let catalog = Catalog::new(&specs, None, &PythonNaming);
     catalog.replace(&specs[0], listing(named(&["read-file", "list"])));
     catalog
 }
@@ -40,7 +43,7 @@ fn the_module_of_a_server_that_has_said_nothing_asks_when_it_is_used() {
 #[test]
 fn the_name_of_a_server_is_never_more_than_a_text_in_its_module() {
     let name = "a\"; import os # \\";
-    let catalog = Catalog::new(&[spec(name)], None);
+    let catalog = Catalog::new(&[spec(name)], None, &PythonNaming);
     let [module] = catalog.modules().values().collect::<Vec<_>>().try_into().unwrap();
     let source = source(&catalog, &format!("servers.{module}")).unwrap().source;
     assert!(source.contains(r#"_module(__name__, "a\"; import os # \\", None)"#), "{source}");

@@ -1,8 +1,13 @@
 //! The level that a caller gets, and what it means for a run.
 
+use narrows_python::SourceTree;
+
 use super::*;
 use crate::{
-    broker::tests::{agent, deny, rules},
+    broker::{
+        Broker,
+        tests::{agent, deny, rules},
+    },
     catalog::tests::{listing, spec},
     policy::{PolicySettings, Quota},
     safety::SafetySettings,
@@ -60,11 +65,11 @@ fn more_time_than_the_level_gives_is_cut_and_told() {
 fn the_workspace_is_as_writable_as_the_level_says() {
     let (_home, guard) = guard(SafetySettings::default(), None);
     let workspace = guard.agent().workspace().unwrap();
-    let (seen, read_only) = guard.workspace(Some(Arc::clone(&workspace)));
-    assert!(seen.is_some() && !read_only);
+    let seen = guard.workspace(Some(Arc::clone(&workspace)));
+    assert!(seen.is_some_and(|mount| mount.to_write().is_some()));
     let hardened = guard.agent().guard(guard.agent().level(Some("hardened")).unwrap());
-    let (seen, read_only) = hardened.workspace(Some(workspace));
-    assert!(seen.is_some() && read_only);
+    let seen = hardened.workspace(Some(workspace));
+    assert!(seen.is_some_and(|mount| mount.to_write().is_none()));
 }
 
 #[test]
@@ -82,23 +87,27 @@ fn runs_beyond_the_quota_are_refused_whoever_watches() {
     assert!(told.starts_with(r#"the quota "few" is used up (1 runs per minute)"#), "{told}");
 }
 
+fn review(guard: &RunGuard, program: &str, broker: &Broker) -> Reviewed {
+    let tree = SourceTree::new(program);
+    let nothing = ImpliedImports::default();
+    guard.review(&ParsedProgram::new(&tree), &nothing, &guard.level().limits, broker.catalog())
+}
+
 #[tokio::test]
 async fn a_level_that_blocks_does_not_run_what_one_that_warns_does() {
     let broker = files().await;
-    let program = Program::new("x = 1\nwhile True:\n    pass\n");
+    let program = "x = 1\nwhile True:\n    pass\n";
     let (_home, guard) = guard(SafetySettings::default(), None);
-    let limits = guard.level().limits.clone();
-    let reviewed = guard.review(&program, &limits, &broker);
+    let reviewed = review(&guard, program, &broker);
     assert!(reviewed.refusal.is_none() && !reviewed.notes.is_empty(), "{reviewed:?}");
 
     let hardened = guard.agent().guard(guard.agent().level(Some("hardened")).unwrap());
-    let reviewed = hardened.review(&program, &hardened.level().limits, &broker);
+    let reviewed = review(&hardened, program, &broker);
     let refusal = reviewed.refusal.unwrap();
     let failure = refusal.failure().unwrap();
     assert_eq!((failure.kind.as_str(), failure.line), ("ReviewError", Some(2)));
     assert!(failure.message.contains(r#"isolation level "hardened""#), "{failure:?}");
-    let harmless = Program::new("print(1)\n");
-    let reviewed = hardened.review(&harmless, &hardened.level().limits, &broker);
+    let reviewed = review(&hardened, "print(1)\n", &broker);
     assert!(reviewed.refusal.is_none() && reviewed.notes.is_empty(), "{reviewed:?}");
 }
 

@@ -256,3 +256,13 @@ fn code_made_to_exhaust_us_is_refused() {
     let names: String = (0..60_000).map(|n| format!("v{n} = 1\n")).collect();
     assert!(refusal("x", &names).contains("more"));
 }
+
+#[test]
+fn tools_that_show_only_when_it_runs_are_not_named() {
+    let code =
+        "from servers.github import create_issue, absent\nfrom servers.x import *\ndef f(): pass";
+    let skill = Analysed::of("f", code).unwrap();
+    let named: Vec<&str> = skill.named_tools().collect();
+    assert_eq!(named, ["github.create_issue", "github.absent"]);
+    assert!(skill.tools.iter().any(|used| used.tool == "x.*"), "{:?}", skill.tools);
+}

@@ -2,13 +2,11 @@
 
 use std::{fs, path::Path};
 
-use super::{
-    super::{
-        AgentSkill, FolderError, Form, ManifestDetails, Package, Recording, folder_files,
-        write_folder,
-    },
-    package::packed,
+use narrows_skills::{
+    AgentSkill, FolderError, Form, ManifestDetails, Package, Recording, folder_files, write_folder,
 };
+
+use super::{super::PythonReader, package::packed};
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -39,21 +37,21 @@ fn a_folder_of_instructions_becomes_a_function_that_gives_them() {
     assert_eq!(skill.instructions, "# How\n\nRun it.\n");
     let paths: Vec<&str> = skill.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["logo.png", "references/forms.md", "scripts/extract.py", "scripts/run.sh"]);
-    let (form, code) = skill.code();
+    let (form, code) = skill.code(&PythonReader);
     assert_eq!(form, Form::Text);
     assert!(code.contains("INSTRUCTIONS = \"\"\"\\\n# How\n\nRun it.\n\"\"\""), "{code}");
     assert!(code.contains("\"references/forms.md\": \"\"\"\\\nForms.\n\"\"\""), "{code}");
-    let package = skill.to_package().unwrap();
+    let package = skill.to_package(&PythonReader).unwrap();
     assert_eq!(package.manifest().description, "Reads PDFs.");
     assert_eq!(package.manifest().author, "someone");
 
     // And back.
     let out = tempfile::tempdir().unwrap();
-    let written = write_folder(out.path(), &package).unwrap();
+    let written = write_folder(out.path(), &package, &PythonReader).unwrap();
     assert!(written.ends_with("pdf-processing"));
     let again = AgentSkill::read(&written).unwrap();
     assert_eq!(again.instructions, skill.instructions);
-    assert_eq!(again.to_package().unwrap().code(), package.code());
+    assert_eq!(again.to_package(&PythonReader).unwrap().code(), package.code());
 }
 
 #[test]
@@ -65,7 +63,7 @@ fn a_folder_with_the_function_becomes_its_code() {
             ("scripts/broken.py", "def pdf_processing(:"),
             (script, code),
         ]);
-        let (form, found) = AgentSkill::read(dir.path()).unwrap().code();
+        let (form, found) = AgentSkill::read(dir.path()).unwrap().code(&PythonReader);
         assert_eq!(form, Form::Code { script: script.to_owned() });
         assert_eq!(found, code);
     }
@@ -81,16 +79,17 @@ fn a_skill_of_code_comes_back_from_its_folder() {
         created_at: String::new(),
     };
     let code = "from servers.crm import leads\nfrom skills import other\ndef FilterRisk(): pass\n";
-    let package = Package::new("FilterRisk", code, about, &[], Recording::default()).unwrap();
+    let package =
+        Package::new("FilterRisk", code, about, &[], Recording::default(), &PythonReader).unwrap();
     let out = tempfile::tempdir().unwrap();
-    let dir = write_folder(out.path(), &package).unwrap();
+    let dir = write_folder(out.path(), &package, &PythonReader).unwrap();
     assert!(dir.ends_with("filterrisk"));
     let text = fs::read_to_string(dir.join("SKILL.md")).unwrap();
     assert!(text.starts_with("---\nname: filterrisk\n"), "{text}");
     assert!(text.contains("- `crm.leads`") && text.contains("- `other`"), "{text}");
     let skill = AgentSkill::read(&dir).unwrap();
-    assert_eq!(skill.to_package().unwrap(), package);
-    let error = write_folder(out.path(), &package).unwrap_err();
+    assert_eq!(skill.to_package(&PythonReader).unwrap(), package);
+    let error = write_folder(out.path(), &package, &PythonReader).unwrap_err();
     assert!(matches!(error, FolderError::Exists { .. }), "{error}");
 }
 
@@ -141,10 +140,11 @@ fn paths_in_code_do_not_leave_the_folder() {
                 FILES = {'../up': 'x', '/abs': 'x', 'a/../../b': 'x', 'SKILL.md': 'x', 'c\\\\d': 'x', '.git/config': 'x', 'fine/one': 'x'}\n\
                 def a(): pass\n";
     let package = packed("a", code, 1);
-    let paths: Vec<String> = folder_files(&package).into_iter().map(|(path, _)| path).collect();
+    let paths: Vec<String> =
+        folder_files(&package, &PythonReader).into_iter().map(|(path, _)| path).collect();
     assert_eq!(paths, ["SKILL.md", "fine/one"]);
     let out = tempfile::tempdir().unwrap();
-    let dir = write_folder(&out.path().join("in"), &package).unwrap();
+    let dir = write_folder(&out.path().join("in"), &package, &PythonReader).unwrap();
     assert!(dir.join("fine/one").is_file());
     assert!(!Path::new(&out.path().join("in/up")).exists());
 }

@@ -4,6 +4,5 @@
 mod code;
 mod folder;
 mod package;
-mod pins;
 mod registry;
 mod source;

@@ -1,10 +1,11 @@
 //! Skills as files: what is written is read, and what was tampered with is not.
 
+use narrows_skills::{KeyFile, ManifestDetails, Package, PackageError, Pin, Recording, Signed};
 use narrows_testkit::Chance;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::super::{KeyFile, ManifestDetails, Package, PackageError, Pin, Recording, Signed};
+use super::super::PythonReader;
 
 const CODE: &str = "from servers.github import list_issues\nfrom skills import score\n\n\
     async def top(limit: int = 3) -> list:\n    '''The top issues.'''\n    \
@@ -19,7 +20,7 @@ pub(super) fn key() -> (TempDir, KeyFile) {
 
 pub(super) fn packed(name: &str, code: &str, version: i64) -> Package {
     let about = ManifestDetails { version, ..ManifestDetails::default() };
-    Package::new(name, code, about, &[], Recording::default()).unwrap()
+    Package::new(name, code, about, &[], Recording::default(), &PythonReader).unwrap()
 }
 
 fn full() -> Package {
@@ -35,7 +36,7 @@ fn full() -> Package {
         {"tool": "github.list_issues", "arguments": {"x": 0.1}, "result": [1, 2.5, 1e300, 5.0e-324, 0.30000000000000004]}
     ]))
     .unwrap();
-    Package::new("top", CODE, about, &[pin], tests).unwrap()
+    Package::new("top", CODE, about, &[pin], tests, &PythonReader).unwrap()
 }
 
 /// The file after `edit`, without a signature of the change.
@@ -46,7 +47,7 @@ fn edited(package: &Package, edit: impl FnOnce(&mut Value)) -> Vec<u8> {
 }
 
 fn refusal(package: &Package, edit: impl FnOnce(&mut Value)) -> String {
-    Package::read(&edited(package, edit)).unwrap_err().to_string()
+    Package::read(&edited(package, edit), &PythonReader).unwrap_err().to_string()
 }
 
 #[test]
@@ -54,13 +55,13 @@ fn what_is_written_is_read() {
     let (_dir, key) = key();
     let plain = full();
     assert_eq!(plain.signed(), &Signed::No);
-    assert_eq!(Package::read(&plain.to_bytes()).unwrap(), plain);
-    let signed = plain.sign(&key).unwrap();
+    assert_eq!(Package::read(&plain.to_bytes(), &PythonReader).unwrap(), plain);
+    let signed = plain.sign(&key, &PythonReader).unwrap();
     assert_eq!(signed.signed(), &Signed::By(key.fingerprint()));
-    let read = Package::read(&signed.to_bytes()).unwrap();
+    let read = Package::read(&signed.to_bytes(), &PythonReader).unwrap();
     assert_eq!(read, signed);
     // And what was read can be handed on.
-    assert_eq!(Package::read(&read.to_bytes()).unwrap(), signed);
+    assert_eq!(Package::read(&read.to_bytes(), &PythonReader).unwrap(), signed);
 
     let manifest = read.manifest();
     assert_eq!((manifest.name.as_str(), manifest.version), ("top", 2));
@@ -81,24 +82,24 @@ fn a_description_that_nobody_gave_is_that_of_the_code() {
 #[test]
 fn the_layout_of_a_file_and_fields_that_were_left_out_do_not_matter() {
     let (_dir, key) = key();
-    let signed = full().sign(&key).unwrap();
+    let signed = full().sign(&key, &PythonReader).unwrap();
     let compact = edited(&signed, |_| {});
-    assert_eq!(Package::read(&compact).unwrap(), signed);
+    assert_eq!(Package::read(&compact, &PythonReader).unwrap(), signed);
     // Someone else's tool may leave out what is empty.
     let lean = edited(&packed("a", "def a(): pass", 1), |file| {
         for field in ["tags", "tools", "skills", "tests", "author", "created_at"] {
             file["manifest"].as_object_mut().unwrap().shift_remove(field);
         }
     });
-    let lean = Package::read(&lean).unwrap().sign(&key).unwrap();
-    let handed_on = Package::read(&lean.to_bytes()).unwrap();
+    let lean = Package::read(&lean, &PythonReader).unwrap().sign(&key, &PythonReader).unwrap();
+    let handed_on = Package::read(&lean.to_bytes(), &PythonReader).unwrap();
     assert_eq!(handed_on.signed(), &Signed::By(key.fingerprint()));
 }
 
 #[test]
 fn a_file_that_was_changed_after_signing_is_refused() {
     let (_dir, key) = key();
-    let signed = full().sign(&key).unwrap();
+    let signed = full().sign(&key, &PythonReader).unwrap();
     let mismatch = "signature does not match";
     type Edit = fn(&mut Value);
     let edits: [Edit; 7] = [
@@ -118,9 +119,10 @@ fn a_file_that_was_changed_after_signing_is_refused() {
     let stripped = edited(&signed, |file| {
         file.as_object_mut().unwrap().shift_remove("signature");
     });
-    assert_eq!(Package::read(&stripped).unwrap().signed(), &Signed::No);
+    assert_eq!(Package::read(&stripped, &PythonReader).unwrap().signed(), &Signed::No);
     let (_dir, other) = self::key();
-    let again = Package::read(&stripped).unwrap().sign(&other).unwrap();
+    let again =
+        Package::read(&stripped, &PythonReader).unwrap().sign(&other, &PythonReader).unwrap();
     assert_eq!(again.signed(), &Signed::By(other.fingerprint()));
     assert_ne!(again.signed(), signed.signed());
 }
@@ -165,33 +167,41 @@ fn a_manifest_that_does_not_fit_the_code_is_refused() {
     let careful = edited(&package, |file| {
         file["manifest"]["tools"].as_array_mut().unwrap().push(json!({"tool": "a.b"}));
     });
-    assert!(Package::read(&careful).is_ok());
+    assert!(Package::read(&careful, &PythonReader).is_ok());
 }
 
 #[test]
 fn what_is_no_package_is_refused() {
     for bytes in [&b""[..], b"{", b"[]", b"null", b"\xff\xfe", b"{\"format\": \"narrows-skill/1\"}"]
     {
-        assert!(matches!(Package::read(bytes), Err(PackageError::NotPackage(_))), "{bytes:?}");
+        assert!(
+            matches!(Package::read(bytes, &PythonReader), Err(PackageError::NotPackage(_))),
+            "{bytes:?}"
+        );
     }
-    assert_eq!(Package::read(&vec![b' '; (4 << 20) + 1]), Err(PackageError::TooLarge));
+    assert_eq!(
+        Package::read(&vec![b' '; (4 << 20) + 1], &PythonReader),
+        Err(PackageError::TooLarge)
+    );
     let deep = [b"[".repeat(100_000), b"]".repeat(100_000)].concat();
-    assert!(matches!(Package::read(&deep), Err(PackageError::NotPackage(_))));
+    assert!(matches!(Package::read(&deep, &PythonReader), Err(PackageError::NotPackage(_))));
     // Too large with its tests.
     let tests = json!([{"tool": "a.b", "result": "x".repeat(4 << 20)}]);
     let tests: Recording = serde_json::from_value(tests).unwrap();
     let about = ManifestDetails { version: 1, ..ManifestDetails::default() };
-    let packed = Package::new("a", "def a(): pass", about, &[], tests);
+    let packed = Package::new("a", "def a(): pass", about, &[], tests, &PythonReader);
     assert_eq!(packed, Err(PackageError::TooLarge));
 }
 
 #[test]
 fn mutated_files_never_verify_as_something_else() {
     let (_dir, key) = key();
-    let signed = full().with_bundle(vec![packed("score", "def score(x): return x", 1)]).unwrap();
-    let signed = signed.sign(&key).unwrap();
+    let signed = full()
+        .with_bundle(vec![packed("score", "def score(x): return x", 1)], &PythonReader)
+        .unwrap();
+    let signed = signed.sign(&key, &PythonReader).unwrap();
     let bytes = signed.to_bytes();
-    assert_eq!(Package::read(&bytes).unwrap(), signed);
+    assert_eq!(Package::read(&bytes, &PythonReader).unwrap(), signed);
     let mut chance = Chance::new(42);
     let mut refused = 0;
     for _ in 0..1_000 {
@@ -205,7 +215,7 @@ fn mutated_files_never_verify_as_something_else() {
                 _ => mutated[at] ^= 1 << chance.below(8),
             }
         }
-        match Package::read(&mutated) {
+        match Package::read(&mutated, &PythonReader) {
             Err(_) => refused += 1,
             // Spaces between fields say nothing; everything else is as it was signed.
             Ok(read) => assert_eq!(read, signed),
@@ -220,9 +230,10 @@ fn a_skill_comes_with_those_that_it_needs() {
     let a = packed("a", "from skills import b, c\ndef a(): pass", 1);
     let b = packed("b", "from skills import c, elsewhere\ndef b(): pass", 1);
     let (_other_dir, other) = self::key();
-    let c = packed("c", "def c(): pass", 3).sign(&other).unwrap();
-    let whole = a.with_bundle(vec![b, c]).unwrap().sign(&key).unwrap();
-    let read = Package::read(&whole.to_bytes()).unwrap();
+    let c = packed("c", "def c(): pass", 3).sign(&other, &PythonReader).unwrap();
+    let whole =
+        a.with_bundle(vec![b, c], &PythonReader).unwrap().sign(&key, &PythonReader).unwrap();
+    let read = Package::read(&whole.to_bytes(), &PythonReader).unwrap();
     let order: Vec<&str> =
         read.in_order().into_iter().map(|package| package.manifest().name.as_str()).collect();
     assert_eq!(order, ["c", "b", "a"]);
@@ -240,28 +251,29 @@ fn a_bundle_brings_nothing_else() {
     let a = || packed("a", "from skills import b\ndef a(): pass", 1);
     let b = || packed("b", "def b(): pass", 1);
     let stranger = packed("stranger", "def stranger(): pass", 1);
-    let said = |bundle| a().with_bundle(bundle).unwrap_err().to_string();
+    let said = |bundle| a().with_bundle(bundle, &PythonReader).unwrap_err().to_string();
     assert!(said(vec![b(), stranger]).contains("nothing in it needs stranger"));
     assert!(said(vec![b(), b()]).contains("it has two skills b"));
     assert!(said(vec![a()]).contains("it has two skills a"));
     let circle = packed("b", "from skills import a\ndef b(): pass", 1);
     assert!(said(vec![circle]).contains("in a circle: a -> b -> a"));
     let nested = packed("b", "from skills import c\ndef b(): pass", 1)
-        .with_bundle(vec![packed("c", "def c(): pass", 1)])
+        .with_bundle(vec![packed("c", "def c(): pass", 1)], &PythonReader)
         .unwrap();
     assert!(said(vec![nested]).contains("has a bundle of its own"));
     // A manifest cannot make a stranger needed: the code does.
     let mut file: Value =
-        serde_json::from_slice(&a().with_bundle(vec![b()]).unwrap().to_bytes()).unwrap();
+        serde_json::from_slice(&a().with_bundle(vec![b()], &PythonReader).unwrap().to_bytes())
+            .unwrap();
     let stranger = packed("stranger", "def stranger(): pass", 1).to_bytes();
     let stranger: Value = serde_json::from_slice(&stranger).unwrap();
     file["bundle"].as_array_mut().unwrap().push(stranger);
     file["manifest"]["skills"].as_array_mut().unwrap().push(json!("stranger"));
-    let error = Package::read(file.to_string().as_bytes()).unwrap_err().to_string();
+    let error = Package::read(file.to_string().as_bytes(), &PythonReader).unwrap_err().to_string();
     assert!(error.contains("nothing in it needs stranger"), "{error}");
     // A skill that imports itself is a circle too.
     let about = ManifestDetails { version: 1, ..ManifestDetails::default() };
     let own = "from skills import a\ndef a(): pass";
-    let own = Package::new("a", own, about, &[], Recording::default()).unwrap_err();
+    let own = Package::new("a", own, about, &[], Recording::default(), &PythonReader).unwrap_err();
     assert!(own.to_string().contains("a -> a"), "{own}");
 }

@@ -1,9 +1,10 @@
 //! Registries: what is published is found, by several publishers at once, and nothing outside.
 
+use narrows_skills::{Index, Package, Registry, RegistryError};
 use serde_json::{Value, json};
 
 use super::{
-    super::{Index, Package, Registry, RegistryError},
+    super::PythonReader,
     package::{key, packed},
 };
 
@@ -19,7 +20,7 @@ fn what_is_published_is_found() {
     registry.publish(&skill("a", 1)).unwrap();
     registry.publish(&skill("a", 3)).unwrap();
     registry.publish(&skill("a", 2)).unwrap();
-    let path = registry.publish(&skill("b", 1).sign(&key).unwrap()).unwrap();
+    let path = registry.publish(&skill("b", 1).sign(&key, &PythonReader).unwrap()).unwrap();
     assert!(path.ends_with("registry/skills/b/1.skill.json"));
 
     let index = registry.index().unwrap();
@@ -29,9 +30,9 @@ fn what_is_published_is_found() {
     assert_eq!(entry.file, "skills/a/3.skill.json");
     assert_eq!(entry.key, None);
     assert_eq!(index.entry("b").unwrap().key, Some(key.fingerprint()));
-    assert_eq!(registry.package("a").unwrap().1, skill("a", 3));
-    assert_eq!(registry.package("a@1").unwrap().1, skill("a", 1));
-    let said = |wanted: &str| registry.package(wanted).unwrap_err().to_string();
+    assert_eq!(registry.package("a", &PythonReader).unwrap().1, skill("a", 3));
+    assert_eq!(registry.package("a@1", &PythonReader).unwrap().1, skill("a", 1));
+    let said = |wanted: &str| registry.package(wanted, &PythonReader).unwrap_err().to_string();
     assert!(said("a@7").contains("no version 7 of a, but 1, 2, 3"));
     assert!(said("a@../../x").contains("no version 0 of a"));
     assert!(said("bb").contains("no skill \"bb\""));
@@ -62,7 +63,7 @@ fn a_version_that_is_published_does_not_change() {
     let error = registry.publish(&other).unwrap_err();
     assert!(matches!(error, RegistryError::Published { version: 1, .. }), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    assert_eq!(registry.package("a").unwrap().1, skill("a", 1));
+    assert_eq!(registry.package("a", &PythonReader).unwrap().1, skill("a", 1));
 }
 
 #[test]
@@ -163,8 +164,8 @@ fn a_package_that_is_not_what_the_index_says_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (_key_dir, key) = key();
     let registry = Registry::new(dir.path());
-    let path = registry.publish(&skill("a", 1).sign(&key).unwrap()).unwrap();
-    assert!(registry.package("a").is_ok());
+    let path = registry.publish(&skill("a", 1).sign(&key, &PythonReader).unwrap()).unwrap();
+    assert!(registry.package("a", &PythonReader).is_ok());
     for (swapped, what) in [
         (packed("a", "def a(): return 'other'", 1), "another hash"),
         (skill("a", 2), "another version"),
@@ -172,16 +173,17 @@ fn a_package_that_is_not_what_the_index_says_is_refused() {
         (skill("a", 1), "another key"),
     ] {
         std::fs::write(&path, swapped.to_bytes()).unwrap();
-        let error = registry.package("a").unwrap_err().to_string();
+        let error = registry.package("a", &PythonReader).unwrap_err().to_string();
         assert!(error.contains(what), "{what}: {error}");
     }
     #[cfg(unix)]
     {
         let elsewhere = dir.path().join("elsewhere");
-        std::fs::write(&elsewhere, skill("a", 1).sign(&key).unwrap().to_bytes()).unwrap();
+        std::fs::write(&elsewhere, skill("a", 1).sign(&key, &PythonReader).unwrap().to_bytes())
+            .unwrap();
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-        let error = registry.package("a").unwrap_err().to_string();
+        let error = registry.package("a", &PythonReader).unwrap_err().to_string();
         assert!(error.contains("links are not followed"), "{error}");
     }
 }

@@ -8,6 +8,9 @@ use std::{
     sync::Arc,
 };
 
+use narrows_skills::{
+    Fetched, FetchedSkill, Fetcher, Registry, SkillSource, SourceError, WebError,
+};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpListener,
@@ -15,7 +18,7 @@ use tokio::{
 };
 
 use super::{
-    super::{Fetched, FetchedSkill, Fetcher, Registry, SkillSource, SourceError, WebError},
+    super::PythonReader,
     package::{key, packed},
 };
 
@@ -23,7 +26,7 @@ const FRONT: &str = "---\nname: read-pdf\ndescription: Reads PDFs.\n---\nDo it.\
 
 fn fetcher() -> Fetcher {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Fetcher::new(reqwest::Client::builder().no_proxy()).unwrap()
+    Fetcher::new(reqwest::Client::builder().no_proxy(), Arc::new(PythonReader)).unwrap()
 }
 
 async fn fetch(text: &str, wanted: Option<&str>) -> Result<Vec<Fetched>, SourceError> {
@@ -321,7 +324,9 @@ async fn a_registry_is_served_by_any_static_host() {
     let (_key_dir, key) = key();
     let registry = Registry::new(dir.path());
     registry.publish(&packed("a", "def a(): pass", 1)).unwrap();
-    registry.publish(&packed("a", "def a(): return 2", 2).sign(&key).unwrap()).unwrap();
+    registry
+        .publish(&packed("a", "def a(): return 2", 2).sign(&key, &PythonReader).unwrap())
+        .unwrap();
     registry.publish(&packed("b", "def b(): pass", 1)).unwrap();
     let file = |path: &str| ok(fs::read(dir.path().join(path)).unwrap());
     let site = site(|_| {

@@ -95,7 +95,8 @@ async fn an_audit_whose_file_was_removed_is_not_taken_for_written() {
     let home = tempfile::tempdir().unwrap();
     let agent = agent(home.path(), SafetySettings::default());
     let audit_trail = AuditTrail::default();
-    agent.record(&audit_trail, "test", "", "ok", json!({}));
+    let event = agent.event(EventAction::FileWrite, "a", EventOutcome::Ok, json!({}));
+    agent.record(&audit_trail, event);
     agent.written(&audit_trail).await.unwrap();
     std::fs::remove_file(home.path().join("narrows.db")).unwrap();
     let lost = agent.written(&audit_trail).await;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Source, TableOperation};
 
-const SCRIPT: &str = include_str!("../analysis.py");
+const SCRIPT: &str = include_str!("libraries.py");
 /// Sums are added up in different orders.
 const TOLERANCE: f64 = 1e-9;
 

@@ -22,10 +22,7 @@ use super::{
     requests::{BenchRequest, Mix, RequestKind, first_request},
     tally::Tally,
 };
-use crate::bench::{
-    gateway::{BenchClient, call},
-    http_gateway::HttpGateway,
-};
+use crate::bench::gateway::{BenchClient, HttpGateway, call};
 
 /// Agents with keys of their own, which the users are.
 pub(super) const AGENTS: u64 = 4;

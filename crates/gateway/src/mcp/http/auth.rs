@@ -89,6 +89,8 @@ pub(super) async fn admit(
     }
     let key = bearer(request.headers());
     let Some(caller) = keeper.caller(key) else {
+        // Anybody can send these: not in the log unless it is asked for.
+        tracing::debug!(has_key = key.is_some(), "a request without a right key was refused");
         let why = match key {
             Some(_) => "the key is wrong",
             None => "a key is needed: send the header `Authorization: Bearer KEY`",

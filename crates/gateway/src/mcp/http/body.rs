@@ -18,7 +18,7 @@ use axum::{
 };
 use futures::StreamExt;
 use narrows_model::{FairBudget, FairSemaphore, Permit};
-use narrows_sandbox::apart;
+use narrows_system::apart;
 use serde_json::json;
 use thiserror::Error;
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use narrows_model::Principal;
-use rmcp::{RoleServer, service::RequestContext};
+use rmcp::{RoleServer, model::Extensions, service::RequestContext};
 use tokio::sync::Semaphore;
 
 use super::body::{LargeBody, MAX_LARGE_BODIES_PER_KEY};
@@ -41,26 +41,36 @@ impl Caller {
 }
 
 /// Returns what the door has attached to the HTTP request that a message came in.
-fn attached<T: Send + Sync + 'static>(context: &RequestContext<RoleServer>) -> Option<&Arc<T>> {
-    context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>()
+fn attached<T: Send + Sync + 'static>(message: &Extensions) -> Option<&Arc<T>> {
+    message.get::<axum::http::request::Parts>()?.extensions.get::<Arc<T>>()
 }
 
 /// Returns which key a request came with; none over standard input and output.
 pub(in crate::mcp) fn caller_id(context: &RequestContext<RoleServer>) -> Option<CallerId> {
-    attached::<Caller>(context).map(|caller| caller.id)
+    attached::<Caller>(&context.extensions).map(|caller| caller.id)
 }
 
 /// Returns whose key a request came with, if it is somebody's own.
 pub(in crate::mcp) fn principal(context: &RequestContext<RoleServer>) -> Option<Arc<Principal>> {
-    attached::<Caller>(context)?.principal.clone()
+    principal_of(&context.extensions)
+}
+
+/// As [`principal`], of any message.
+pub(in crate::mcp) fn principal_of(message: &Extensions) -> Option<Arc<Principal>> {
+    attached::<Caller>(message)?.principal.clone()
 }
 
 /// Returns whether a request came over HTTP.
 pub(in crate::mcp) fn is_http(context: &RequestContext<RoleServer>) -> bool {
-    context.extensions.get::<axum::http::request::Parts>().is_some()
+    came_over_http(&context.extensions)
+}
+
+/// As [`is_http`], of any message.
+pub(in crate::mcp) fn came_over_http(message: &Extensions) -> bool {
+    message.get::<axum::http::request::Parts>().is_some()
 }
 
 /// Returns what a large request takes, to be kept as long as its arguments are.
 pub(in crate::mcp) fn large_body(context: &RequestContext<RoleServer>) -> Option<Arc<LargeBody>> {
-    attached::<LargeBody>(context).cloned()
+    attached::<LargeBody>(&context.extensions).cloned()
 }

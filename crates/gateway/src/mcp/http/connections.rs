@@ -314,11 +314,11 @@ fn set_options(stream: &TcpStream) {
     // An answer is several small writes; otherwise the second one waits 40 ms for the client's
     // acknowledgement of the first.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection cannot be told to send at once");
+        tracing::debug!(%error, "a connection does not take the option to send at once");
     }
     #[cfg(target_os = "linux")]
     if let Err(error) = end_if_unread(stream) {
-        tracing::debug!(%error, "a connection cannot be told to end when nobody reads");
+        tracing::debug!(%error, "a connection does not take a limit for data that nobody reads");
     }
 }
 

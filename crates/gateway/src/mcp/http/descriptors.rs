@@ -17,7 +17,7 @@ pub(super) fn raise_limit() -> Option<u64> {
     if before.is_some_and(|before| before < allowed) {
         limit.current = Some(allowed);
         if let Err(error) = setrlimit(Resource::Nofile, limit) {
-            tracing::warn!(%error, ?before, "the limit of open files stays as it is");
+            tracing::warn!(%error, ?before, "the limit of open files could not be raised");
             return before;
         }
     }

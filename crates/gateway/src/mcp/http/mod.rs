@@ -22,5 +22,7 @@ pub(crate) use auth::HttpAuth;
 pub(crate) use server::serve;
 
 pub(super) use body::LargeBody;
-pub(super) use caller::{CallerId, caller_id, is_http, large_body, principal};
+pub(super) use caller::{
+    CallerId, caller_id, came_over_http, is_http, large_body, principal, principal_of,
+};
 pub(super) use sessions::session_end;

@@ -3,12 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use narrows_engine::{RunRequest, aliases, check_source, token_stats::RequestStats};
-use narrows_model::Program;
+use narrows_model::{Limits, Program};
 use serde_json::{Map, Value};
 
 /// `execute_python` takes the same.
 const EXECUTE_CODE: &str = "execute_code";
-const TIMES: (f64, f64) = (1.0, 120.0);
+const TIMES: (f64, f64) = (Limits::MIN_SECONDS as f64, Limits::MAX_SECONDS as f64);
 
 /// What is to be run, and what was corrected to understand it.
 #[derive(Debug, PartialEq)]
@@ -104,10 +104,10 @@ fn read_timeout(value: &Value, corrections: &mut Vec<String>) -> Result<Duration
         Value::String(text) => text.trim().trim_end_matches('s').trim().parse().ok(),
         _ => None,
     };
+    let (min, max) = TIMES;
     let seconds = seconds
         .filter(|seconds| seconds.is_finite() && *seconds > 0.0)
-        .ok_or_else(|| format!("\"timeout\" is {value}, expected seconds, from 1 to 120"))?;
-    let (min, max) = TIMES;
+        .ok_or_else(|| format!("\"timeout\" is {value}, expected seconds, from {min} to {max}"))?;
     let within = seconds.clamp(min, max);
     if within != seconds {
         corrections.push(format!("a timeout of {seconds} s is not possible; it is {within} s"));

@@ -1,6 +1,7 @@
 //! `execute_code`: a program of an agent, run in the sandbox.
 
 use futures::future::BoxFuture;
+use narrows_model::Limits;
 use serde_json::{Value, json};
 
 use super::{
@@ -18,6 +19,9 @@ pub(super) const TOOL: OwnTool = OwnTool {
 };
 
 fn definition() -> Value {
+    let (min, max) = (Limits::MIN_SECONDS, Limits::MAX_SECONDS);
+    let default = Limits::default().wall_time.as_secs();
+    let timeout = format!("seconds, {min} to {max}; default {default}");
     json!({
         "name": "execute_code",
         "title": "Run Python",
@@ -32,7 +36,7 @@ fn definition() -> Value {
             "properties": {
                 "code": {"type": "string"},
                 "context": {"type": "object", "description": "variables for the code"},
-                "timeout": {"type": "number", "description": "seconds, 1 to 120; default 30"},
+                "timeout": {"type": "number", "description": timeout},
                 "session_id": {"type": "string", "description": "keeps variables for later calls"},
                 "isolation": {"type": "string", "description": "a stricter level, as hardened"},
             },

@@ -18,8 +18,13 @@ pub(super) enum Form {
     Joined,
 }
 
-/// The answer to a tool that ran a program.
-pub(super) fn answer(mut outcome: Outcome, shown: Vec<Shown>, form: Form) -> CallToolResult {
+/// The answer to a tool that ran a program. `output` is what was printed to both streams, protected as
+/// one text: if it is there, the structure has it in the place of the streams.
+pub(super) fn answer(
+    mut outcome: Outcome,
+    shown: Vec<Shown>,
+    output: Option<String>,
+) -> CallToolResult {
     if shown.is_empty() && says_nothing(&outcome) {
         outcome.notes.push("there is no output; print something, or set `result`".into());
     }
@@ -35,7 +40,7 @@ pub(super) fn answer(mut outcome: Outcome, shown: Vec<Shown>, form: Form) -> Cal
     } else {
         CallToolResult::error(content)
     };
-    result.structured_content = (!has_media).then(|| structured(&outcome, form));
+    result.structured_content = (!has_media).then(|| structured(&outcome, output));
     result
 }
 
@@ -89,7 +94,7 @@ fn text(outcome: &Outcome) -> String {
 }
 
 /// What helps most comes first, for a client may cut the end.
-fn structured(outcome: &Outcome, form: Form) -> Value {
+fn structured(outcome: &Outcome, output: Option<String>) -> Value {
     let mut structured = json!({ "success": outcome.is_success() });
     let mut notes = outcome.notes.clone();
     notes.splice(0..0, Excerpt::note(&outcome.excerpts));
@@ -102,8 +107,8 @@ fn structured(outcome: &Outcome, form: Form) -> Value {
     structured["result"] = outcome.result.clone();
     let milliseconds = outcome.wall_time.as_secs_f64() * 1e3;
     structured["execution_time_ms"] = ((milliseconds * 10.0).round() / 10.0).into();
-    if form == Form::Joined {
-        structured["output"] = format!("{}{}", outcome.stdout, outcome.stderr).into();
+    if let Some(output) = output {
+        structured["output"] = output.into();
         return structured;
     }
     for (name, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {

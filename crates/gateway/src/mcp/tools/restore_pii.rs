@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use narrows_engine::{compute::json_bytes, state::Agent, upstream::Caller};
+use narrows_engine::{state::Agent, upstream::Caller};
 use rmcp::model::CallToolResult;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     OwnTool, Purpose, ToolRequest,
     result::{ClientResult, Exemption, failure},
-    text_or_data::TextOrData,
+    text_or_data::{self, TextOrData},
 };
 
 pub(super) const TOOL: OwnTool = OwnTool {
@@ -20,17 +20,12 @@ pub(super) const TOOL: OwnTool = OwnTool {
 };
 
 fn definition() -> Value {
-    json!({
-        "name": TOOL.name,
-        "title": "Show personal data",
-        "description": "What tokens stand for, where that is allowed. \
-                        Example: {\"text\": \"Write to [EMAIL_abc]\"}",
-        "inputSchema": {
-            "type": "object",
-            "properties": {"text": {"type": "string"}, "data": {"description": "or any JSON"}},
-        },
-        "annotations": {"readOnlyHint": true, "openWorldHint": false},
-    })
+    text_or_data::definition(
+        TOOL.name,
+        "Show personal data",
+        "What tokens stand for, where that is allowed. \
+         Example: {\"text\": \"Write to [EMAIL_abc]\"}",
+    )
 }
 
 async fn call(request: ToolRequest) -> ClientResult {
@@ -59,7 +54,7 @@ async fn restore(
         }
     }
     match agent.restore(value).await {
-        Ok(value) => agent.compute(json_bytes(&value), || TextOrData::result(value)).await,
+        Ok(value) => TextOrData::result(agent, value, |_| {}).await,
         Err(error) => failure(error.to_string()),
     }
 }

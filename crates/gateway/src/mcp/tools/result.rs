@@ -31,13 +31,9 @@ pub(super) enum Exemption {
 impl ClientResult {
     /// What came of a program.
     pub(super) fn finished(finished: Finished, form: Form) -> Self {
-        let joined = (form == Form::Joined).then(|| finished.joined_output());
+        let output = (form == Form::Joined).then(|| finished.joined_output());
         let (outcome, shown) = finished.into_parts();
-        let mut result = outcome::answer(outcome, shown, form);
-        if let (Some(structured), Some(joined)) = (&mut result.structured_content, joined) {
-            structured["output"] = joined.into();
-        }
-        Self(result)
+        Self(outcome::answer(outcome, shown, output))
     }
 
     pub(super) fn analyzed(analyzed: Analyzed) -> Self {

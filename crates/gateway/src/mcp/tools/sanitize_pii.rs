@@ -1,13 +1,13 @@
 //! `sanitize_pii`: tokens in the place of personal data.
 
-use narrows_engine::{compute::json_bytes, state::Agent};
+use narrows_engine::state::Agent;
 use rmcp::model::CallToolResult;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     OwnTool, Purpose, ToolRequest,
     result::{ClientResult, Exemption, failure},
-    text_or_data::TextOrData,
+    text_or_data::{self, TextOrData},
 };
 
 pub(super) const TOOL: OwnTool = OwnTool {
@@ -18,17 +18,12 @@ pub(super) const TOOL: OwnTool = OwnTool {
 };
 
 fn definition() -> Value {
-    json!({
-        "name": TOOL.name,
-        "title": "Hide personal data",
-        "description": "Put tokens in the place of personal data. \
-                        Example: {\"text\": \"Write to a@example.com\"}",
-        "inputSchema": {
-            "type": "object",
-            "properties": {"text": {"type": "string"}, "data": {"description": "or any JSON"}},
-        },
-        "annotations": {"readOnlyHint": true, "openWorldHint": false},
-    })
+    text_or_data::definition(
+        TOOL.name,
+        "Hide personal data",
+        "Put tokens in the place of personal data. \
+         Example: {\"text\": \"Write to a@example.com\"}",
+    )
 }
 
 async fn call(request: ToolRequest) -> ClientResult {
@@ -37,16 +32,13 @@ async fn call(request: ToolRequest) -> ClientResult {
 }
 
 async fn sanitize(agent: &Agent, arguments: Map<String, Value>) -> CallToolResult {
-    let mut value = match TextOrData::parse(arguments) {
-        Ok(value) => value,
-        Err(mistake) => return failure(mistake),
-    };
-    let bytes = json_bytes(&value);
-    let sanitizing = || {
-        agent.pii_filter().sanitize_json(&mut value);
-        TextOrData::result(value)
-    };
-    agent.compute(bytes, sanitizing).await
+    match TextOrData::parse(arguments) {
+        Ok(value) => {
+            let sanitize = |value: &mut Value| agent.pii_filter().sanitize_json(value);
+            TextOrData::result(agent, value, sanitize).await
+        }
+        Err(mistake) => failure(mistake),
+    }
 }
 
 #[cfg(test)]
@@ -58,6 +50,7 @@ mod tests {
 
     use narrows_engine::compute::ALWAYS_APART;
     use narrows_model::Principal;
+    use serde_json::json;
 
     use super::*;
     use crate::{

@@ -185,37 +185,11 @@ fn a_list_of_huge_descriptions_is_not_kept() {
     bystander.memory_goes_back("huge descriptions");
 }
 
-/// Writes down each call, and answers with a text.
-const LARGE: &str = r#"
-import json, sys
-
-for line in sys.stdin:
-    message = json.loads(line)
-    if "id" not in message:
-        continue
-    method, answer = message.get("method"), {"id": message["id"]}
-    if method == "initialize":
-        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
-                            "serverInfo": {"name": "large", "version": "1"}}
-    elif method == "tools/list":
-        answer["result"] = {"tools": [{"name": "text", "inputSchema": {"type": "object"}}]}
-    elif method == "tools/call":
-        with open(sys.argv[1], "a") as calls:
-            print("text", file=calls)
-        answer["result"] = {"content": [{"type": "text", "text": "x" * int(sys.argv[2])}]}
-    else:
-        answer["error"] = {"code": -32601, "message": "no such method"}
-    print(json.dumps({"jsonrpc": "2.0", **answer}), flush=True)
-"#;
-
 /// 250 of 4 MB took 1.8 GB.
 #[test]
 fn answers_that_a_program_does_not_take_are_not_called_for() {
     let (bytes, count) = (size(MEGABYTE, 4 * MEGABYTE), 250);
-    let place = with_agents(Place::new());
-    let log = place.file("calls");
-    let args = [log.to_str().unwrap().to_owned(), bytes.to_string()];
-    let place = place.program("large", LARGE, &args.each_ref().map(String::as_str), "");
+    let place = with_agents(Place::new().server("large", &format!("large {bytes}"), ""));
     let gateway = start(&place);
     let attacker = Caller::new(&gateway, ATTACKER);
     let session = attacker.session();
@@ -235,8 +209,7 @@ fn answers_that_a_program_does_not_take_are_not_called_for() {
     let answer = bystander.during(name, || attacker.post(&session, &call(then)));
     let error = &answer.message()["result"]["structuredContent"]["error"];
     assert_eq!(error["type"], "SystemExit", "{answer:?}");
-    let calls = || std::fs::read_to_string(&log).unwrap_or_default().lines().count();
-    let made = calls();
+    let made = place.begun("large");
     report_figures(&format!("{name}: {made} of {count} calls were made"));
     // Some are, and those that were in flight when there was enough.
     assert!((1..count / 2).contains(&made), "{made} of {count}");

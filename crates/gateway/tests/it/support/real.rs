@@ -288,6 +288,8 @@ pub(crate) struct HttpGateway {
     pub(crate) port: u16,
     pub(crate) key: Option<String>,
     pub(crate) data: PathBuf,
+    /// What it wrote to standard error until it listened.
+    pub(crate) started: Vec<String>,
     stderr: Mutex<mpsc::Receiver<String>>,
     process: Running,
     /// What a leased gateway lives by.
@@ -342,8 +344,11 @@ impl HttpGateway {
         let mut said = Vec::new();
         loop {
             let line = stderr.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{said:?}"));
-            if let Some((_, rest)) = line.split_once("listening on http://127.0.0.1:") {
-                let port = rest.trim_end_matches("/mcp").parse().unwrap();
+            said.push(line);
+            // In a note, or in a line of a log as JSON.
+            let url = said.last().and_then(|line| line.split_once("http://127.0.0.1:"));
+            if let Some((port, _)) = url.and_then(|(_, rest)| rest.split_once("/mcp")) {
+                let port = port.parse().unwrap();
                 // The key that was made, if one was, is in the next line.
                 let key = std::fs::read_to_string(data.join("http-key")).ok();
                 let key = key.map(|key| key.trim().to_owned());
@@ -351,12 +356,12 @@ impl HttpGateway {
                     port,
                     key,
                     data,
+                    started: said,
                     stderr: Mutex::new(stderr),
                     process,
                     _lease: lease,
                 };
             }
-            said.push(line);
         }
     }
 

@@ -19,10 +19,12 @@ use crate::{
     flaw::{Flaw, Result},
     ingest::{
         blocks::{Block, Blocks, REPLACED, Source, byte_order_mark, each_block, located, text_of},
-        column_stats::{Type, count},
+        columns::{
+            column_stats::{Type, count},
+            names::{self, Notes},
+            number::{self, Number},
+        },
         memory_budget::Budget,
-        names::{self, Notes},
-        number::{self, Number},
         task::{Made, MadeRows, Task},
     },
 };

@@ -1,6 +1,6 @@
 //! The type of a column of text.
 
-use crate::ingest::{
+use crate::ingest::columns::{
     column_stats::{Type, count, list},
     number::{self, Number, is_exact},
 };

@@ -22,9 +22,14 @@ fn succeeded() -> Outcome {
     Outcome { ending: Ending::Success, ..Outcome::not_run(Failure::default()) }
 }
 
+fn joined(outcome: &Outcome) -> String {
+    format!("{}{}", outcome.stdout, outcome.stderr)
+}
+
 /// The text, and the structure as the JSON that clients hand over.
 fn forms(outcome: Outcome, form: Form) -> [String; 2] {
-    let result = serde_json::to_value(answer(outcome, Vec::new(), form)).unwrap();
+    let output = (form == Form::Joined).then(|| joined(&outcome));
+    let result = serde_json::to_value(answer(outcome, Vec::new(), output)).unwrap();
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
     [text, result["structuredContent"].to_string()]
 }
@@ -108,7 +113,7 @@ fn what_is_shown_in_part_is_told_first_and_once() {
 
 #[test]
 fn notes_and_errors_come_before_what_is_long() {
-    let result = answer(failed(), Vec::new(), Form::Streams);
+    let result = answer(failed(), Vec::new(), None);
     let structured = result.structured_content.unwrap();
     let keys: Vec<&String> = structured.as_object().unwrap().keys().collect();
     assert_eq!(
@@ -154,17 +159,17 @@ fn an_answer_with_an_image_has_no_structure_in_its_place() {
     let shown = vec![Shown { mime_type: "image/png".into(), data: "AAEC".into() }];
     let mut outcome = succeeded();
     outcome.result = json!(7);
-    let result = answer(outcome, shown.clone(), Form::Streams);
+    let result = answer(outcome, shown.clone(), None);
     assert_eq!(result.structured_content, None);
     let content = serde_json::to_value(&result.content).unwrap();
     assert_eq!((&content[0]["text"], &content[1]["type"]), (&json!("result: 7"), &json!("image")));
     // Without a word, the image is the answer.
-    assert_eq!(answer(succeeded(), shown, Form::Streams).content.len(), 1);
+    assert_eq!(answer(succeeded(), shown, None).content.len(), 1);
 }
 
 #[test]
 fn execute_python_gives_what_its_callers_know() {
-    let result = answer(failed(), Vec::new(), Form::Joined);
+    let result = answer(failed(), Vec::new(), Some(joined(&failed())));
     let structured = result.structured_content.unwrap();
     assert_eq!(structured["output"], "printed\nwarned\n");
     assert!(structured["execution_time_ms"].is_number());

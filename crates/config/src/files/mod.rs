@@ -1,0 +1,10 @@
+//! Files of the user's, read and written so that nothing of them is lost.
+
+mod atomic_file;
+mod lock;
+mod text;
+
+pub(crate) use atomic_file::replace;
+pub use atomic_file::{create_private, follow};
+pub(crate) use lock::DirectoryLock;
+pub use text::read_text;

@@ -1,0 +1,24 @@
+//! How a server is started, in words that show no secrets.
+
+use narrows_model::Connection;
+use serde::Serialize;
+
+/// What may be shown of a server. Of its settings only the names: every value can be a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServerSummary {
+    pub start: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<String>,
+}
+
+impl ServerSummary {
+    pub fn of(connection: &Connection) -> Self {
+        let (env, headers) = match connection {
+            Connection::Stdio(stdio) => (stdio.env.keys().cloned().collect(), Vec::new()),
+            Connection::Http(http) => (Vec::new(), http.headers.keys().cloned().collect()),
+        };
+        Self { start: connection.address(), env, headers }
+    }
+}

@@ -1,0 +1,67 @@
+//! Every environment variable that Narrows itself reads.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+
+/// The names, each with what it is for. Variables that a configuration names (`${TOKEN}`) are the
+/// user's own and not among them.
+#[derive(Debug)]
+pub struct EnvVar;
+
+impl EnvVar {
+    /// The directory of the user's `narrows.toml`, instead of the platform's.
+    pub const NARROWS_CONFIG_DIR: &'static str = "NARROWS_CONFIG_DIR";
+    /// The directory for what Narrows keeps: the store, skills, records of imports.
+    pub const NARROWS_DATA_DIR: &'static str = "NARROWS_DATA_DIR";
+    /// What `narrows serve` logs, as in `warn,narrows=debug`.
+    pub const NARROWS_LOG: &'static str = "NARROWS_LOG";
+    /// How: `text` or `json`. `--log-format` goes before it.
+    pub const NARROWS_LOG_FORMAT: &'static str = "NARROWS_LOG_FORMAT";
+    /// The directory for what can be made again.
+    pub const NARROWS_CACHE_DIR: &'static str = "NARROWS_CACHE_DIR";
+
+    /// Where programs of this user keep their configuration (`~/.config`).
+    pub const XDG_CONFIG_HOME: &'static str = "XDG_CONFIG_HOME";
+    /// Where they keep their data (`~/.local/share`).
+    pub const XDG_DATA_HOME: &'static str = "XDG_DATA_HOME";
+    /// Where they keep their caches (`~/.cache`).
+    pub const XDG_CACHE_HOME: &'static str = "XDG_CACHE_HOME";
+    /// The user's home directory.
+    pub const HOME: &'static str = "HOME";
+    /// The user's home directory on Windows.
+    pub const USERPROFILE: &'static str = "USERPROFILE";
+    /// Where programs keep their configuration on Windows.
+    pub const APPDATA: &'static str = "APPDATA";
+    /// Where programs keep data of this machine on Windows.
+    pub const LOCALAPPDATA: &'static str = "LOCALAPPDATA";
+
+    /// The directory of Codex, for `narrows import`.
+    pub const CODEX_HOME: &'static str = "CODEX_HOME";
+    /// The directory of Claude Code, for `narrows import`.
+    pub const CLAUDE_CONFIG_DIR: &'static str = "CLAUDE_CONFIG_DIR";
+}
+
+/// Where variables are looked up: the process, or a set that a test made.
+#[derive(Clone, Debug)]
+pub enum Environment {
+    Process,
+    /// Tests do not change the process.
+    Fixed(BTreeMap<String, OsString>),
+}
+
+impl Environment {
+    /// A directory that a variable names. One that is empty or relative counts as not set, as the
+    /// XDG specification has it.
+    pub fn directory(&self, name: &str) -> Option<PathBuf> {
+        let value = match self {
+            Self::Process => std::env::var_os(name),
+            Self::Fixed(variables) => variables.get(name).cloned(),
+        };
+        value.map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    #[cfg(test)]
+    pub fn fixed<const N: usize>(variables: [(&str, &str); N]) -> Self {
+        let pairs = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        Self::Fixed(pairs.collect())
+    }
+}

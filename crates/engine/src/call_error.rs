@@ -1,0 +1,29 @@
+//! Why a call came to nothing.
+
+use thiserror::Error;
+
+use crate::{catalog::Unresolved, upstream::UpstreamError};
+
+/// Why a call failed before the tool itself could.
+#[derive(Clone, Debug, Error)]
+pub enum CallError {
+    #[error(transparent)]
+    Unresolved(#[from] Unresolved),
+    #[error("{tool}: {mistakes}")]
+    Arguments { tool: String, mistakes: String },
+    #[error("{0}")]
+    Refused(String),
+    #[error(transparent)]
+    Upstream(#[from] UpstreamError),
+}
+
+impl CallError {
+    /// Whether the message has words of a server in it: its own, or those of its definitions.
+    pub(crate) fn quotes_server(&self) -> bool {
+        match self {
+            Self::Arguments { .. } => true,
+            Self::Upstream(error) => error.quotes().is_some(),
+            Self::Unresolved(_) | Self::Refused(_) => false,
+        }
+    }
+}

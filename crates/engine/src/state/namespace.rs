@@ -1,0 +1,29 @@
+//! Whether a principal may use a namespace.
+
+use narrows_model::{Access, Principal};
+
+use super::StateError;
+
+/// The namespace that is meant, if the principal may use it so.
+pub(super) fn namespace<'a>(
+    principal: &'a Principal,
+    named: Option<&'a str>,
+    access: Access,
+) -> Result<&'a str, StateError> {
+    let namespace = named.unwrap_or(&principal.home);
+    if principal.may(access, namespace) {
+        return Ok(namespace);
+    }
+    Err(StateError::Denied {
+        principal: principal.name.clone(),
+        verb: match access {
+            Access::Read => "read",
+            Access::Write => "change",
+        },
+        namespace: namespace.to_owned(),
+        allowed: {
+            let allowed = principal.namespaces().filter(|other| principal.may(access, other));
+            allowed.collect::<Vec<_>>().join(", ")
+        },
+    })
+}

@@ -1,0 +1,13 @@
+//! Files of measuring data.
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde::de::DeserializeOwned;
+
+/// What a file of measuring data says.
+pub(in crate::bench) fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<T> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text)
+        .with_context(|| format!("{} does not have the expected form", path.display()))
+}

@@ -1,0 +1,10 @@
+//! What is measured with, and what it is held against.
+
+pub(super) mod budget;
+pub(super) mod catalog;
+mod data_file;
+pub(super) mod process;
+pub(super) mod python;
+pub(super) mod statistics;
+
+pub(super) use data_file::read_json;

@@ -1,0 +1,5 @@
+//! Programs and analyses, run from the command line.
+
+pub(crate) mod analyze;
+pub(super) mod ending;
+pub(crate) mod run;

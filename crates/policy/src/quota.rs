@@ -1,0 +1,39 @@
+//! How often, and how much.
+
+use std::collections::BTreeMap;
+
+use super::pattern::Patterns;
+
+/// What each principal may use. All quotas that fit a principal hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quota {
+    /// Told to whoever it stops.
+    pub name: String,
+    /// Patterns; empty for all.
+    pub principals: Vec<String>,
+    pub runs_per_minute: Option<u32>,
+    pub calls_per_run: Option<u64>,
+    /// By a pattern of tools, which share it.
+    pub calls_per_minute: BTreeMap<String, u32>,
+    /// Read from servers.
+    pub bytes_per_minute: Option<u64>,
+}
+
+/// A quota with its patterns.
+#[derive(Clone, Debug)]
+pub(super) struct CompiledQuota {
+    pub(super) quota: Quota,
+    pub(super) principals: Patterns,
+    pub(super) tools: Vec<(String, Patterns, u32)>,
+}
+
+impl CompiledQuota {
+    pub(super) fn new(quota: Quota) -> Result<Self, String> {
+        let principals = Patterns::exact(&quota.principals).map_err(|error| error.to_string())?;
+        let tools = quota.calls_per_minute.iter().map(|(pattern, limit)| {
+            let patterns = Patterns::names(std::slice::from_ref(pattern));
+            Ok((pattern.clone(), patterns.map_err(|error| error.to_string())?, *limit))
+        });
+        Ok(Self { principals, tools: tools.collect::<Result<_, String>>()?, quota })
+    }
+}

@@ -1,0 +1,36 @@
+//! Checks a program before it runs: tools and names that do not exist, arguments that do not fit,
+//! results that are read by a misspelt field. What cannot be known for certain is left alone.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `program` | a whole program: collect its facts, look at every part |
+//! | `known` | what the check asks of the catalog |
+//! | `given` | the variables that a program is given |
+//! | `finding` | what was found, and where |
+//! | `facts/` | what a program does to its values, and which errors it handles |
+//! | `values/` | what an expression is for certain: a tool, its call, a result |
+//! | `walk` | every statement and expression, in its scope |
+//! | `names/` | names that nothing binds, or that are read before they are bound |
+//! | `rules/` | the other mistakes: names of tools, arguments, values, fields |
+//! | `spelling` | whether a name is surely another one, misspelt |
+
+mod facts;
+mod finding;
+mod given;
+mod known;
+mod names;
+mod program;
+mod rules;
+mod spelling;
+mod values;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::scope::standard::surroundings;
+pub use crate::syntax::is_too_deep;
+pub use finding::{CheckFinding, Checked};
+pub use given::GivenVariables;
+pub use known::{ByFullName, KnownParameter, KnownTool, KnownTools};
+pub use program::check;

@@ -1,0 +1,145 @@
+//! `import-not-allowed` and `dynamic-import`.
+
+use ruff_python_ast::{ExprCall, StmtImport, StmtImportFrom};
+use ruff_text_size::Ranged;
+
+use super::{
+    finding::{ReviewFindings, RuleHit, Severity},
+    meaning::ResolvedPath,
+    names,
+    resolver::Resolver,
+};
+use crate::scope::ScopeId;
+use narrows_policy::{Level, Modules};
+
+/// What imports modules by names that are made when the program runs.
+const BY_NAME: [&str; 3] =
+    ["builtins.__import__", "importlib.__import__", "importlib.import_module"];
+/// What reaches modules that were never imported.
+const ALL_MODULES: [&str; 5] =
+    ["sys.modules", "sys.meta_path", "sys.path_hooks", "importlib.util", "importlib.machinery"];
+
+/// `import x`
+pub(super) fn import(import: &StmtImport, level: &Level, findings: &mut ReviewFindings<'_>) {
+    for alias in &import.names {
+        let at = alias.start();
+        let denied = names::denied(&alias.name, findings.denied())
+            .or_else(|| module_denied(&alias.name, findings));
+        if let Some(found) = denied.or_else(|| not_allowed(&alias.name, level)) {
+            findings.add(at, found);
+        }
+    }
+}
+
+/// `from x import y`
+pub(super) fn import_from(
+    import: &StmtImportFrom,
+    level: &Level,
+    findings: &mut ReviewFindings<'_>,
+) {
+    // A relative import of a module of ours is one of that module.
+    let is_own = |module: &&str| {
+        let first = module.split('.').next().unwrap_or_default();
+        import.level == 0 || Modules::OWN.contains(&first)
+    };
+    let Some(module) = import.module.as_deref().filter(is_own) else { return };
+    for alias in &import.names {
+        let path = match &*alias.name {
+            "*" => module.to_owned(),
+            name => format!("{module}.{name}"),
+        };
+        let meaning = ResolvedPath { path, doubtful: false };
+        let named = names::denied(&meaning.path, findings.denied())
+            .or_else(|| module_denied(&meaning.path, findings))
+            .or_else(|| names::dynamic_code(&meaning))
+            .or_else(|| by_name(&meaning));
+        named.into_iter().for_each(|found| findings.add(alias.start(), found));
+        if let Some(found) = not_allowed(&meaning.path, level) {
+            // Once for the module, and not for each of its names.
+            findings.add(import.start(), RuleHit { subject: module.to_owned(), ..found });
+        }
+    }
+}
+
+fn module_denied(path: &str, findings: &ReviewFindings<'_>) -> Option<RuleHit> {
+    let mut modules = path.match_indices('.').map(|(dot, _)| &path[..dot]);
+    modules.find_map(|module| names::denied(module, findings.denied()))
+}
+
+/// A module is used without an import.
+pub(super) fn implied(
+    module: &str,
+    level: &Level,
+    findings: &ReviewFindings<'_>,
+) -> Option<RuleHit> {
+    names::denied(module, findings.denied()).or_else(|| not_allowed(module, level))
+}
+
+fn not_allowed(module: &str, level: &Level) -> Option<RuleHit> {
+    if level.allows_module(module) {
+        return None;
+    }
+    let first = module.split('.').next().unwrap_or_default();
+    let instead = match first {
+        "os" | "pathlib" | "shutil" | "glob" | "tempfile" => {
+            "files of the workspace are read with open and read_file"
+        }
+        "requests" | "httpx" | "aiohttp" | "urllib" | "urllib3" | "http" | "socket" => {
+            "there is no network; call a tool"
+        }
+        "pandas" | "numpy" | "polars" | "scipy" => {
+            "for tables there are `await sql(...)` and `await analyze(...)`"
+        }
+        "subprocess" | "multiprocessing" | "threading" | "concurrent" => {
+            "there are no processes; use asyncio"
+        }
+        _ => "modules for work on data, such as json, re and datetime, are there",
+    };
+    let level = &level.name;
+    Some(RuleHit {
+        rule: "import-not-allowed",
+        severity: Severity::Danger,
+        subject: module.to_owned(),
+        message: format!("{module} cannot be imported at the isolation level {level}: {instead}"),
+    })
+}
+
+/// `__import__`, `importlib.import_module`, `sys.modules` is named.
+pub(super) fn by_name(meaning: &ResolvedPath) -> Option<RuleHit> {
+    let path = meaning.path.as_str();
+    let is_in = |module: &str| {
+        path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let severity = match () {
+        _ if BY_NAME.contains(&path) && !meaning.doubtful => Severity::Danger,
+        _ if BY_NAME.contains(&path) => Severity::Warning,
+        // Programs look there whether a module is at hand.
+        _ if ALL_MODULES.into_iter().any(is_in) => Severity::Note,
+        _ => return None,
+    };
+    let name = path.strip_prefix("builtins.").unwrap_or(path);
+    Some(RuleHit {
+        rule: "dynamic-import",
+        severity,
+        subject: path.to_owned(),
+        message: format!(
+            "{name} reaches modules by names that cannot be looked at beforehand; write import"
+        ),
+    })
+}
+
+/// A call that imports a module whose name stands there: as good as `import`, but for `__import__`,
+/// which nobody needs for that.
+pub(super) fn call(
+    call: &ExprCall,
+    resolver: &Resolver<'_>,
+    scope: ScopeId,
+    level: &Level,
+) -> Option<RuleHit> {
+    let module = call.arguments.args.first().filter(|name| !name.is_starred_expr())?;
+    let meanings = resolver.meanings(&call.func, scope);
+    let meaning = meanings.iter().find(|meaning| BY_NAME.contains(&meaning.path.as_str()))?;
+    let module = resolver.text(module, scope)?;
+    let named = by_name(meaning).filter(|_| meaning.path == "importlib.import_module");
+    not_allowed(&module, level).or_else(|| Some(RuleHit { severity: Severity::Warning, ..named? }))
+}

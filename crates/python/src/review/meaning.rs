@@ -1,0 +1,202 @@
+//! What an expression means: `builtins.eval`, `os.path`, whatever it is called here.
+
+use std::cell::Cell;
+
+use ruff_python_ast::{Expr, ExprCall, ExprSubscript};
+use ruff_text_size::Ranged;
+
+use super::resolver::{Builtin, Resolver};
+use crate::scope::{BindingValue, ScopeId, standard};
+
+/// So many steps from name to name are followed for one expression.
+const STEPS: usize = 20;
+
+/// One thing that an expression may mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ResolvedPath {
+    /// The path to it from a module.
+    pub(super) path: String,
+    /// The program binds the name to something else, but maybe later than it uses it.
+    pub(super) doubtful: bool,
+}
+
+impl ResolvedPath {
+    fn sure(path: impl Into<String>) -> Self {
+        Self { path: path.into(), doubtful: false }
+    }
+}
+
+/// The path of a name that the program does not bind: some modules need no import.
+fn of_builtins(name: &str) -> String {
+    let implied = standard::module(name).or_else(|| standard::path(name));
+    implied.map_or_else(|| format!("builtins.{name}"), str::to_owned)
+}
+
+impl Resolver<'_> {
+    /// All that an expression may mean, as far as it is something of a module.
+    pub(super) fn meanings(&self, expr: &Expr, scope: ScopeId) -> Vec<ResolvedPath> {
+        let mut found = Vec::new();
+        self.add_meanings(expr, scope, &Cell::new(STEPS), &mut found);
+        found.dedup();
+        found
+    }
+
+    /// The module that a name stands for without an import.
+    pub(super) fn implied(&self, expr: &Expr, scope: ScopeId) -> Option<&'static str> {
+        let name = expr.as_name_expr()?;
+        let (_, builtin) = self.look_up(&name.id, scope, expr.start());
+        let own = || standard::path(&name.id)?.split('.').next();
+        let given = || self.implied.module(&name.id);
+        standard::module(&name.id).or_else(own).or_else(given).filter(|_| builtin != Builtin::No)
+    }
+
+    /// Whether an expression is the source of a saved skill: `load_skill("x")`, or a name for it.
+    pub(super) fn is_skill(&self, expr: &Expr, scope: ScopeId) -> bool {
+        match expr {
+            Expr::Await(awaited) => {
+                awaited.value.is_call_expr() && self.is_skill(&awaited.value, scope)
+            }
+            Expr::Call(call) => {
+                let meanings = self.meanings(&call.func, scope);
+                !meanings.is_empty() && meanings.iter().all(|one| one.path == "builtins.load_skill")
+            }
+            Expr::Name(name) => {
+                let (bound, builtin) = self.look_up(&name.id, scope, expr.start());
+                let mut bindings = bound.iter().flat_map(|name| name.followed()).peekable();
+                builtin == Builtin::No
+                    && bindings.peek().is_some()
+                    && bindings.all(|binding| {
+                        matches!(binding.source, BindingValue::Value(value)
+                            if (value.is_call_expr() || value.is_await_expr())
+                                && self.is_skill(value, binding.place.evaluated))
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an expression may be something.
+    pub(super) fn may_be(&self, expr: &Expr, scope: ScopeId, paths: &[&str]) -> bool {
+        self.meanings(expr, scope).iter().any(|meaning| paths.contains(&meaning.path.as_str()))
+    }
+
+    fn add_meanings(
+        &self,
+        expr: &Expr,
+        scope: ScopeId,
+        steps: &Cell<usize>,
+        found: &mut Vec<ResolvedPath>,
+    ) {
+        let Some(left) = steps.get().checked_sub(1) else { return };
+        steps.set(left);
+        match expr {
+            Expr::Name(name) => {
+                let (bound, builtin) = self.look_up(&name.id, scope, expr.start());
+                for binding in bound.iter().flat_map(|name| name.followed()) {
+                    match &binding.source {
+                        BindingValue::Path(path) => found.push(ResolvedPath::sure(&**path)),
+                        BindingValue::Value(value) => {
+                            self.add_meanings(value, binding.place.evaluated, steps, found);
+                        }
+                        _ => {}
+                    }
+                }
+                if bound.is_none() {
+                    found.extend(self.implied.path(&name.id).map(ResolvedPath::sure));
+                }
+                if builtin != Builtin::No {
+                    let path = match name.id.as_str() {
+                        "__builtins__" => "builtins".to_owned(),
+                        name => of_builtins(name),
+                    };
+                    found.push(ResolvedPath { path, doubtful: builtin == Builtin::Maybe });
+                }
+            }
+            Expr::Attribute(attribute) => {
+                self.add_parts(&attribute.value, &attribute.attr, scope, steps, found);
+            }
+            Expr::Named(named) => self.add_meanings(&named.value, scope, steps, found),
+            Expr::Call(call) => self.add_called(call, scope, steps, found),
+            Expr::Subscript(subscript) => self.add_member(subscript, scope, steps, found),
+            _ => {}
+        }
+    }
+
+    fn add_parts(
+        &self,
+        of: &Expr,
+        name: &str,
+        scope: ScopeId,
+        steps: &Cell<usize>,
+        found: &mut Vec<ResolvedPath>,
+    ) {
+        let from = found.len();
+        self.add_meanings(of, scope, steps, found);
+        for meaning in &mut found[from..] {
+            meaning.path = match (meaning.path.as_str(), name) {
+                (module, "__builtins__") if !module.contains('.') => "builtins".to_owned(),
+                ("builtins", name) => of_builtins(name),
+                (path, name) => format!("{path}.{name}"),
+            };
+        }
+    }
+
+    /// `getattr(x, "name")`, `__import__("name")`, `vars(x)`
+    fn add_called(
+        &self,
+        call: &ExprCall,
+        scope: ScopeId,
+        steps: &Cell<usize>,
+        found: &mut Vec<ResolvedPath>,
+    ) {
+        let mut functions = Vec::new();
+        self.add_meanings(&call.func, scope, steps, &mut functions);
+        let arguments = &call.arguments.args;
+        for function in functions {
+            match (function.path.as_str(), arguments.as_ref()) {
+                ("builtins.getattr", [of, name, ..]) => {
+                    if let Some(name) = self.text(name, scope) {
+                        self.add_parts(of, &name, scope, steps, found);
+                    }
+                }
+                ("builtins.vars", [of]) => self.add_parts(of, "__dict__", scope, steps, found),
+                (
+                    "builtins.__import__" | "importlib.import_module" | "importlib.__import__",
+                    [name, ..],
+                ) => {
+                    found.extend(self.text(name, scope).map(ResolvedPath::sure));
+                }
+                ("builtins.globals" | "builtins.locals" | "builtins.vars", []) => {
+                    found.push(ResolvedPath::sure("__main__.__dict__"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// `sys.modules["name"]`, `x.__dict__["name"]`
+    fn add_member(
+        &self,
+        subscript: &ExprSubscript,
+        scope: ScopeId,
+        steps: &Cell<usize>,
+        found: &mut Vec<ResolvedPath>,
+    ) {
+        let mut of = Vec::new();
+        self.add_meanings(&subscript.value, scope, steps, &mut of);
+        if of.is_empty() {
+            return;
+        }
+        let Some(key) = self.text(&subscript.slice, scope) else { return };
+        found.extend(of.into_iter().filter_map(|meaning| {
+            let path = match (meaning.path.as_str(), key.as_str()) {
+                ("sys.modules", module) => module.to_owned(),
+                (_, "__builtins__") => "builtins".to_owned(),
+                // `__builtins__` is the module or its dictionary.
+                ("builtins", name) => format!("builtins.{name}"),
+                (path, name) => format!("{}.{name}", path.strip_suffix(".__dict__")?),
+            };
+            Some(ResolvedPath { path, ..meaning })
+        }));
+    }
+}

@@ -1,0 +1,35 @@
+//! Lambdas whose parameter is known: they are called where they stand, for each element of something.
+
+use ruff_python_ast::{Expr, ExprCall};
+
+use super::{BindingValue, collect::ScopeCollector};
+
+impl<'a> ScopeCollector<'a> {
+    /// Notes what the parameter of a lambda among the arguments of this call will be.
+    pub(super) fn note_key(&mut self, call: &'a ExprCall) {
+        let key = call.arguments.find_keyword("key").map(|keyword| &keyword.value);
+        match (&*call.func, &*call.arguments.args) {
+            (Expr::Name(function), arguments) => match (function.id.as_str(), arguments, key) {
+                ("sorted" | "min" | "max", [of], Some(key)) => {
+                    self.note(key, BindingValue::ElementFor(&function.id, of));
+                }
+                ("filter" | "map", [function_of, of], _) => {
+                    self.note(function_of, BindingValue::ElementFor(&function.id, of));
+                }
+                _ => {}
+            },
+            (Expr::Attribute(method), _) if &*method.attr == "sort" => {
+                if let Some(key) = key {
+                    self.note(key, BindingValue::Element(&method.value));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, function: &'a Expr, parameter: BindingValue<'a>) {
+        if let Expr::Lambda(lambda) = function {
+            self.lambdas.insert(lambda.range, (parameter, self.scope));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Where the names of a program are bound, and to what. One model for all that look at programs.
+//!
+//! A binding says where it stands, what is bound, and from where on it is surely there. Whoever asks
+//! decides how much doubt there may be: the check follows a name only if one binding and no other can
+//! be meant (`meaning`), the review everything that it may be (`bound`).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `scopes` | all scopes of a program, and what a name means at a place |
+//! | `binding` | one binding: what is bound, where, and how |
+//! | `collect` | the one walk that finds them |
+//! | `targets` | names that are assigned to, in all the ways there are |
+//! | `lambdas` | lambdas whose parameter is known: the key of `sorted`, the function of `map` |
+//! | `imports` | what `import` and `from … import …` bind, and to what |
+//! | `standard` | the names that every program has without binding them |
+
+mod binding;
+mod collect;
+mod imports;
+mod lambdas;
+mod scopes;
+pub(crate) mod standard;
+mod targets;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use binding::{Binding, BindingKind, BindingRange, BindingValue, BoundName};
+pub(crate) use collect::collect;
+pub(crate) use imports::{is_provided, module_of};
+pub(crate) use scopes::{MODULE, NameMeaning, ScopeId, ScopeKind, Scopes};

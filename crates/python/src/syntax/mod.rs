@@ -1,0 +1,30 @@
+//! Python source, as far as its text and its syntax go: nothing here knows what a name means.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `tree` | the text of a program and its syntax tree, parsed once |
+//! | `depth` | whether a program is too deeply nested to look at |
+//! | `fault` | why there is no tree, in the words of Python |
+//! | `lines` | from places in a text to lines |
+//! | `expressions` | what single expressions are: a text, a variable, the name of a function |
+//! | `comprehension` | comprehensions of all four kinds as one |
+//! | `declaration` | what a module defines, its signature and its docstring |
+//! | `flow` | `await`, `return` and the like where Python does not take them |
+
+mod comprehension;
+mod declaration;
+mod depth;
+mod expressions;
+mod fault;
+mod flow;
+mod lines;
+mod tree;
+
+pub(crate) use comprehension::Comprehended;
+pub use declaration::{Declaration, declarations, docstring};
+pub use depth::is_too_deep;
+pub(crate) use expressions::{last_name, root, string, suppresses_errors, suppressing_call};
+pub use fault::SyntaxFault;
+pub use flow::{Misplaced, misplaced};
+pub use lines::Lines;
+pub use tree::SourceTree;

@@ -1,0 +1,53 @@
+//! Work that takes processor time, beside the async threads.
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+/// Work on so little takes less than a millisecond, and is done at once: to hand it over takes as long.
+pub const INLINE_BYTES: usize = 4 << 10;
+/// For work whose time does not depend on the size of anything that is at hand.
+pub const ALWAYS_APART: usize = usize::MAX;
+
+/// Does work on the thread of its caller, while another takes over the caller's other tasks: whatever
+/// else an async thread has to do must not wait for it.
+pub fn apart<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        // There is one thread only, as in tests.
+        _ => work(),
+    }
+}
+
+/// Does work on an input of so many bytes for those who cannot wait for a place: what a program prints or
+/// a server says by itself. There is so much of it as there are programs and servers.
+pub fn without_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
+    if bytes <= INLINE_BYTES { work() } else { apart(work) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, time::Duration};
+
+    use super::*;
+
+    /// Waits, as work that takes long, for what another task of the only async thread does.
+    async fn is_answered(bytes: usize, patience: Duration) -> bool {
+        let (answer, answered) = mpsc::channel();
+        let work = tokio::spawn(async move {
+            without_place(bytes, move || answered.recv_timeout(patience).is_ok())
+        });
+        tokio::spawn(async move { answer.send(()) });
+        work.await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn work_on_much_leaves_the_async_thread_to_others() {
+        assert!(is_answered(INLINE_BYTES + 1, Duration::from_secs(300)).await);
+        // The same work holds the thread where it is done at once.
+        assert!(!is_answered(INLINE_BYTES, Duration::from_millis(50)).await);
+    }
+
+    #[tokio::test]
+    async fn where_there_is_one_thread_it_does_the_work() {
+        assert_eq!(without_place(ALWAYS_APART, || 7), 7);
+    }
+}

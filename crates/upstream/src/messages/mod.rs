@@ -1,0 +1,17 @@
+//! What servers send, whatever the wire: how much it may be, where it is parsed, which memory it takes.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `limits.rs` | how large a message may be |
+//! | `bounded.rs` | bodies and events over HTTP, read within limits |
+//! | `budget.rs` | the memory that large messages of all servers share |
+//! | `inbox.rs` | where messages are parsed |
+//! | `outbox.rs` | answers that a server does not take |
+//! | `raw.rs` | tools as their server wrote them |
+
+pub(crate) mod bounded;
+pub(crate) mod budget;
+pub(crate) mod inbox;
+pub(crate) mod limits;
+pub(crate) mod outbox;
+pub(crate) mod raw;
