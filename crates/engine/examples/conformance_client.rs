@@ -9,13 +9,15 @@ use std::{env, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use narrows_engine::{
     broker::{Broker, CallError},
-    catalog::{Catalog, PythonNaming},
+    catalog::PythonNaming,
     safety::{RunGuard, Safety, SafetySettings},
     state::{SessionSettings, State, StateSettings},
-    upstream::{Caller, ChildReaper, Fleet, LoginStore, ServerLogs, UpstreamError},
 };
 use narrows_model::{Connection, HttpSpec, Limits, OAuthSpec, Principal, ServerSpec, Template};
 use narrows_store::StoreUrl;
+use narrows_upstream::{
+    Caller, ChildReaper, Fleet, LoginStore, ServerLogs, UpstreamError, catalog::Catalog,
+};
 use rmcp::{
     ErrorData,
     model::{

@@ -10,11 +10,10 @@ use std::{
 use narrows_analysis::{Analysis, Answer, Settings};
 use narrows_model::Principal;
 
+use narrows_policy::Flow;
 use results::Results;
 
 pub(crate) use results::EarlierResult;
-
-use crate::policy::Flow;
 
 /// What analyses are done with: one engine for all, made when it is first needed.
 #[derive(Debug)]

@@ -3,20 +3,21 @@
 
 mod forward;
 mod in_flight;
+#[cfg(test)]
+pub(crate) mod in_process;
 mod questions;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use crate::{
-    catalog::{Catalog, Missing, Tool},
-    compute::ALWAYS_APART,
-    state::Agent,
-    upstream::{Fleet, UpstreamError},
-};
+use crate::{compute::ALWAYS_APART, state::Agent};
 
 use in_flight::Writes;
+use narrows_upstream::{
+    Fleet, UpstreamError,
+    catalog::{Catalog, Missing, Tool},
+};
 
 pub use crate::call_error::CallError;
 pub use forward::{Called, ForwardRequest, Forwarded, RequestOrigin};

@@ -1,8 +1,7 @@
 //! Why a call came to nothing.
 
+use narrows_upstream::{UpstreamError, catalog::Unresolved};
 use thiserror::Error;
-
-use crate::{catalog::Unresolved, upstream::UpstreamError};
 
 /// Why a call failed before the tool itself could.
 #[derive(Clone, Debug, Error)]

@@ -3,14 +3,9 @@
 use std::collections::BTreeMap;
 
 use narrows_model::ToolName;
+use narrows_python::codegen::{Deprecation, ToolNames, module_names};
+use narrows_upstream::catalog::ToolNaming;
 use serde_json::Value;
-
-pub use narrows_upstream::catalog::{
-    Cache, Catalog, DisabledServer, Listing, Missing, ServerTools, Snapshot, Tool, ToolNaming,
-    Unresolved, UpstreamInfo,
-};
-
-use crate::codegen::{Deprecation, ToolNames, module_names};
 
 /// The names of servers and tools in Python.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +30,7 @@ impl ToolNaming for PythonNaming {
 pub(crate) mod tests {
     use serde_json::json;
 
+    use narrows_upstream::catalog::Catalog;
     pub(crate) use narrows_upstream::fakes::{listing, named, spec, tool};
 
     use super::*;

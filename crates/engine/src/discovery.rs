@@ -11,18 +11,21 @@ use std::{
 };
 
 use narrows_model::{Failure, Outcome, Program};
-use narrows_python::{ParsedProgram, review::ImpliedImports};
+use narrows_policy::Policy;
+use narrows_python::{
+    ParsedProgram,
+    check::{self, Checked, GivenVariables},
+    codegen::{self, Observation, ToolCode},
+    review::ImpliedImports,
+};
 use narrows_sandbox::Session;
+use narrows_upstream::catalog::Tool;
 use serde_json::{Value, json};
 
 use crate::{
     background::Background,
     broker::{Broker, CallError},
-    catalog::Tool,
-    check::{self, Checked, GivenVariables},
-    codegen::{self, Observation, ToolCode},
     compute::{ALWAYS_APART, json_bytes},
-    policy::Policy,
     search::{
         Ability, DefinitionRequest, Detail, SearchAnswer, SearchRequest, ToolSearch, UsageStats,
     },

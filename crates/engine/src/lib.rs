@@ -30,16 +30,10 @@ pub mod state;
 mod text_parsing;
 pub mod token_stats;
 mod under_way;
-pub mod upstream;
 mod value;
-
-use narrows_model::fingerprint;
 
 pub use background::Background;
 pub use discovery::{CatalogTools, Discovery, DiscoverySettings};
-pub use narrows_policy as policy;
-pub use narrows_python::{ParsedProgram, SourceTree, check, codegen, review};
-pub use narrows_system::private_file;
 pub use run::{
     AnalyzeOptions, Analyzed, Audience, Engine, ExecuteError, ExecuteRequest, Executor, Finished,
     OutputUse, Refusal, RunClient, RunError, RunRequest, RunWorkspace, check_source,

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use narrows_model::cut;
+use narrows_python::codegen::is_wrapped;
+use narrows_upstream::catalog::Tool;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use crate::{catalog::Tool, codegen::is_wrapped, media::Media, text_parsing};
+use crate::{media::Media, text_parsing};
 
 /// How much of a failing tool's text becomes its error message.
 const MAX_MESSAGE_LEN: usize = 4_000;

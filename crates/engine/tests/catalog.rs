@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
-use narrows_engine::catalog::{Cache, Catalog, Listing, PythonNaming, Unresolved, UpstreamInfo};
+use narrows_engine::catalog::PythonNaming;
 use narrows_model::{Connection, ServerSpec, StdioSpec};
+use narrows_upstream::catalog::{Cache, Catalog, Listing, Unresolved, UpstreamInfo};
 use serde_json::{Value, json};
 
 fn spec(name: &str) -> ServerSpec {

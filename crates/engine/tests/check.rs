@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use narrows_engine::{
-    CatalogTools, ParsedProgram, SourceTree,
-    catalog::{Catalog, Listing, PythonNaming, UpstreamInfo},
+use narrows_engine::{CatalogTools, catalog::PythonNaming};
+use narrows_model::{Connection, ServerSpec, StdioSpec};
+use narrows_python::{
+    ParsedProgram, SourceTree,
     check::{self, CheckFinding, GivenVariables},
     codegen::Calling,
 };
-use narrows_model::{Connection, ServerSpec, StdioSpec};
+use narrows_upstream::catalog::{Catalog, Listing, UpstreamInfo};
 use serde_json::Value;
 
 /// A catalog of these servers, and of one that has not said yet what it has.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use narrows_engine::codegen::{
+use narrows_python::codegen::{
     PREAMBLE, StubTool, ToolCode, ToolNames, module_names, parameter_names, signature, stub,
 };
 use narrows_testkit::{Chance, Tools};

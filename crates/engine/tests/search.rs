@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use narrows_engine::{
-    catalog::{Catalog, Listing, PythonNaming, UpstreamInfo},
+    catalog::PythonNaming,
     search::{Detail, SearchAnswer, SearchRequest, ToolSearch, category_of},
 };
 use narrows_model::{Connection, ServerSpec, StdioSpec};
+use narrows_upstream::catalog::{Catalog, Listing, UpstreamInfo};
 use serde_json::{Value, json};
 
 fn spec(name: &str) -> ServerSpec {

@@ -10,16 +10,19 @@ use anyhow::{Context, bail};
 use narrows_engine::{
     Background, Discovery, DiscoverySettings, Engine, Executor,
     broker::Broker,
-    catalog::{Cache, Catalog, PythonNaming},
+    catalog::PythonNaming,
     safety::{Mode, Safety},
     state::{Agent, State, StateSettings},
     token_stats::TokenStats,
-    upstream::{ANSWER_BYTES, ChildReaper, Fleet, LoginStore, ServerLogs},
 };
 use narrows_model::{Principal, ServerSpec};
 use narrows_pii::Scanner;
 use narrows_sandbox::SandboxConfig;
 use narrows_store::StoreUrl;
+use narrows_upstream::{
+    ANSWER_BYTES, ChildReaper, Fleet, LoginStore, ServerLogs,
+    catalog::{Cache, Catalog},
+};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;

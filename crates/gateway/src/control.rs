@@ -8,7 +8,9 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use narrows_engine::{broker::Broker, private_file, upstream::Status};
+use narrows_engine::broker::Broker;
+use narrows_system::private_file;
+use narrows_upstream::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -28,11 +28,11 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 use narrows_config as config;
 use narrows_config::import;
-use narrows_engine::upstream::ChildReaper;
 
 use app::{AppContext, Exit, GlobalArgs};
 use cli::{Cli, Command};
 use error_chain::error_chain;
+use narrows_upstream::ChildReaper;
 use printer::{ColorWhen, Printer};
 
 fn main() -> ExitCode {

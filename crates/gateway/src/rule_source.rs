@@ -1,9 +1,7 @@
 //! The rules of the configuration file, as safety asks for them and has one written.
 
-use narrows_engine::{
-    policy::{AlwaysRule, PolicySettings},
-    safety::RuleSource,
-};
+use narrows_engine::safety::RuleSource;
+use narrows_policy::{AlwaysRule, PolicySettings};
 
 use crate::{config::RulesFile, error_chain::error_chain};
 

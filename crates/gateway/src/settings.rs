@@ -2,12 +2,12 @@
 
 use narrows_analysis::Settings as AnalysisSettings;
 use narrows_engine::{
-    policy::Levels,
     safety::{AuditContents, Mode, SafetySettings},
     state::SessionSettings,
-    upstream::ANSWER_BYTES,
 };
 use narrows_model::{LimitScope, Limits};
+use narrows_policy::Levels;
+use narrows_upstream::ANSWER_BYTES;
 
 use crate::config::{
     AnalysisConfig, AuditedContents, Config, PiiConfig, PiiMode, SafetyConfig, SessionsConfig,

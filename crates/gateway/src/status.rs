@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use narrows_engine::{broker::Broker, private_file};
+use narrows_engine::broker::Broker;
+use narrows_system::private_file;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

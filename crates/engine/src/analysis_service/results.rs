@@ -7,8 +7,7 @@ use std::{
 
 use narrows_analysis::ResultTable;
 use narrows_model::Principal;
-
-use crate::policy::Flow;
+use narrows_policy::Flow;
 
 /// How many are kept, and how much memory they may take together. Who has the most of either loses the
 /// oldest of its own: many analyses of one agent must not cost another its results.

@@ -3,6 +3,9 @@
 
 use std::sync::Arc;
 
+use narrows_upstream::{
+    Caller, Held, ProtocolGeneration, UpstreamError, UpstreamReply, catalog::Tool,
+};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, ContentBlock,
     EmptyResult, ServerResult,
@@ -11,11 +14,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Broker, CallError};
 use crate::{
-    catalog::Tool,
     compute::ALWAYS_APART,
     safety::{Admitted, CallTarget, RunGuard},
     state::Agent,
-    upstream::{Caller, Held, ProtocolGeneration, UpstreamError, UpstreamReply},
 };
 
 /// A request that goes to a server if rules allow it.

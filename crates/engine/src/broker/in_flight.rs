@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use narrows_upstream::Caller;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::CallError;
-use crate::{UnderWay, upstream::Caller};
+use crate::UnderWay;
 
 /// How long a write goes on without its client. It may end sooner by the timeout of its server.
 pub const MAX_WRITE_TIME: Duration = Duration::from_secs(30);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use narrows_upstream::{Caller, MAX_QUESTIONS, UpstreamError, UpstreamReply};
 use rmcp::{
     ErrorData,
     model::{
@@ -11,7 +12,6 @@ use rmcp::{
 use serde_json::Value;
 
 use super::Broker;
-use crate::upstream::{Caller, MAX_QUESTIONS, UpstreamError, UpstreamReply};
 
 impl Broker {
     /// Sends a request, puts to the caller what the server asks before it answers, and sends it again

@@ -10,6 +10,8 @@ use std::{
 
 use futures::future::BoxFuture;
 use narrows_model::Principal;
+use narrows_policy::{Action, FlowRule, PolicySettings, Quota, RevealRule, Rule};
+use narrows_upstream::{Caller, MAX_QUESTIONS, NoCaller, ProtocolGeneration};
 use rmcp::{
     ErrorData,
     model::{
@@ -24,16 +26,12 @@ use tokio::sync::Notify;
 
 use super::*;
 use crate::{
+    broker::in_process::{FakeReply, FakeServer, broker},
     catalog::tests::{named, spec},
-    policy::{Action, FlowRule, PolicySettings, Quota, RevealRule, Rule},
     safety::{Mode, RunGuard, Safety, SafetySettings},
     state::{
         Agent, Scope, Verdict, now,
         tests::{state_under, state_with},
-    },
-    upstream::{
-        Caller, MAX_QUESTIONS, NoCaller, ProtocolGeneration,
-        tests::{FakeReply, FakeServer, broker},
     },
     value,
 };

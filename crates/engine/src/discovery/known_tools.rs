@@ -4,10 +4,10 @@ use narrows_python::{
     check::{ByFullName, KnownParameter, KnownTool, KnownTools},
     codegen::{Calling, unwrapped},
 };
+use narrows_upstream::catalog::{Catalog, Missing, Tool};
 use serde_json::Value;
 
 use super::Discovery;
-use crate::catalog::{Catalog, Missing, Tool};
 
 /// The tools of a catalog, as their servers declare them.
 #[derive(Debug)]

@@ -1,17 +1,17 @@
 //! Discovery: which tools a caller is told of, how, and which programs are not run.
 
 use futures::FutureExt as _;
+use narrows_policy::PolicySettings;
 use narrows_python::SourceTree;
 use serde_json::json;
 
 use super::*;
 use crate::{
+    broker::in_process::{FakeReply, FakeServer, broker},
     broker::tests::{agent, deny, rules},
     catalog::tests::{listing, named, spec},
-    policy::PolicySettings,
     safety::SafetySettings,
     search::{Detail, SearchHit},
-    upstream::tests::{FakeReply, FakeServer, broker},
 };
 
 /// A tool that takes a title.

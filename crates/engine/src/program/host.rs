@@ -7,6 +7,7 @@ use narrows_model::OutputStream;
 use narrows_sandbox::{
     ModuleSource, PausedClock, Query, ToolAnswer, ToolCall, ToolFailure, ToolHost,
 };
+use narrows_upstream::Caller;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json, value::RawValue};
 
@@ -21,7 +22,6 @@ use crate::{
     search::{DefinitionRequest, SearchAnswer, SearchHit, SearchRequest},
     state::{Agent, StateError},
     token_stats::RequestStats,
-    upstream::Caller,
     value::{self, ToolValue},
 };
 

@@ -5,12 +5,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use narrows_model::Program;
 use narrows_pii::{Form, Revealed, reveal, tokens_in};
+use narrows_python::check::is_too_deep;
 use ruff_python_ast::token::{Token, TokenKind};
 use ruff_python_parser::parse_module;
 use ruff_text_size::Ranged;
 use serde_json::{Value, json};
 
-use crate::{check::is_too_deep, safety::RunGuard, state::StateError};
+use crate::{safety::RunGuard, state::StateError};
 
 /// What was put into a program.
 #[derive(Debug, Default)]

@@ -2,13 +2,10 @@
 //! `skills`. Their work is done by `_narrows` in the guest; what is written here is only what
 //! differs from one gateway to another.
 
+use narrows_python::codegen::PREAMBLE;
 use narrows_sandbox::ModuleSource;
+use narrows_upstream::catalog::{Catalog, DisabledServer};
 use serde_json::{Value, json};
-
-use crate::{
-    catalog::{Catalog, DisabledServer},
-    codegen::PREAMBLE,
-};
 
 const SKILLS: &str = include_str!("skills.py");
 const CLIENT: &str = include_str!("client.py");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use narrows_sandbox::PausedClock;
+use narrows_upstream::{Caller, Progress};
 use rmcp::{
     ErrorData,
     model::{
@@ -11,8 +12,6 @@ use rmcp::{
         ElicitResult, LoggingMessageNotificationParam,
     },
 };
-
-use crate::upstream::{Caller, Progress};
 
 pub(super) struct PausingCaller {
     pub(super) caller: Arc<dyn Caller>,

@@ -4,6 +4,7 @@ use std::{mem, sync::Arc};
 
 use narrows_analysis::Input;
 use narrows_model::{Outcome, Program, nearest};
+use narrows_policy::Level;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -15,7 +16,6 @@ use crate::{
     analysis::{AnalysisRequest, TableSource},
     compute::ALWAYS_APART,
     media::Media,
-    policy::Level,
     program::AnalyzeError,
     state::{Agent, StateError},
 };

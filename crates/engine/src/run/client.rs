@@ -1,8 +1,7 @@
 //! Whoever a run is for.
 
 use narrows_model::OutputStream;
-
-use crate::upstream::{Caller, NoCaller};
+use narrows_upstream::{Caller, NoCaller};
 
 /// The client of a run: a caller who also hears what the program prints.
 pub trait RunClient: Caller {

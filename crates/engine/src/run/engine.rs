@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use narrows_model::Principal;
 use narrows_sandbox::SandboxConfig;
 use narrows_store::Skill;
+use narrows_upstream::NoCaller;
 use serde_json::{Map, Value};
 
 use super::{
@@ -16,7 +17,6 @@ use crate::{
     discovery::Discovery,
     skills::{TrialMode, TrialReport, try_skill},
     state::{Agent, State},
-    upstream::NoCaller,
 };
 
 /// Runs programs, analyses and single calls for whoever asks, whichever way they ask.

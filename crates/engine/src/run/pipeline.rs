@@ -5,6 +5,7 @@ use std::{mem, sync::Arc};
 use narrows_model::{EventAction, EventOutcome, Failure, Limits, Outcome, OutputStream, Program};
 use narrows_python::{ParsedProgram, SourceTree, review::ImpliedImports};
 use narrows_sandbox::{Session, Workspace, WorkspaceMount};
+use narrows_upstream::Caller;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +22,6 @@ use crate::{
     skills::sha256,
     state::{Agent, StateError},
     token_stats::RequestStats,
-    upstream::Caller,
 };
 
 /// One program, its caller and what they may.

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use narrows_model::{EventAction, EventOutcome, Principal};
+use narrows_policy::{AlwaysRule, Reason};
 use narrows_store::{Approval, CallKey, NewApproval, Scope};
+use narrows_upstream::Caller;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -12,14 +14,7 @@ use super::{
     run_guard::{CallTarget, RunGuard, refused},
     shown::{MAX_VALUES, count_values},
 };
-use crate::{
-    call_error::CallError,
-    compute::json_bytes,
-    hex::random_name,
-    policy::{AlwaysRule, Reason},
-    state::now,
-    upstream::Caller,
-};
+use crate::{call_error::CallError, compute::json_bytes, hex::random_name, state::now};
 
 /// Whoever asks in the gateway's own name.
 pub const ASKER: &str = "narrows";

@@ -6,14 +6,12 @@ use std::{
 };
 
 use narrows_pii::Scanner;
+use narrows_policy::{Level, LevelError, Levels, Meter, Policy};
+use narrows_python::review::ReviewSettings;
 
 use super::{
     AuditSettings, KeySource, Mode, RuleSource, SafetyError, SafetySettings, Vault,
     returned_values::ReturnedValues, settings::check_kinds,
-};
-use crate::{
-    policy::{Level, LevelError, Levels, Meter, Policy},
-    review::ReviewSettings,
 };
 
 /// The safety of a gateway, shared by all that it does.

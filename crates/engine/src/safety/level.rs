@@ -6,16 +6,16 @@ use std::{
 };
 
 use narrows_model::{EventAction, EventOutcome, Failure, Limits, Outcome};
-use narrows_python::{ParsedProgram, review::ImpliedImports};
+use narrows_policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceAccess};
+use narrows_python::{
+    ParsedProgram,
+    review::{ImpliedImports, Severity, review},
+};
 use narrows_sandbox::{Workspace, WorkspaceMount};
+use narrows_upstream::catalog::{Catalog, Tool};
 
 use super::{CallTarget, RunGuard};
-use crate::{
-    catalog::{Catalog, Tool},
-    policy::{Action, Ask, Denial, Hints, Level, ReviewMode, WorkspaceAccess},
-    review::{Severity, review},
-    state::{Agent, AuditTrail, StateError},
-};
+use crate::state::{Agent, AuditTrail, StateError};
 
 /// Enough to see what is the matter.
 const MAX_LISTED: usize = 10;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use narrows_policy::AlwaysRule;
 use narrows_store::Scope;
 use rmcp::model::{
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, EnumSchema,
@@ -13,7 +14,6 @@ use super::{
     confirm::AskedCall,
     shown::{self, Digest, visible},
 };
-use crate::policy::AlwaysRule;
 
 /// The field of the form, and the word in it for a no.
 const FIELD: &str = "allow";

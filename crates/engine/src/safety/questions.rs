@@ -13,6 +13,7 @@ use futures::{
     future::{BoxFuture, WeakShared},
 };
 use narrows_store::ApprovalState;
+use narrows_upstream::Caller;
 use tokio::sync::oneshot;
 
 use super::{
@@ -20,7 +21,6 @@ use super::{
     question::ApprovalAnswer,
     run_guard::RunGuard,
 };
-use crate::upstream::Caller;
 
 /// Calls that come within this time of each other are decided together.
 const GATHER_TIME: Duration = Duration::from_millis(50);

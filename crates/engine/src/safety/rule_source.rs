@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::policy::{AlwaysRule, PolicySettings};
+use narrows_policy::{AlwaysRule, PolicySettings};
 
 /// The place of the rules, such as `narrows.toml`. What is in it holds from the next call on.
 pub trait RuleSource: Send + Sync + fmt::Debug {

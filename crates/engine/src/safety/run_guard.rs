@@ -12,6 +12,8 @@ use std::{
 };
 
 use narrows_model::{Event, EventAction, EventOutcome, EventTarget, ToolId};
+use narrows_policy::{Action, Ask, Decision, Flow, Hints, Level, Reason};
+use narrows_upstream::{Caller, UpstreamError, catalog::Tool};
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value, json};
 
@@ -21,12 +23,9 @@ use super::{
 };
 use crate::{
     call_error::CallError,
-    catalog::Tool,
     compute::json_bytes,
     hex::random_name,
-    policy::{Action, Ask, Decision, Flow, Hints, Level, Reason},
     state::{Agent, AuditTrail, StateError},
-    upstream::{Caller, UpstreamError},
     value,
 };
 

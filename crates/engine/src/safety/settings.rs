@@ -5,13 +5,10 @@ use std::{
     time::Duration,
 };
 
+use narrows_policy::{DataOrigin, LevelError, LevelSettings, Levels, PolicyError, PolicySettings};
+use narrows_python::review::ReviewSettings;
 use serde::Serialize;
 use thiserror::Error;
-
-use crate::{
-    policy::{DataOrigin, LevelError, LevelSettings, Levels, PolicyError, PolicySettings},
-    review::ReviewSettings,
-};
 
 /// Where personal data is replaced by tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

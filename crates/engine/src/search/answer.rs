@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
+use narrows_python::codegen;
+use narrows_upstream::catalog::Tool;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Ability, Detail};
-use crate::{catalog::Tool, codegen, skills::ListedSkill};
+use crate::skills::ListedSkill;
 
 /// What a search gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -4,8 +4,7 @@
 use std::collections::HashMap;
 
 use narrows_search::words;
-
-use crate::catalog::ServerTools;
+use narrows_upstream::catalog::ServerTools;
 
 /// The categories, each with words that tell of it. A word counts once for each tool that has it in
 /// its name, and for the server's own name five times.

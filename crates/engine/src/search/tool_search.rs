@@ -6,12 +6,12 @@ use std::{
 };
 
 use narrows_search::{Index, Selection};
+use narrows_upstream::catalog::{Catalog, ServerTools, Snapshot, Tool};
 
 use super::{
     CATEGORIES, SearchAnswer, SearchHit, SearchRequest, ServerOverview, UsageStats,
     answer::ToolHits, category_of,
 };
-use crate::catalog::{Catalog, ServerTools, Snapshot, Tool};
 
 /// How many are told of, if nobody says how many.
 const BEST: usize = 10;

@@ -10,14 +10,11 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use narrows_model::ToolId;
+use narrows_model::{ToolId, fingerprint::fingerprint};
+use narrows_system::private_file::{self, Durability};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    background::Background,
-    fingerprint::fingerprint,
-    private_file::{self, Durability},
-};
+use crate::background::Background;
 
 /// Files of another version are ignored, and written again.
 const VERSION: u32 = 1;

@@ -10,10 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use narrows_system::private_file::{self, Durability};
 use serde::{Deserialize, Serialize};
 
 use super::shape::Shape;
-use crate::private_file::{self, Durability};
 
 /// Files of another version are ignored, and written again.
 const VERSION: u32 = 2;

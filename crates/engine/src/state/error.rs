@@ -1,10 +1,11 @@
 //! Why something that lasts could not be had.
 
 use narrows_model::EventOutcome;
+use narrows_policy::LevelError;
 use narrows_store::StoreError;
 use thiserror::Error;
 
-use crate::{policy::LevelError, safety::VaultError, skills::LibraryError};
+use crate::{safety::VaultError, skills::LibraryError};
 
 /// Why something that lasts could not be had.
 #[derive(Debug, Error)]

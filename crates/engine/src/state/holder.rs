@@ -12,8 +12,9 @@ use std::{
 };
 
 use narrows_model::is_plain_name;
+use narrows_system::private_file;
 
-use crate::{hex::random_name, private_file};
+use crate::hex::random_name;
 
 /// Whatever was leased by a process that ended so long ago is over.
 const MAX_AGE: Duration = Duration::from_secs(3_600);

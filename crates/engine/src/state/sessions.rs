@@ -12,6 +12,7 @@ use std::{
 };
 
 use narrows_model::is_plain_name;
+use narrows_policy::Flow;
 use narrows_sandbox::Session;
 use narrows_store::{LeaseResult, SessionSnapshot, SessionState};
 use narrows_system::apart;
@@ -22,10 +23,7 @@ use tokio::{
 };
 
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds, holder::Holder};
-use crate::{
-    policy::Flow,
-    safety::{Mode, RunGuard},
-};
+use crate::safety::{Mode, RunGuard};
 
 /// For how long a gateway may use a session without a sign of life.
 const LEASE: Duration = Duration::from_secs(10);

@@ -8,9 +8,9 @@ use std::{
 
 use narrows_model::{Limits, is_plain_name};
 use narrows_sandbox::Workspace;
+use narrows_system::private_file;
 
 use super::{StateError, StateSettings};
-use crate::private_file;
 
 /// Workspaces, opened when they are first needed. One namespace has one, so that its quota is
 /// counted once.

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use narrows_upstream::catalog::{Catalog, ServerTools, Snapshot};
 use serde_json::{Value, json};
 
 use super::{
@@ -19,10 +20,7 @@ use super::{
     stats_files::StatsFiles,
     totals::{StatsEntry, now},
 };
-use crate::{
-    background::Background,
-    catalog::{Catalog, ServerTools, Snapshot},
-};
+use crate::background::Background;
 
 /// Keys of sessions that are remembered. Past them a client may be counted again.
 const MAX_SESSIONS: usize = 10_000;

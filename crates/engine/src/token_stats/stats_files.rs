@@ -6,8 +6,9 @@ use std::{
     path::PathBuf,
 };
 
+use narrows_system::private_file::{self, Durability};
+
 use super::{RunStats, Totals, totals::StatsEntry};
-use crate::private_file::{self, Durability};
 
 /// When the list of runs is longer, it is begun anew, and the one before is kept beside it.
 const MAX_BYTES: u64 = 1 << 20;

@@ -3,7 +3,7 @@
 use std::{fmt, fmt::Write, path::Path, time::Instant};
 
 use anyhow::ensure;
-use narrows_engine::{ParsedProgram, SourceTree, check, codegen};
+use narrows_python::{ParsedProgram, SourceTree, check, codegen};
 use serde::Serialize;
 
 use super::{

@@ -9,10 +9,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use narrows_engine::{
     Background, Discovery,
     broker::{Broker, CallError},
-    catalog::{Tool, Unresolved},
     search::{Detail, SearchAnswer, SearchHit, SearchRequest},
 };
 use narrows_model::nearest;
+use narrows_upstream::catalog::{Tool, Unresolved};
 use serde_json::json;
 
 use super::{servers::probe_each, waiting::WaitingLine};

@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use narrows_engine::{broker::Broker, upstream::Health};
+use narrows_engine::broker::Broker;
+use narrows_upstream::Health;
 
 use crate::printer::Printer;
 

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use narrows_engine::{Engine, RunRequest, RunWorkspace, upstream::NoCaller};
+use narrows_engine::{Engine, RunRequest, RunWorkspace};
 use narrows_model::{Outcome, Principal, Program};
+use narrows_upstream::NoCaller;
 use serde_json::{Value, json};
 
 use crate::printer::Printer;

@@ -1,9 +1,7 @@
 //! What changes at the servers, for those who tell clients of it.
 
-use narrows_engine::{
-    broker::Broker,
-    upstream::{ServerChange, UpstreamChange},
-};
+use narrows_engine::broker::Broker;
+use narrows_upstream::{ServerChange, UpstreamChange};
 use tokio::sync::{
     broadcast::{self, error::RecvError},
     watch,

@@ -6,9 +6,9 @@ use narrows_engine::{
     compute::{json_bytes, without_place},
     safety::PiiFilter,
     state::Agent,
-    upstream::{Caller, Progress},
 };
 use narrows_model::OutputStream;
+use narrows_upstream::{Caller, Progress};
 use rmcp::{
     ErrorData,
     model::{

@@ -14,13 +14,13 @@ use std::{
 
 use narrows_engine::{
     broker::{ForwardRequest, RequestOrigin},
-    catalog::Tool as CatalogTool,
     compute::ALWAYS_APART,
     state::Agent,
     token_stats::definition_text,
-    upstream::{ProtocolGeneration, UpstreamChange},
 };
 use narrows_model::{clipped_name, nearest};
+use narrows_upstream::catalog::Tool as CatalogTool;
+use narrows_upstream::{ProtocolGeneration, UpstreamChange};
 use rmcp::{
     ErrorData, RoleServer,
     model::{

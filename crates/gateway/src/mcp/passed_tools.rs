@@ -7,8 +7,8 @@ use std::{
     sync::Arc,
 };
 
-use narrows_engine::catalog::{ServerTools, Tool};
 use narrows_model::Expose;
+use narrows_upstream::catalog::{ServerTools, Tool};
 use rmcp::model::Tool as Definition;
 
 /// `auto` passes a server through while its tools, as JSON, are no longer than this: about a
@@ -115,8 +115,9 @@ pub(super) fn is_passed(expose: Expose, server: &ServerTools) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use narrows_engine::catalog::{Catalog, Listing, PythonNaming, UpstreamInfo};
+    use narrows_engine::catalog::PythonNaming;
     use narrows_model::{Connection, ServerSpec, StdioSpec};
+    use narrows_upstream::catalog::{Catalog, Listing, UpstreamInfo};
     use serde_json::{Value, json};
 
     use super::*;

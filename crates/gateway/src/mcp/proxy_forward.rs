@@ -8,8 +8,8 @@ use narrows_engine::{
     compute::json_bytes,
     safety::{CallTarget, PiiFilter, RunGuard},
     state::Agent,
-    upstream::{NoCaller, ProtocolGeneration},
 };
+use narrows_upstream::{NoCaller, ProtocolGeneration};
 use rmcp::{
     ErrorData,
     model::{ClientRequest, ServerResult, SubscribeRequest, SubscribeRequestParams},

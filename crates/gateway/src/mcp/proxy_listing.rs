@@ -10,13 +10,12 @@ use std::{
 use futures::future::join_all;
 use narrows_engine::{
     broker::Broker,
-    catalog::Snapshot,
     compute::{ALWAYS_APART, json_bytes, without_place},
     safety::CallTarget,
     state::Agent,
-    upstream::{NoCaller, UpstreamError, UpstreamReply},
 };
 use narrows_model::{Expose, ServerSpec};
+use narrows_upstream::{NoCaller, UpstreamError, UpstreamReply, catalog::Snapshot};
 use rmcp::{
     ErrorData,
     model::{

@@ -422,7 +422,7 @@ fn the_check_knows_just_the_names_that_every_program_has() {
                 public = [(n, isinstance(v, types.ModuleType)) for n, v in names if n[0] != '_']\n\
                 result = [sorted(n for n, m in public if not m), sorted(n for n, m in public if m)]";
     let names = site.run(code);
-    let (mut plain, modules) = narrows_engine::check::surroundings();
+    let (mut plain, modules) = narrows_python::check::surroundings();
     plain.sort_unstable();
     assert_eq!((&names[0], &names[1]), (&json!(plain), &json!(modules)));
 }

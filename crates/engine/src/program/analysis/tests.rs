@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::{
+    broker::in_process::{FakeReply, FakeServer},
     catalog::tests::named,
     program::host::tests::{RunningProgram, mail_not_to_web},
     safety::SafetySettings,
-    upstream::tests::{FakeReply, FakeServer},
 };
 
 /// An analysis of one table, as a program asks for it.

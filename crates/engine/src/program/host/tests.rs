@@ -1,20 +1,18 @@
 //! What a program gets when it calls and asks, with servers inside of this process.
 
+use narrows_policy::{FlowRule, PolicySettings};
 use narrows_sandbox::{Workspace, WorkspaceMount};
+use narrows_upstream::NoCaller;
 use tempfile::TempDir;
 
 use super::*;
 use crate::{
     background::Background,
+    broker::in_process::{FakeReply, FakeServer, broker},
     broker::tests::{agent, deny, rules},
     catalog::tests::{named, spec},
     discovery::DiscoverySettings,
-    policy::{FlowRule, PolicySettings},
     safety::{Mode, SafetySettings},
-    upstream::{
-        NoCaller,
-        tests::{FakeReply, FakeServer, broker},
-    },
 };
 
 /// A host, and all that it stands on.

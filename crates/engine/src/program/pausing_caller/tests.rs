@@ -79,7 +79,7 @@ async fn the_programs_time_stands_still_until_the_last_answer() {
 #[tokio::test]
 async fn a_question_that_is_refused_costs_no_time() {
     let patient = PausingCaller {
-        caller: Arc::new(crate::upstream::NoCaller),
+        caller: Arc::new(narrows_upstream::NoCaller),
         patience: PausedClock::default(),
     };
     let refused = patient.elicit("s", question()).await.unwrap_err();

@@ -2,13 +2,14 @@
 
 use narrows_model::Principal;
 use narrows_sandbox::SandboxConfig;
+use narrows_upstream::NoCaller;
 
 use super::*;
 use crate::{
     Background, Discovery, DiscoverySettings,
+    broker::in_process::broker,
     state::tests::state,
     token_stats::{RequestKind, TokenStats},
-    upstream::{NoCaller, tests::broker},
 };
 
 #[tokio::test]

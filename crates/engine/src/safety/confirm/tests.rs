@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use futures::future::{BoxFuture, join_all};
+use narrows_policy::{Action, FlowRule, PolicySettings, Rule};
 use rmcp::{
     ErrorData,
     model::{
@@ -16,11 +17,10 @@ use rmcp::{
 
 use super::*;
 use crate::{
+    broker::in_process::FakeServer,
     broker::tests::{TestRun, issues},
-    policy::{Action, FlowRule, PolicySettings, Rule},
     safety::{RuleSource, Safety, SafetySettings, choices_of, chosen},
     state::Verdict,
-    upstream::tests::FakeServer,
 };
 
 /// A client with a person, who says the same to everything.
@@ -122,7 +122,7 @@ async fn a_yes_for_a_session_is_for_the_tool_the_principal_and_the_reason_it_was
     let (server, mail) = (
         issues(),
         FakeServer::new("mail", crate::catalog::tests::named(&["read"]), |_| {
-            crate::upstream::tests::FakeReply::text("a secret")
+            crate::broker::in_process::FakeReply::text("a secret")
         }),
     );
     let flows = vec![FlowRule::read("mail.* -> issues.*: confirm").unwrap()];

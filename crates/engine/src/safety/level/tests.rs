@@ -1,17 +1,17 @@
 //! The level that a caller gets, and what it means for a run.
 
+use narrows_policy::{PolicySettings, Quota};
 use narrows_python::SourceTree;
 
 use super::*;
 use crate::{
+    broker::in_process::broker,
     broker::{
         Broker,
         tests::{agent, deny, rules},
     },
     catalog::tests::{listing, spec},
-    policy::{PolicySettings, Quota},
     safety::SafetySettings,
-    upstream::tests::broker,
 };
 
 fn guard(settings: SafetySettings, level: Option<&str>) -> (tempfile::TempDir, Arc<RunGuard>) {

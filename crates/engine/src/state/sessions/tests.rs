@@ -167,7 +167,7 @@ async fn a_session_of_a_gateway_that_was_killed_is_free_at_once() {
         sessions.take("default", id, holder, LEASE, "local").await.unwrap();
     };
     hold("killed", "7-killed").await;
-    crate::private_file::open(&home.path().join("holders/7-killed")).unwrap();
+    narrows_system::private_file::open(&home.path().join("holders/7-killed")).unwrap();
     let (lease, _) = agent.lease(&key("killed")).await.unwrap();
     lease.give_back().await;
     // The positive control: whoever lives, or may, keeps it until its lease is over.

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use anyhow::Context;
-use narrows_engine::upstream::client_builder;
+use narrows_upstream::client_builder;
 use rmcp::{
     service::{ClientLifecycleMode, ClientServiceExt},
     transport::{

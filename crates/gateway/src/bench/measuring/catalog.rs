@@ -3,11 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use narrows_engine::{
-    Background, Discovery, DiscoverySettings,
-    catalog::{Listing, UpstreamInfo},
-};
+use narrows_engine::{Background, Discovery, DiscoverySettings};
 use narrows_model::{Connection, ServerSpec, StdioSpec};
+use narrows_upstream::catalog::{Listing, UpstreamInfo};
 use serde_json::Value;
 use tempfile::TempDir;
 

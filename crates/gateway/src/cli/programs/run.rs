@@ -16,10 +16,10 @@ use futures::future::BoxFuture;
 use narrows_engine::{
     Audience, Background, OutputUse, RunClient, RunRequest, RunWorkspace,
     safety::{ASKER, choices_of, chosen},
-    upstream::Caller,
 };
 use narrows_model::{Ending, Excerpt, Limits, Outcome, OutputStream, Program};
 use narrows_sandbox::Workspace;
+use narrows_upstream::Caller;
 use rmcp::{
     ErrorData,
     model::{ClientCapabilities, ElicitRequestParams, ElicitResult, ElicitationCapability},

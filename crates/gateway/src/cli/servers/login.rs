@@ -4,8 +4,8 @@ use std::{net::Ipv4Addr, process::Stdio, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use narrows_engine::upstream::LoginStore;
 use narrows_model::{Connection, EventOutcome, ServerSpec};
+use narrows_upstream::LoginStore;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
-use narrows_engine::upstream::LogFollower;
+use narrows_upstream::LogFollower;
 use serde_json::json;
 
 use super::{OutputArgs, find};

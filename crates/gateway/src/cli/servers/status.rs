@@ -2,10 +2,8 @@
 
 use clap::Args;
 use futures::{StreamExt, stream::FuturesUnordered};
-use narrows_engine::{
-    broker::Broker,
-    upstream::{Health, Status},
-};
+use narrows_engine::broker::Broker;
+use narrows_upstream::{Health, Status};
 use serde_json::json;
 
 use super::{NO_SERVERS, OutputArgs, find_enabled};

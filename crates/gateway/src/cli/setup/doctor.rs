@@ -4,14 +4,12 @@ use std::path::Path;
 
 use anyhow::Context;
 use clap::Args;
-use narrows_engine::{
-    ExecuteRequest, private_file,
-    safety::Mode,
-    upstream::{Health, StartProblem, Status},
-};
+use narrows_engine::{ExecuteRequest, safety::Mode};
 use narrows_model::{Connection, MissingVariable, Program};
 use narrows_sandbox::NoTools;
 use narrows_store::{Store, StoreUrl};
+use narrows_system::private_file;
+use narrows_upstream::{Health, StartProblem, Status};
 use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

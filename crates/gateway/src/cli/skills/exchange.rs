@@ -4,14 +4,12 @@ use std::{path::PathBuf, sync::Arc};
 
 use anyhow::{Context, bail};
 use clap::Subcommand;
-use narrows_engine::{
-    skills::{PythonReader, SkillOrigin},
-    upstream::client_builder,
-};
+use narrows_engine::skills::{PythonReader, SkillOrigin};
 use narrows_skills::{
     Fetched, FetchedSkill, Fetcher, IndexEntry, KeyFile, Package, Registry, SkillSource,
     SourceError, write_folder,
 };
+use narrows_upstream::client_builder;
 use serde_json::{Value, json};
 
 use super::SkillCommands;

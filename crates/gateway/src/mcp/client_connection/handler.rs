@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use narrows_engine::{compute::json_bytes, upstream::UpstreamChange};
+use narrows_engine::compute::json_bytes;
+use narrows_upstream::UpstreamChange;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{

@@ -1,9 +1,7 @@
 //! `list_workspace_files`: files of the workspace, all or by a pattern.
 
-use narrows_engine::{
-    policy::WorkspaceAccess,
-    state::{Agent, StateError},
-};
+use narrows_engine::state::{Agent, StateError};
+use narrows_policy::WorkspaceAccess;
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -2,9 +2,9 @@
 
 use narrows_engine::{
     compute::ALWAYS_APART,
-    policy::WorkspaceAccess,
     state::{Agent, Encoding, FileContent, ReadRequest},
 };
+use narrows_policy::WorkspaceAccess;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 

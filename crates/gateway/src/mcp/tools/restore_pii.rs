@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use narrows_engine::{state::Agent, upstream::Caller};
+use narrows_engine::state::Agent;
+use narrows_upstream::Caller;
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
 

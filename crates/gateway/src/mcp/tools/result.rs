@@ -1,9 +1,8 @@
 //! What tools give: texts and data for a model, and the type that says they were protected.
 
-use narrows_engine::{
-    Analyzed, Finished, Refusal, compute::json_bytes, policy::WorkspaceAccess, state::Agent,
-};
+use narrows_engine::{Analyzed, Finished, Refusal, compute::json_bytes, state::Agent};
 use narrows_model::cut;
+use narrows_policy::WorkspaceAccess;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};

@@ -3,9 +3,9 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use narrows_engine::{
     compute::json_bytes,
-    policy::WorkspaceAccess,
     state::{Agent, Encoding},
 };
+use narrows_policy::WorkspaceAccess;
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -3,10 +3,10 @@
 
 use anyhow::bail;
 use narrows_engine::{
-    policy::{AlwaysRule, Reason},
     safety::visible,
     state::{Agent, Approval, ApprovalState, Scope, Verdict, now},
 };
+use narrows_policy::{AlwaysRule, Reason};
 use serde_json::{Value, json};
 
 use super::as_json;
