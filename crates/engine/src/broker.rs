@@ -1,5 +1,6 @@
-//! The one way to a tool, and to whatever else a server has. The broker itself finds tools; `forward`
-//! takes requests to their servers, with those that are `in_flight` and the `questions` that servers ask.
+//! The broker: every call of a tool, and every other request to a server, goes through it. This module
+//! finds tools; `forward` sends requests to their servers, `in_flight` keeps writes alive whose client
+//! has left, and `questions` puts to the caller what servers ask.
 
 mod forward;
 mod in_flight;
@@ -23,7 +24,8 @@ pub use crate::call_error::CallError;
 pub use forward::{Called, ForwardRequest, Forwarded, RequestOrigin};
 pub use in_flight::MAX_WRITE_TIME;
 
-/// How long after its start the gateway waits for servers before it says what it knows.
+/// The time after its start in which the gateway waits for servers that have not listed their tools
+/// yet.
 const LEARNING_TIME: Duration = Duration::from_secs(5);
 
 /// Finds tools, checks what they are given, and forwards requests to their servers.
@@ -48,14 +50,15 @@ impl Broker {
         &self.fleet
     }
 
-    /// The tool that a name means, or what may have been meant. Starts its server if the server's tools
-    /// are not known.
+    /// Finds the tool that a name means; the error suggests similar names. Starts the server if its
+    /// tools are not known.
     pub async fn find(&self, name: &str, server: Option<&str>) -> Result<Arc<Tool>, CallError> {
         let found = self.find_exactly(name, server).await?;
         found.map_err(|missing| self.catalog.advise(missing).into())
     }
 
-    /// As [`Self::find`], for an agent: what it may have meant is found without holding up others.
+    /// Finds a tool as [`Self::find`] does, but counts the search for similar names as work of this
+    /// agent, so that it does not delay others.
     pub(crate) async fn find_for(
         &self,
         name: &str,
@@ -66,12 +69,13 @@ impl Broker {
             Ok(tool) => return Ok(tool),
             Err(missing) => missing,
         };
-        // A program can ask for one wrong name after the other, of thousands of tools.
+        // A program can ask for one wrong name after another, and each is compared with thousands of
+        // tools.
         let unresolved = agent.compute(ALWAYS_APART, || self.catalog.advise(missing)).await;
         Err(unresolved.into())
     }
 
-    /// As [`Self::find`], without what may have been meant.
+    /// Finds a tool as [`Self::find`] does, without suggestions of similar names.
     pub(crate) async fn find_exactly(
         &self,
         name: &str,
@@ -86,12 +90,12 @@ impl Broker {
                 self.fleet.start(&server).await?;
                 self.catalog.find(name, Some(&server))
             }
-            // It may be newer than what is known.
+            // The tool may be newer than the list that is known.
             Missing::Tool { server, .. } => {
                 self.fleet.refresh(&server.server).await;
                 self.catalog.find(name, Some(&server.server))
             }
-            // Its server may not have said yet what it has.
+            // Its server may not have listed its tools yet.
             Missing::ToolAnywhere(_) => {
                 self.learn().await;
                 self.catalog.find(name, server)
@@ -100,19 +104,19 @@ impl Broker {
         })
     }
 
-    /// How many calls are under way that may change something.
+    /// Returns the number of calls in flight that may change something.
     pub fn writes_in_flight(&self) -> usize {
         self.writes.count()
     }
 
-    /// Waits for calls that may change something, but no longer than they may go on without a client.
-    /// For those who end: they have to do so before the servers end.
+    /// Waits until the calls in flight that may change something have ended, for at most
+    /// [`MAX_WRITE_TIME`]. To be called at shutdown, before the servers are stopped.
     pub async fn finish_writes(&self) {
         let _ = tokio::time::timeout(MAX_WRITE_TIME, self.writes.ended()).await;
     }
 
-    /// Waits for servers whose tools are not known yet, but no longer than a moment after the
-    /// start of the gateway: a server that hangs must not make every search wait.
+    /// Waits for servers whose tools are not known yet, but only in the first moments after the start
+    /// of the gateway: a server that hangs must not make every search wait.
     pub async fn learn(&self) {
         let unknown = self.catalog.modules().keys();
         let unknown = unknown.filter(|server| self.catalog.listing(server).is_none());

@@ -1,5 +1,6 @@
-//! The one way of a request to a server: admitted, checked, sent and written down. It is the same for
-//! the calls of programs and for all that clients send to servers which they see as they are.
+//! Forwards a request to its server: it is authorized, its arguments are checked, it is sent, and the
+//! audit records it. The calls of programs and the requests of clients that see a server directly take
+//! the same way.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::{
     state::Agent,
 };
 
-/// A request that goes to a server if rules allow it.
+/// A request that is sent to a server if the rules allow it.
 #[derive(Debug)]
 pub struct ForwardRequest {
     recipient: Recipient,
@@ -27,57 +28,58 @@ pub struct ForwardRequest {
     origin: RequestOrigin,
 }
 
-/// Who has sent a request. It decides who hears what a server asks before it answers, and by which
-/// name a tool is called in errors.
+/// The sender of a request. It decides who is asked what a server wants to know before it answers, and
+/// which name of a tool stands in errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOrigin {
-    /// A program. The broker puts the questions to the caller.
+    /// A program. The broker puts the server's questions to the caller.
     Program,
-    /// A client that sees the server as it is, and speaks this protocol. If both sides speak the newer
-    /// one, questions are an answer like any other, and the client comes back by itself.
+    /// A client that sees the server directly, and the generation of the protocol that it speaks. If
+    /// both sides speak the newer one, a question is passed on as the answer, and the client repeats
+    /// the request with its response.
     Client(ProtocolGeneration),
 }
 
-/// What of a server a request is for.
+/// The part of a server that a request is for.
 #[derive(Clone, Debug)]
 enum Recipient {
     Tool(Arc<Tool>),
-    /// Something that it has beside tools, by the name that rules and the audit have for it.
+    /// A resource, a prompt or the like, by the name that rules and the audit have for its kind.
     Item {
         server: String,
         name: &'static str,
     },
 }
 
-/// What came of a request that was forwarded.
+/// The result of a forwarded request.
 #[derive(Debug)]
 pub struct Forwarded {
     pub result: ServerResult,
-    /// Its memory, until it was used.
+    /// Its part of the memory for answers, given back on drop.
     pub held: Held,
-    /// The address of the resource that was subscribed to, as its server has it: with values in the
-    /// place of tokens.
+    /// The URI of the resource that was subscribed to, as its server knows it: with values instead of
+    /// tokens.
     pub subscribed: Option<String>,
 }
 
-/// What a tool gave.
+/// The result of a tool.
 #[derive(Debug)]
 pub struct Called {
     pub result: CallToolResult,
-    /// Its memory, until it was used.
+    /// Its part of the memory for answers, given back on drop.
     pub held: Held,
 }
 
 impl ForwardRequest {
-    /// Calls a tool, by whatever name the parameters have for it.
+    /// Creates a request that calls a tool. The name in the parameters is replaced by the server's own.
     pub fn call(tool: Arc<Tool>, mut params: CallToolRequestParams, origin: RequestOrigin) -> Self {
         params.name = tool.id.tool.clone().into();
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         Self { recipient: Recipient::Tool(tool), request, origin }
     }
 
-    /// Asks a server for something that it has beside tools. `name` is what rules and the audit call
-    /// all of that kind.
+    /// Creates a request for something other than a tool. `name` is what rules and the audit call its
+    /// kind.
     pub fn item(
         server: String,
         name: &'static str,
@@ -112,7 +114,7 @@ impl From<CallToolResult> for Forwarded {
 }
 
 impl Broker {
-    /// Calls a tool for a program, and waits for its result.
+    /// Calls a tool for a program and waits for its result.
     pub async fn call(
         &self,
         guard: &Arc<RunGuard>,
@@ -129,8 +131,8 @@ impl Broker {
         }
     }
 
-    /// Takes a request to its server under the rules of a run: it is admitted, its arguments are
-    /// checked against the tool's schema, the server is asked, and what came of it is written down.
+    /// Forwards a request to its server under the rules of a run: authorizes it, checks its arguments
+    /// against the tool's schema, sends it, and records the result in the audit.
     pub async fn forward(
         &self,
         guard: &Arc<RunGuard>,
@@ -142,7 +144,7 @@ impl Broker {
         let arguments = take_arguments(&mut request);
         let mut admitted = guard.authorize(target, arguments, &caller).await?;
         let arguments = std::mem::take(&mut admitted.arguments);
-        // Before it counts as a write under way, which a client that leaves does not break off.
+        // Checked before it counts as a write in flight, which goes on when its client leaves.
         let request = checked(guard.agent(), &recipient, request, arguments, origin).await;
         let (broker, guard) = (self.clone(), Arc::clone(guard));
         let (asked, asked_for) = (recipient.clone(), Arc::clone(&caller));
@@ -158,9 +160,9 @@ impl Broker {
         .await
     }
 
-    /// Makes a call that was admitted, together with what is written down of it. If the client leaves
-    /// meanwhile, one that reads is given up, and one that may change something goes on to its end, for
-    /// at most [`MAX_WRITE_TIME`](super::MAX_WRITE_TIME).
+    /// Runs an authorized call and its audit entry to the end. If the client leaves meanwhile, a call
+    /// that only reads is cancelled, and one that may change something goes on, for at most
+    /// [`MAX_WRITE_TIME`](super::MAX_WRITE_TIME).
     async fn finish<T: Send + 'static>(
         &self,
         target: CallTarget<'_>,
@@ -175,7 +177,8 @@ impl Broker {
         if target.writes() { self.writes.run(caller, call).await } else { call.await }
     }
 
-    /// Sends what may be sent.
+    /// Sends an authorized request. Unless client and server both speak the newer protocol, what the
+    /// server asks is put to the caller here.
     async fn send(
         &self,
         recipient: &Recipient,
@@ -205,8 +208,8 @@ impl Broker {
     }
 }
 
-/// Takes out of a request what rules look at, and in which tokens are turned back: the arguments of a
-/// tool, or all that another request says.
+/// Takes out of a request what rules look at and what tokens are replaced in: the arguments of a tool,
+/// or the `params` of another request.
 fn take_arguments(request: &mut ClientRequest) -> Map<String, Value> {
     match request {
         ClientRequest::CallToolRequest(call) => call.params.arguments.take().unwrap_or_default(),
@@ -214,7 +217,7 @@ fn take_arguments(request: &mut ClientRequest) -> Map<String, Value> {
     }
 }
 
-/// Puts back what was taken out, as it was changed.
+/// Puts the arguments back into a request after they were authorized.
 fn put_arguments(
     request: ClientRequest,
     arguments: Map<String, Value>,
@@ -242,7 +245,8 @@ fn params_of(request: &ClientRequest) -> Map<String, Value> {
     }
 }
 
-/// Makes the request that is sent of one that was admitted, and says what is wrong with it.
+/// Returns the request to send, with its arguments checked against the schema, or what is wrong with
+/// them.
 async fn checked(
     agent: &Agent,
     recipient: &Recipient,
@@ -263,9 +267,9 @@ async fn checked(
     Ok(request)
 }
 
-/// Checks the arguments of a call. A server's schema and the call itself decide how long that takes, and
-/// how long it takes to say what is wrong: it counts for the agent who calls, and others do not wait for
-/// it.
+/// Checks the arguments of a call. A server's schema and the call itself decide how long that takes,
+/// and how long it takes to describe the mistakes; so the work counts for the calling agent, and does
+/// not delay others.
 async fn checked_arguments(
     agent: &Agent,
     tool: &Tool,
@@ -286,7 +290,7 @@ async fn checked_arguments(
     checked.map(|()| arguments).map_err(wrong)
 }
 
-/// Puts values in the place of tokens in what a client answers to what the server asked before.
+/// Replaces tokens by their values in a client's answers to questions that the server asked before.
 async fn reveal_answers(
     agent: &Agent,
     tool: &Tool,
@@ -302,7 +306,7 @@ async fn reveal_answers(
     Ok(())
 }
 
-/// Says to the guard what came of a request.
+/// Reports the result of a request to the guard, which records and protects it.
 async fn completed(
     guard: &RunGuard,
     admitted: Admitted,
@@ -314,7 +318,7 @@ async fn completed(
             let result = guard.complete(admitted, target, Ok(result)).await?;
             Ok(Forwarded { held, subscribed, ..Forwarded::from(result) })
         }
-        // Something beside tools; or the server asks something first.
+        // The result of another kind of request, or a question that the server asks first.
         Ok(other) => {
             guard.complete(admitted, target, Ok(as_text(&other.result))).await?;
             Ok(other)
@@ -323,7 +327,7 @@ async fn completed(
     }
 }
 
-/// Writes any result as the audit takes it.
+/// Returns any result as the result of a tool, which is the form that the guard records.
 fn as_text(result: &ServerResult) -> CallToolResult {
     if let ServerResult::EmptyResult(_) = result {
         return CallToolResult::success(Vec::new());
@@ -332,7 +336,8 @@ fn as_text(result: &ServerResult) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// Makes of what a server answers to a call the result of a tool, unless it asks something first.
+/// Converts a server's answer to a call into the result of a tool, unless the server asks something
+/// first.
 fn call_result(tool: &Tool, result: ServerResult) -> Result<ServerResult, UpstreamError> {
     Ok(ServerResult::CallToolResult(match result {
         ServerResult::CallToolResult(result) => result,
@@ -351,7 +356,7 @@ fn no_result(tool: &Tool) -> UpstreamError {
     UpstreamError::Unexpected { server: tool.id.server.clone(), method }
 }
 
-/// Content blocks that are known stay as they are; the others become text.
+/// Reads a result that has unknown kinds of content: known blocks stay as they are, others become text.
 fn unknown_result(result: Value) -> CallToolResult {
     let blocks = result.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
     let blocks = blocks.into_iter().map(|block| {

@@ -1,4 +1,4 @@
-//! Calls that change something are not broken off in the middle when their client leaves.
+//! Keeps calls that change something running when their client leaves.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,14 +9,15 @@ use tokio_util::sync::CancellationToken;
 use super::CallError;
 use crate::UnderWay;
 
-/// How long a write goes on without its client. It may end sooner by the timeout of its server.
+/// The longest time that a write goes on without its client. The timeout of its server may end it
+/// sooner.
 pub const MAX_WRITE_TIME: Duration = Duration::from_secs(30);
 
-/// The writes that are under way.
+/// The writes in flight.
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
     under_way: UnderWay,
-    /// How long each goes on without its client.
+    /// The longest time that each goes on without its client.
     pub(super) max_time: Duration,
 }
 
@@ -27,8 +28,8 @@ impl Default for Writes {
 }
 
 impl Writes {
-    /// Makes a write in a task of its own, which ends with whoever waits for it unless that is because
-    /// the client has left: half a write is worse than a whole one that nobody reads the answer of.
+    /// Runs a write in a task of its own. Dropping this future cancels the task, unless the client has
+    /// left: half a write is worse than a whole one whose answer nobody reads.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         caller: &Arc<dyn Caller>,
@@ -57,7 +58,7 @@ impl Writes {
         })
     }
 
-    /// Waits until none is under way.
+    /// Waits until no write is in flight.
     pub(super) async fn ended(&self) {
         self.under_way.ended().await;
     }
@@ -67,7 +68,7 @@ impl Writes {
     }
 }
 
-/// Whoever waits for a write.
+/// The waiting side of a write, which on drop cancels it or lets it go on alone.
 struct WriteWaiter {
     caller: Arc<dyn Caller>,
     left: CancellationToken,

@@ -1,4 +1,4 @@
-//! What a server asks before it answers, put to whoever called.
+//! Puts to the caller what a server asks before it answers.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::Broker;
 
 impl Broker {
-    /// Sends a request, puts to the caller what the server asks before it answers, and sends it again
-    /// with the answers.
+    /// Sends a request. If the server asks something before it answers, puts that to the caller and
+    /// sends the request again with the answers.
     pub(super) async fn request_answering(
         &self,
         server: &str,
@@ -50,7 +50,7 @@ impl Broker {
     }
 }
 
-/// Puts the questions of a server to the caller.
+/// Puts the questions of a server to the caller, and collects the answers.
 async fn answers(
     server: &str,
     questions: InputRequests,

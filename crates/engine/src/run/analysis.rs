@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Engine {
-    /// Does an analysis for a caller. One that is cancelled has put its files away when this returns.
+    /// Does an analysis for a caller. If it is cancelled, its files are removed before this returns.
     pub async fn analyze(
         &self,
         agent: &Agent,
@@ -77,8 +77,8 @@ impl Engine {
         Ok(Analyzed::new(text, structured, Vec::new()))
     }
 
-    /// Does an analysis of variables: a program of their session asks for it, since they are nowhere
-    /// else.
+    /// Does an analysis of variables. The gateway runs a program of its own in their session, because
+    /// variables exist nowhere else.
     async fn analyze_variables(
         &self,
         agent: &Agent,
@@ -92,7 +92,7 @@ impl Engine {
             Refusal::of_message(message, RefusalReason::WrongUse, audience, &pii_filter)
         };
         let session = session_of(&request).map_err(wrong)?;
-        // A program of a session that is not there would begin one.
+        // Running a program in a session that does not exist would create it.
         let known = agent.sessions().await;
         let known = known.map_err(|error| Refusal::new(&error, audience, &pii_filter))?;
         if !known.iter().any(|known| known.id == session) {
@@ -120,7 +120,7 @@ impl Engine {
     }
 }
 
-/// The one session whose variables are analysed.
+/// Returns the one session whose variables are analysed.
 fn session_of(request: &AnalysisRequest) -> Result<String, String> {
     let mut sessions: Vec<&str> = Vec::new();
     for (_, origin) in &request.tables {
@@ -139,7 +139,7 @@ fn session_of(request: &AnalysisRequest) -> Result<String, String> {
     }
 }
 
-/// Puts values in the place of tokens in the rows that the caller gave.
+/// Replaces tokens by their values in the rows that the caller gave.
 async fn restore_rows(
     agent: &Agent,
     level: Arc<Level>,
@@ -154,7 +154,7 @@ async fn restore_rows(
     Ok(request)
 }
 
-/// The program that analyses variables of its session.
+/// Writes the program that analyses variables of its session.
 fn program_of(request: AnalysisRequest) -> Program {
     let (mut tables, mut variables) = (Map::new(), String::new());
     for (name, origin) in request.tables {
@@ -182,8 +182,8 @@ fn program_of(request: AnalysisRequest) -> Program {
     ))
 }
 
-/// The answer of a program that did an analysis, with what was noted of the run and is not in the
-/// analysis itself.
+/// Reads the answer out of the outcome of such a program, and adds the notes of the run that the
+/// analysis does not have itself.
 fn answer_of(mut outcome: Outcome) -> Result<Analyzed, String> {
     let structured = outcome.result["structured"].take();
     let said = structured["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);

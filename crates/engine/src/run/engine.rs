@@ -1,4 +1,4 @@
-//! What all runs of a process share.
+//! The engine: what all runs of a process share, and the entry points for every front end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,13 +41,13 @@ impl Engine {
         &self.state
     }
 
-    /// What lasts, as whoever asks may see it.
+    /// Returns the access of a principal to the lasting state: files, skills, sessions, boards.
     pub fn agent(&self, principal: Arc<Principal>) -> Agent {
         self.state.agent(principal)
     }
 
-    /// Makes the sandbox, which takes a moment. It is made when it is first needed, otherwise: a client
-    /// is answered before.
+    /// Creates the sandbox ahead of time, which takes a moment. Without this call it is created when it
+    /// is first needed, so that a client is answered before.
     pub fn warm_up(&self) -> Result<(), ExecuteError> {
         self.executor().map(drop)
     }
@@ -61,8 +61,8 @@ impl Engine {
         Ok(Arc::clone(executor.insert(Arc::new(made))))
     }
 
-    /// Runs a program for a caller. A program that fails, or is refused when it is looked at, has an
-    /// outcome; a refusal means that it could not begin.
+    /// Runs a program for a caller. A program that fails, or that the check or the review refuses,
+    /// still has an outcome; a [`Refusal`] means that it could not begin.
     pub async fn execute(
         &self,
         agent: &Agent,
@@ -80,8 +80,8 @@ impl Engine {
         }
     }
 
-    /// Calls one tool for a person, under the same rules as the calls of programs, and gives the value
-    /// that a program would get.
+    /// Calls one tool for a person, under the same rules as the calls of programs, and returns the
+    /// value that a program would get.
     pub async fn call(
         &self,
         agent: &Agent,

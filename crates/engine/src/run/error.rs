@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::ExecuteError;
 use crate::state::StateError;
 
-/// What was missing for a program to begin, or what it was refused for before.
+/// The reason why a program could not begin: something was missing, or it was refused.
 #[derive(Debug, Error)]
 pub enum RunError {
     #[error(transparent)]
@@ -17,7 +17,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Returns what became of a run that could not begin for this.
+    /// Returns the outcome that the audit records for a run that could not begin because of this error.
     pub(crate) fn outcome(&self) -> EventOutcome {
         match self {
             Self::State(error) => error.outcome(),
@@ -27,7 +27,7 @@ impl RunError {
         }
     }
 
-    /// Whether the caller asked for something that cannot be had.
+    /// Tells whether the caller asked for something that does not exist or is not possible.
     pub fn is_wrong_use(&self) -> bool {
         match self {
             Self::State(error) => error.is_wrong_use(),

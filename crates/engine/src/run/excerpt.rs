@@ -1,5 +1,5 @@
-//! Makes what a model reads of a run fit into an answer: of what is too long the beginning and the
-//! end, and all of it in a file of the workspace.
+//! Makes the outcome of a run fit into an answer. Of a part that is too long a model reads the
+//! beginning and the end; the whole of it goes to a file of the workspace.
 //!
 //! Clients cut answers, some at 48 KB and some at 2,000 lines, and what they cut is gone. So all
 //! parts of an answer together stay below that, as text and as JSON.
@@ -13,18 +13,19 @@ use serde_json::Value;
 use super::overflow::{keep, left_out};
 
 const MAX_LINES: usize = 1_500;
-/// Beside what a level lets a model see of output and result; all of it together is below 48 KB.
+/// These come on top of the bytes of output and result that a level shows; all together are below 48
+/// KB.
 const MAX_TRACEBACK: ExcerptSpace = ExcerptSpace { bytes: 6 << 10, lines: 150 };
 const MAX_MESSAGE: ExcerptSpace = ExcerptSpace { bytes: 2 << 10, lines: 50 };
 const MAX_NOTE_BYTES: usize = 1 << 10;
 const MAX_NOTES_BYTES: usize = 4 << 10;
-/// What the line in the place of the rest takes.
+/// The bytes that the line about the omitted rest takes.
 const LEFT_OUT_BYTES: usize = 64;
 
-/// How much of a part may be shown.
+/// The space in an answer for one part.
 #[derive(Clone, Copy, Debug)]
 struct ExcerptSpace {
-    /// As JSON, in which a line's end has two bytes.
+    /// Counted as JSON, in which a line break takes two bytes.
     bytes: usize,
     lines: usize,
 }
@@ -40,9 +41,9 @@ impl ExcerptSpace {
     }
 }
 
-/// Cuts what is too long for an answer, and keeps all of it in the workspace, if there is one.
-/// `whole` is the outcome as the program left it, without tokens in the place of personal data: its
-/// file is the program's own.
+/// Cuts what is too long for an answer, and writes the whole of it into the workspace, if there is one.
+/// `whole` is the outcome as the program left it, with values instead of tokens: the file is in the
+/// program's own workspace.
 pub(super) fn fit(
     outcome: &mut Outcome,
     whole: &Outcome,
@@ -52,12 +53,12 @@ pub(super) fn fit(
     let parts = [OutcomePart::Stdout, OutcomePart::Stderr, OutcomePart::Result];
     let texts = [outcome.stdout.clone(), outcome.stderr.clone(), result_text(&outcome.result)];
     let known = parts.map(|part| outcome.excerpts.iter().find(|known| known.part == part).cloned());
-    // The preview of a result is all that is left of it here.
+    // A stream with an excerpt goes on in its file; of a result only the preview is left.
     let goes_on = |at: usize| known[at].is_some() && parts[at] != OutcomePart::Result;
     let is_structure = !matches!(outcome.result, Value::Null | Value::String(_));
     let bytes: [usize; 3] = std::array::from_fn(|at| match parts[at] {
         _ if goes_on(at) => usize::MAX,
-        // It is shown as the JSON that it is.
+        // A structured result is shown as JSON and not escaped again.
         OutcomePart::Result if is_structure => texts[at].len(),
         _ => json_bytes(&texts[at]),
     });
@@ -77,7 +78,8 @@ pub(super) fn fit(
             None => kept(workspace, part, &whole_text(whole, part)),
         };
         let tail = if goes_on(at) { &excerpt.tail } else { text };
-        // A part of a text has no more lines than the text.
+        // The excerpt cannot have more lines than the text, so lines need no limit if the text is
+        // within it.
         let room_lines = if lines[at] <= room_lines { usize::MAX } else { room_lines };
         let room = ExcerptSpace { bytes: room_bytes, lines: room_lines };
         let shown = shortened(text, tail, excerpt.bytes, room);
@@ -97,7 +99,8 @@ pub(super) fn fit(
     shorten_notes(&mut outcome.notes);
 }
 
-/// How much each of several parts gets: what is small gets all that it needs.
+/// Divides the space between several parts: small parts get all that they need, the large ones share
+/// the rest.
 fn shares<const N: usize>(sizes: [usize; N], max_bytes: usize) -> [usize; N] {
     let mut order: [usize; N] = std::array::from_fn(|at| at);
     order.sort_by_key(|at| sizes[*at]);
@@ -143,7 +146,7 @@ fn kept(workspace: Option<&Arc<Workspace>>, part: OutcomePart, text: &str) -> Ex
     }
 }
 
-/// Whether anything of it was too long.
+/// Shortens the message and the traceback. Returns whether one of them was too long.
 fn shorten_failure(failure: &mut Failure) -> bool {
     // The message is cut once, and put back behind the frames.
     let around = failure.around_conclusion();
@@ -186,12 +189,12 @@ fn shorten_notes(notes: &mut Vec<String>) {
     }
 }
 
-/// The beginning of one text and the end of another, which are one text of so many bytes.
+/// Returns the beginning of `head` and the end of `tail`, which are parts of one text of `bytes` bytes.
 fn shortened(head: &str, tail: &str, bytes: u64, room: ExcerptSpace) -> String {
     let half = room.half();
     let head = head_of(head, half);
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-    // What is shown once need not be shown twice.
+    // Leaves out of the tail what the head already shows.
     let new =
         tail.ceil_char_boundary(tail.len() - tail.len().min(bytes.saturating_sub(head.len())));
     let tail = tail_of(&tail[new..], half);
@@ -201,7 +204,7 @@ fn shortened(head: &str, tail: &str, bytes: u64, room: ExcerptSpace) -> String {
     }
 }
 
-/// As much of the beginning as there is room for, to the end of a line if one is near.
+/// Returns as much of the beginning as there is room for, cut at the end of a line if one is near.
 fn head_of(text: &str, room: ExcerptSpace) -> &str {
     let mut left = RemainingSpace::from(room);
     let end = text.char_indices().find(|(_, c)| !left.takes(*c)).map_or(text.len(), |(at, _)| at);
@@ -212,7 +215,7 @@ fn head_of(text: &str, room: ExcerptSpace) -> &str {
     }
 }
 
-/// As much of the end, from the start of a line if one is near.
+/// Returns as much of the end as there is room for, cut at the start of a line if one is near.
 fn tail_of(text: &str, room: ExcerptSpace) -> &str {
     let mut left = RemainingSpace::from(room);
     let start = text
@@ -227,7 +230,7 @@ fn tail_of(text: &str, room: ExcerptSpace) -> &str {
     }
 }
 
-/// The room that is left.
+/// The space that is left while characters are added.
 struct RemainingSpace(ExcerptSpace);
 
 impl From<ExcerptSpace> for RemainingSpace {
@@ -237,7 +240,7 @@ impl From<ExcerptSpace> for RemainingSpace {
 }
 
 impl RemainingSpace {
-    /// Whether there is room for a character, which is gone then.
+    /// Takes the space of a character, and tells whether there was enough.
     fn takes(&mut self, c: char) -> bool {
         let lines = usize::from(c == '\n');
         match (self.0.bytes.checked_sub(char_bytes(c)), self.0.lines.checked_sub(lines)) {
@@ -250,7 +253,7 @@ impl RemainingSpace {
     }
 }
 
-/// How long a text is in JSON.
+/// Returns the length of a text in JSON, without its quotes.
 fn json_bytes(text: &str) -> usize {
     text.chars().map(char_bytes).sum()
 }

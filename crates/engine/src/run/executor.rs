@@ -1,5 +1,5 @@
-//! Runs a program for a caller: checks what was asked for, gives it a workspace, and keeps what
-//! is too large for an answer.
+//! Runs a program in the sandbox: checks the limits that were asked for, mounts the workspace, and
+//! writes what is too large for an answer into it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,25 +30,25 @@ pub struct ExecuteRequest {
     pub program: Program,
     pub limits: Limits,
     pub output: OutputUse,
-    /// What the program sees as `/workspace`.
+    /// The directory that the program sees as `/workspace`.
     pub workspace: Option<WorkspaceMount>,
-    /// Protects what is shown of results that are too large.
+    /// Protects the excerpts of results that are too large.
     pub pii_filter: Option<PiiFilter>,
-    /// Who it runs for: places in the sandbox are shared fairly between callers.
+    /// The caller that the run counts for: places in the sandbox are shared fairly between callers.
     pub caller: Arc<str>,
 }
 
-/// What the caller does with what the program prints.
+/// The way in which the caller uses a program's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputUse {
-    /// It reads the outcome's text, and needs to know of what is missing there.
+    /// The caller reads the output in the outcome, and needs to be told what is missing there.
     #[default]
     Kept,
-    /// It has shown everything as it came.
+    /// The caller has shown all output as it came.
     Streamed,
 }
 
-/// Why a program was not run.
+/// The reason why a program was not run.
 #[derive(Debug, Error)]
 pub enum ExecuteError {
     #[error("a timeout of {} s is not possible; ask for {} to {} s", .0.as_secs_f64(), TIMES.0.as_secs(), TIMES.1.as_secs())]
@@ -64,7 +64,8 @@ pub enum ExecuteError {
 }
 
 impl ExecuteError {
-    /// Refuses a time that nobody can have. (What is less may still be more than a level gives.)
+    /// Refuses a timeout above the highest that is possible. (The isolation level may still grant
+    /// less.)
     pub(super) fn check_time(timeout: Option<Duration>) -> Result<(), Self> {
         match timeout.filter(|timeout| *timeout > TIMES.1) {
             Some(timeout) => Err(Self::Timeout(timeout)),
@@ -72,13 +73,13 @@ impl ExecuteError {
         }
     }
 
-    /// Whether the caller asked for something that cannot be had.
+    /// Tells whether the caller asked for something that is not possible.
     pub fn is_wrong_use(&self) -> bool {
         matches!(self, Self::Timeout(_) | Self::Memory(_) | Self::Source(_))
     }
 }
 
-/// Runs programs.
+/// The sandbox, with checks of limits before a program and care for large output after it.
 #[derive(Debug)]
 pub struct Executor {
     sandbox: Sandbox,
@@ -99,18 +100,18 @@ impl Executor {
     ) -> Result<Outcome, ExecuteError> {
         let ExecuteRequest { program, limits, output, workspace, pii_filter, caller } = request;
         check(&limits)?;
-        // Where the program writes nothing, nothing of it is written either.
+        // If the program may not write to the workspace, its output is not written there either.
         let kept = workspace.as_ref().and_then(WorkspaceMount::to_write).cloned();
         let overflow = Overflow::new(host, &limits, output, kept, pii_filter);
         let options = RunOptions { limits, workspace, caller };
         let outcome = self.sandbox.run_in(session, program, &overflow, options, cancel).await?;
         let is_large = outcome.limit().is_some_and(|hit| hit.name == LimitKind::Result);
-        // It is written to a file.
+        // Writing the result to a file blocks, so this is done apart from the async threads.
         Ok(if is_large { apart(|| overflow.finish(outcome)) } else { overflow.finish(outcome) })
     }
 }
 
-/// Whether a program is short enough to be looked at and run.
+/// Checks that a program is short enough to be parsed and run.
 pub fn check_source(source: &str) -> Result<(), ExecuteError> {
     match source.len() {
         bytes if bytes > MAX_SOURCE_BYTES => Err(ExecuteError::Source(bytes)),

@@ -1,4 +1,5 @@
-//! What a caller is given: made by the protection stage, and by nothing else.
+//! Results that a caller may be given. Only the protection stage constructs them, so that nothing else
+//! can reach a caller.
 
 use narrows_model::Outcome;
 use serde_json::Value;
@@ -7,23 +8,23 @@ use thiserror::Error;
 use super::{Audience, RunError};
 use crate::{media::Shown, program::AnalyzeError, safety::PiiFilter, state::StateError};
 
-/// What came of a program, as its caller may read it.
+/// The outcome of a program, as its caller may read it.
 #[derive(Debug)]
 pub struct Finished {
     outcome: Outcome,
     shown: Vec<Shown>,
-    /// None if the caller may read values.
+    /// `None` if the caller may read values.
     pii_filter: Option<PiiFilter>,
 }
 
 impl Finished {
-    /// Only for the protection stage.
+    /// Wraps a protected outcome. Only for the protection stage.
     pub(super) fn new(outcome: Outcome, shown: Vec<Shown>, pii_filter: Option<PiiFilter>) -> Self {
         Self { outcome, shown, pii_filter }
     }
 
-    /// Returns what was printed to both streams as one text, in which half of a value from one meets
-    /// the other half from the other.
+    /// Returns the output of both streams as one text, and protects it again: a value may be printed
+    /// half to one stream and half to the other.
     pub fn joined_output(&self) -> String {
         let mut text = format!("{}{}", self.outcome.stdout, self.outcome.stderr);
         if let Some(pii_filter) = &self.pii_filter {
@@ -51,18 +52,19 @@ pub struct Analyzed {
 }
 
 impl Analyzed {
-    /// Only for the protection stage.
+    /// Wraps a protected answer. Only for the protection stage.
     pub(super) fn new(text: String, structured: Value, notes: Vec<String>) -> Self {
         Self { text, structured, notes }
     }
 
-    /// Returns the text for people and models, the same as data, and what else its author should know.
+    /// Returns the answer as text for people and models, the same answer as data, and further notes for
+    /// the author of the request.
     pub fn into_parts(self) -> (String, Value, Vec<String>) {
         (self.text, self.structured, self.notes)
     }
 }
 
-/// Why nothing was done, as the caller may read it.
+/// The reason why nothing was done, as the caller may read it.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct Refusal {
@@ -101,7 +103,7 @@ impl From<&AnalyzeError> for RefusalReason {
 }
 
 impl Refusal {
-    /// Protects what is said, if there is somebody to protect it from.
+    /// Makes a refusal of an error, and protects its message if the audience must not read values.
     pub(super) fn new<'e, E>(error: &'e E, audience: Audience, pii_filter: &PiiFilter) -> Self
     where
         E: ToString,

@@ -5,13 +5,13 @@
 //! | file | subject |
 //! |---|---|
 //! | `engine` | what all runs of a process share, and its entry points |
-//! | `request`, `client` | what is asked for, and who hears what is printed |
-//! | `pipeline` | a program, from the request to what its caller is given: a list of stages |
+//! | `request`, `client` | what a caller asks for, and the client that receives the output |
+//! | `pipeline` | the stages of a program, from the request to the outcome that its caller is given |
 //! | `analysis` | the same for analyses, also of variables of a session |
 //! | `executor` | the stage in the sandbox |
-//! | `overflow`, `excerpt` | what is too large goes into the workspace; what a model reads fits into an answer |
+//! | `overflow`, `excerpt` | write large output into the workspace; cut outcomes to the size of an answer |
 //! | `error` | why a program could not begin |
-//! | `finished` | what has passed the protection, and cannot be made otherwise |
+//! | `finished` | results that have passed the protection stage, and that no other stage can construct |
 
 mod analysis;
 mod client;

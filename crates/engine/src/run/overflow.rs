@@ -1,4 +1,4 @@
-//! What is too large for an outcome goes into the workspace.
+//! Writes output and results that are too large for an outcome into files of the workspace.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,16 +14,18 @@ use narrows_sandbox::{
 };
 use serde_json::{Value, value::RawValue};
 
-/// How much of a large result the caller sees, from its beginning and from its end.
+/// The bytes of a large result that the caller sees of its beginning, and as many of its end.
 const PREVIEW_BYTES: usize = 1_000;
-/// How much of the end of a stream is at hand, with what a shield looks at before it.
+/// The bytes that are kept of the end of a stream, with the margin before them that the PII filter
+/// needs to recognise a value which begins there.
 const TAIL_BYTES: usize = (32 << 10) + MARGIN as usize;
 
-/// Stands between a program and its host, and keeps what the sandbox drops.
+/// A host around a program's own host, which writes the output that the sandbox drops into the
+/// workspace.
 pub(crate) struct Overflow<'a> {
     host: &'a dyn ToolHost,
     limit: u64,
-    /// How much of a large result is shown of either end: no more than its limit in all.
+    /// The bytes of a large result that are shown of either end; both together are within the limit.
     preview_bytes: usize,
     output: OutputUse,
     workspace: Option<Arc<Workspace>>,
@@ -32,16 +34,15 @@ pub(crate) struct Overflow<'a> {
     stderr: Mutex<StreamCopy>,
 }
 
-/// A stream from its beginning, in memory as long as it is within the limit, and in a file when it
-/// is not.
+/// A copy of a stream from its beginning, in memory while it is within the limit, then in a file.
 #[derive(Default)]
 struct StreamCopy {
     seen: u64,
-    /// All of it, until there is a file.
+    /// The whole stream until the file is created, then empty.
     start: String,
     file: Option<(String, WorkspaceFile)>,
     failed: Option<String>,
-    /// The end of it.
+    /// The last bytes of the stream.
     tail: String,
 }
 
@@ -60,7 +61,7 @@ impl<'a> Overflow<'a> {
         Self { host, limit, preview_bytes, output, workspace, pii_filter, stdout, stderr }
     }
 
-    /// Moves a large result into the workspace, and says what is where.
+    /// Writes a large result into the workspace, and adds excerpts to the outcome that name the files.
     pub(crate) fn finish(self, mut outcome: Outcome) -> Outcome {
         if self.output == OutputUse::Kept {
             for (stream, copy) in
@@ -78,7 +79,8 @@ impl<'a> Overflow<'a> {
         outcome
     }
 
-    /// With a workspace a large result is no failure: it is a file.
+    /// Writes a result that is over the limit into a file. If that succeeds, the run has not failed any
+    /// more.
     fn keep_result(&self, outcome: &mut Outcome) {
         let result = std::mem::take(&mut outcome.result);
         let Some(workspace) = &self.workspace else { return };
@@ -102,7 +104,8 @@ impl<'a> Overflow<'a> {
         }
     }
 
-    /// The beginning and the end of a text, in which no half of a value is left.
+    /// Returns the beginning and the end of a text, protected so that no half of a value is left at a
+    /// cut.
     fn preview(&self, text: &str) -> String {
         let (head, tail) = (
             text.floor_char_boundary(self.preview_bytes),
@@ -115,7 +118,8 @@ impl<'a> Overflow<'a> {
                 .map_or(text.to_owned(), |pii_filter| pii_filter.text(text).into());
         }
         let (head_text, tail_text) = match &self.pii_filter {
-            // With what follows and what precedes them.
+            // Each end is protected with a margin beyond the cut, so that a value across the cut is
+            // found.
             Some(pii_filter) => {
                 let margin = MARGIN as usize;
                 let to = text.floor_char_boundary(head + margin);
@@ -132,7 +136,7 @@ impl<'a> Overflow<'a> {
     }
 }
 
-/// What stands in the place of what is not shown.
+/// Returns the line that replaces bytes which are not shown.
 pub(crate) fn left_out(bytes: usize) -> String {
     format!("\n[... {bytes} bytes are not shown ...]\n")
 }
@@ -155,7 +159,7 @@ impl StreamCopy {
         self.start.push_str(text);
         let start = std::mem::take(&mut self.start);
         let (name, file) = create(workspace, &stream.to_string(), "txt")?;
-        // A file without anything in it would say nothing.
+        // An empty file would be of no use.
         if let Err(error) = file.append(start.as_bytes()) {
             workspace.remove(&name).ok();
             return Err(error);
@@ -170,7 +174,7 @@ impl StreamCopy {
         }
         let start = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES));
         self.tail.push_str(&text[start..]);
-        // Seldom, so that many short writes are not copied again and again.
+        // Not at each write, so that many short writes do not copy the tail again and again.
         if self.tail.len() > 2 * TAIL_BYTES {
             self.trim_tail();
         }
@@ -181,7 +185,7 @@ impl StreamCopy {
         self.tail.drain(..start);
     }
 
-    /// What is to be known of a stream that went past the limit.
+    /// Takes the excerpt of a stream that went past the limit: its size, its end and its file.
     fn take_excerpt(&mut self, stream: OutputStream) -> Excerpt {
         self.trim_tail();
         Excerpt {
@@ -194,7 +198,7 @@ impl StreamCopy {
     }
 }
 
-/// Keeps all of a part of an outcome in the workspace.
+/// Writes the whole of one part of an outcome into the workspace.
 pub(crate) fn keep(workspace: &Arc<Workspace>, part: OutcomePart, text: &str) -> Excerpt {
     let extension = if part == OutcomePart::Result { "json" } else { "txt" };
     let kept = create(workspace, part.name(), extension).and_then(|(name, file)| {

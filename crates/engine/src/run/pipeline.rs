@@ -24,7 +24,7 @@ use crate::{
     token_stats::RequestStats,
 };
 
-/// One program, its caller and what they may.
+/// One program with its caller, its limits and the guard that says what it may do.
 pub(super) struct Run<'e> {
     engine: &'e Engine,
     agent: Agent,
@@ -32,7 +32,7 @@ pub(super) struct Run<'e> {
     client: Arc<dyn RunClient>,
     host: ProgramHost,
     media: Arc<Media>,
-    /// Protects what is printed, if it is to be protected.
+    /// Replaces personal data in the output; `None` if the audience may read values.
     streams: Option<Arc<Streams>>,
     program: Program,
     limits: Limits,
@@ -40,19 +40,20 @@ pub(super) struct Run<'e> {
     workspace: Option<WorkspaceMount>,
     output: OutputUse,
     audience: Audience,
-    /// What its author should know of the request.
+    /// Notes about the request for the program's author, such as corrections and limits.
     notes: Vec<String>,
     cancel: CancellationToken,
 }
 
-/// What a program came to, and whether it ran: it may be refused when it is looked at.
+/// The outcome of a program, and whether it ran: the check or the review may have refused it.
 struct ProgramEnd {
     outcome: Outcome,
     was_run: bool,
 }
 
 impl<'e> Run<'e> {
-    /// The first stage: who asks, at which level, within which limits, with which workspace.
+    /// Begins the pipeline: settles the isolation level, the limits and the workspace, and creates the
+    /// host.
     pub(super) async fn admit(
         engine: &'e Engine,
         agent: &Agent,
@@ -67,7 +68,7 @@ impl<'e> Run<'e> {
         let (mut limits, note) = guard.limits(timeout);
         notes.extend(note);
         if let Some(bytes) = memory_bytes {
-            // Whoever asks for a level means its limits.
+            // A caller that asks for a level means its limits too.
             limits.memory_bytes = match isolation {
                 Some(_) => bytes.min(limits.memory_bytes),
                 None => bytes,
@@ -97,8 +98,8 @@ impl<'e> Run<'e> {
         })
     }
 
-    /// All other stages. What was not run is an outcome if the program's author can mend it, and a
-    /// refusal if it could not begin.
+    /// Runs all other stages. A program that was not run has an outcome if its author can mend it, and
+    /// a [`Refusal`] if it could not begin.
     pub(super) async fn finish(mut self) -> Result<Finished, Refusal> {
         let (mut outcome, whole, shown) = self.run_protected().await?;
         self.keep(&mut outcome, whole.as_ref()).await;
@@ -106,7 +107,8 @@ impl<'e> Run<'e> {
         Ok(Finished::new(outcome, shown, pii_filter))
     }
 
-    /// As [`Self::finish`], for a program of ours whose result fits into an answer.
+    /// Runs all other stages, as [`Self::finish`] does, but cuts nothing: for a program that the
+    /// gateway wrote itself, whose result fits into an answer.
     pub(super) async fn finish_whole(mut self) -> Result<Outcome, Refusal> {
         self.run_protected().await.map(|(outcome, ..)| outcome)
     }
@@ -133,7 +135,7 @@ impl<'e> Run<'e> {
         let describing = || {
             let details = json!({
                 "level": self.guard.level().name,
-                // Whatever a program says of people is protected here too.
+                // The audit must not hold personal data either.
                 "code": self.agent.pii_filter().sanitized(&self.program.source),
                 "context": self.program.context.keys().collect::<Vec<_>>(),
                 "session": self.session,
@@ -144,7 +146,8 @@ impl<'e> Run<'e> {
         self.agent.compute(self.program.source.len(), describing).await
     }
 
-    /// Puts values in the place of tokens in the program's own texts, and says which tokens stay.
+    /// Replaces tokens by their values in the program's literals and context. Returns a note about
+    /// tokens that stayed.
     async fn restore_literals(&mut self, record: &mut AuditSpan) -> Option<String> {
         let restored = restore_literals(&self.guard, &mut self.program).await;
         if !restored.kinds.is_empty() {
@@ -157,7 +160,8 @@ impl<'e> Run<'e> {
         let Some(id) = self.session.clone() else {
             return self.check_and_run_in(None, record).await;
         };
-        // First of all: what its programs have bound by then may be used, and nothing else.
+        // Opened before the check, which must know the variables that earlier programs have bound by
+        // now.
         let mut session = self.agent.open_session(&id, &self.guard).await?;
         let running = self.check_and_run_in(Some(&mut session.isolate), record);
         let ended = session.lease.keep_during(running).await;
@@ -183,7 +187,8 @@ impl<'e> Run<'e> {
         Ok(ProgramEnd { outcome, was_run: true })
     }
 
-    /// Looks at the program before anything is done. It is parsed once, by whoever looks at it first.
+    /// Checks and reviews the program before it runs. Both use the same syntax tree, which the first
+    /// one parses.
     async fn inspect(
         &mut self,
         earlier: EarlierNames,
@@ -205,7 +210,7 @@ impl<'e> Run<'e> {
         earlier: EarlierNames,
         record: &AuditSpan,
     ) -> Result<Reviewed, StateError> {
-        // What cannot work is not counted.
+        // The check comes before the quota, so that a program that cannot work does not count.
         let discovery = self.engine.discovery();
         let checked = discovery.look(&self.program, parsed, earlier, &self.agent).await;
         if checked.refusal.is_some() {
@@ -219,7 +224,8 @@ impl<'e> Run<'e> {
         Ok(reviewed)
     }
 
-    /// Waits for the audit, at levels that do nothing which is not in it.
+    /// Waits until the beginning of the run is in the audit, at levels that do nothing without an audit
+    /// entry.
     async fn hold_audit(&self, record: &AuditSpan) -> Result<(), StateError> {
         if !self.guard.level().audit_must_hold {
             return Ok(());
@@ -228,7 +234,7 @@ impl<'e> Run<'e> {
         self.agent.written(self.guard.audit_trail()).await.map_err(StateError::AuditDown)
     }
 
-    /// Looks for what the level does not allow.
+    /// Looks in the program for what the isolation level does not allow.
     async fn review(&self, parsed: &ParsedProgram<'_>, implied: &ImpliedImports) -> Reviewed {
         let catalog = self.engine.discovery().broker().catalog();
         let reviewing = || self.guard.review(parsed, implied, &self.limits, catalog);
@@ -248,8 +254,8 @@ impl<'e> Run<'e> {
         Ok(executor.execute(session, request, &self.host, self.cancel.clone()).await?)
     }
 
-    /// Ends the run's entry in the audit. Where it must be there before anything is given back and
-    /// cannot be written, nothing is given back.
+    /// Ends the run's entry in the audit. At levels with `audit_must_hold`, an entry that cannot be
+    /// written replaces the outcome by an error.
     async fn record(&self, mut record: AuditSpan, outcome: &mut Outcome, was_run: bool) {
         record.took(outcome.wall_time);
         record.note("tool_calls", outcome.tool_calls);
@@ -260,7 +266,8 @@ impl<'e> Run<'e> {
             false => EventOutcome::Refused,
         });
         if !self.guard.level().audit_must_hold {
-            // It is written beside the answer. What could not be is told with the next one.
+            // The entry is written in the background; entries that were lost are reported with the next
+            // answer.
             outcome.notes.extend(self.agent.take_lost_audit());
             return;
         }
@@ -269,7 +276,7 @@ impl<'e> Run<'e> {
             Ok(()) if self.guard.is_closed() => "a call is not in it".to_owned(),
             Ok(()) => return,
         };
-        // What is not in the audit has not happened, as far as the caller learns.
+        // The caller must learn nothing of a run that is not in the audit.
         drop((self.media.take_shown(), self.host.take_notes()));
         *outcome = Outcome::not_run(Failure {
             kind: "AuditError".into(),
@@ -283,9 +290,9 @@ impl<'e> Run<'e> {
         });
     }
 
-    /// Puts tokens in the place of personal data in all that the caller is given, before anything is
-    /// cut, so that no half of a value is left. Returns the outcome as the program left it, if it may be
-    /// cut, and what it displayed.
+    /// Replaces personal data by tokens in everything that the caller is given, before anything is cut,
+    /// so that no half of a value is left. Returns the outcome as the program left it, if it may be cut
+    /// later, and the images and files that the program displayed.
     async fn protect(&mut self, outcome: &mut Outcome) -> (Option<Outcome>, Vec<Shown>) {
         outcome.notes.splice(0..0, mem::take(&mut self.notes));
         outcome.notes.extend(self.host.take_notes());
@@ -305,18 +312,18 @@ impl<'e> Run<'e> {
             };
             whole = self.agent.compute(bytes, protecting).await;
         }
-        // The program may have made some itself.
+        // Not only when output is protected: the program may have made tokens itself.
         if let Err(error) = self.agent.keep_tokens().await {
             outcome.notes.push(format!("pii: {error}"));
         }
         (whole, shown)
     }
 
-    /// Cuts what is too long for a model, and keeps all of it in the workspace.
+    /// Cuts what is too long for a model, and writes the whole of it into the workspace.
     async fn keep(&self, outcome: &mut Outcome, whole: Option<&Outcome>) {
         if let Some(whole) = whole {
             let level = self.guard.level();
-            // Where programs write nothing, their output is not kept either.
+            // If programs may not write to the workspace, their output is not written there either.
             let workspace = self.workspace.as_ref().and_then(WorkspaceMount::to_write);
             let bytes = outcome_bytes(outcome);
             let fitting = || excerpt::fit(outcome, whole, workspace, level.shown_bytes);
@@ -336,7 +343,7 @@ impl RunWorkspace {
     }
 }
 
-/// Makes what answers a program, with its output on the way to its caller.
+/// Creates the host that answers a program's calls, and that passes its output on to the caller.
 pub(super) fn host(
     engine: &Engine,
     guard: &Arc<RunGuard>,
@@ -366,7 +373,7 @@ pub(super) fn host(
     }
 }
 
-/// In strict mode programs see tokens, also in what their caller gives them.
+/// Replaces personal data by tokens in the variables that the caller passes, if the mode is strict.
 async fn protect_context(agent: &Agent, guard: &RunGuard, program: &mut Program) {
     if guard.pii_filter().mode() != Mode::Strict {
         return;
@@ -379,7 +386,7 @@ async fn protect_context(agent: &Agent, guard: &RunGuard, program: &mut Program)
     }
 }
 
-/// Returns how much a program gave, to be read and protected.
+/// Returns the size of everything in an outcome that has to be read and protected.
 fn outcome_bytes(outcome: &Outcome) -> usize {
     let tails = outcome.excerpts.iter().map(|excerpt| excerpt.tail.len()).sum::<usize>();
     let failure = outcome.failure().map_or(0, |failure| failure.traceback.len());

@@ -13,9 +13,9 @@ use crate::token_stats::RequestStats;
 #[derive(Debug, Default)]
 pub struct RunRequest {
     pub program: Program,
-    /// How long it may take; what its isolation level gives, if nobody says it.
+    /// The longest time that it may take; by default that of its isolation level.
     pub timeout: Option<Duration>,
-    /// How much memory it may use; what its isolation level gives, if nobody says it.
+    /// The most memory that it may use; by default that of its isolation level.
     pub memory_bytes: Option<u64>,
     /// The session whose variables the program sees.
     pub session: Option<String>,
@@ -24,9 +24,9 @@ pub struct RunRequest {
     pub workspace: RunWorkspace,
     pub output: OutputUse,
     pub audience: Audience,
-    /// What was corrected to understand the request, which its author should know.
+    /// Notes for the author on what was corrected to understand the request.
     pub notes: Vec<String>,
-    /// Where it is written what the program's calls would have cost a model.
+    /// Counts the tokens that the program's calls would have cost a model.
     pub stats: Option<Arc<RequestStats>>,
     pub cancel: CancellationToken,
 }
@@ -36,7 +36,7 @@ pub struct RunRequest {
 pub struct AnalyzeOptions {
     pub workspace: RunWorkspace,
     pub audience: Audience,
-    /// Where it is written what the calls of tools would have cost a model.
+    /// Counts the tokens that the calls of tools would have cost a model.
     pub stats: Option<Arc<RequestStats>>,
     pub cancel: CancellationToken,
 }
@@ -44,26 +44,27 @@ pub struct AnalyzeOptions {
 /// The directory that is seen as `/workspace`.
 #[derive(Clone, Debug, Default)]
 pub enum RunWorkspace {
-    /// That of the agent.
+    /// The workspace of the agent's own namespace.
     #[default]
     Own,
-    /// Another one, which its caller named.
+    /// Another workspace, which the caller named.
     Given(Arc<Workspace>),
     None,
 }
 
-/// Who reads what comes of a run.
+/// The reader of a run's result, who decides how it is protected and cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
-    /// A model: it is shown tokens in the place of personal data, and as much as fits into an answer.
+    /// A model, which is shown tokens instead of personal data, and only as much as fits into an
+    /// answer.
     #[default]
     Model,
-    /// The person whose data it is, who is shown all of it, with tokens if that is asked for.
+    /// The person whose data it is, who is shown the whole result, with tokens if `protect` is set.
     Person { protect: bool },
 }
 
 impl Audience {
-    /// Whether tokens are in the place of personal data.
+    /// Tells whether this audience is shown tokens instead of personal data.
     pub(crate) fn is_protected(self) -> bool {
         self != Self::Person { protect: false }
     }
