@@ -1,4 +1,4 @@
-//! What is written down of a run, a call or an analysis when it ends, however it ends.
+//! The audit entry of a run, a call or an analysis, which is written when it ends, however it ends.
 
 use std::{
     sync::Arc,
@@ -11,7 +11,8 @@ use tokio::runtime::Handle;
 
 use super::RunGuard;
 
-/// Something under way. If nobody says how it ended, whoever wanted it has given it up.
+/// An action in progress, and its audit entry. Dropped without [`AuditSpan::end`], it is recorded as
+/// cancelled.
 #[derive(Debug)]
 pub(crate) struct AuditSpan {
     guard: Arc<RunGuard>,
@@ -19,7 +20,7 @@ pub(crate) struct AuditSpan {
     target: EventTarget,
     details: Value,
     started: Instant,
-    /// Measured by whoever did it.
+    /// The duration that the action measured itself; without it, the time since `started` counts.
     duration: Option<Duration>,
     is_over: bool,
 }
@@ -42,24 +43,24 @@ impl AuditSpan {
         }
     }
 
-    /// One more detail, or another one in its place.
+    /// Sets a detail of the entry.
     pub(crate) fn note(&mut self, detail: &str, value: impl Into<Value>) {
         self.details[detail] = value.into();
     }
 
-    /// Notes how long it took, where that is less than since it is under way.
+    /// Sets the duration, where it is shorter than the time since the span began.
     pub(crate) fn took(&mut self, duration: Duration) {
         self.duration = Some(duration);
     }
 
-    /// Writes down that it begins, for levels that do nothing which is not in the audit.
+    /// Records the beginning of the action, for levels with `audit_must_hold`.
     pub(crate) fn begin(&self) {
         if let Some(action) = self.action.begin() {
             self.record(Event { action, ..self.event(EventOutcome::Begun) });
         }
     }
 
-    /// Writes down how it ended.
+    /// Records the outcome of the action.
     pub(crate) fn end(mut self, outcome: EventOutcome) {
         self.is_over = true;
         self.record_end(outcome);
@@ -82,7 +83,7 @@ impl AuditSpan {
 
 impl Drop for AuditSpan {
     fn drop(&mut self) {
-        // Nobody writes what is dropped after the runtime.
+        // Without a runtime there is no task that could write the entry.
         if !self.is_over && Handle::try_current().is_ok() {
             self.record_end(EventOutcome::Cancelled);
         }

@@ -1,7 +1,7 @@
-//! What bytes are: an image or sound, or text in some encoding. What they are said to be does not
-//! count, since a server can say of any text that it is an image.
+//! Tells images and sound from text in some encoding by the bytes themselves. The declared type does
+//! not count, because a server can declare any text to be an image.
 
-/// How images, sound and films begin, and where.
+/// The signatures of images, sound and films, each with its offset.
 const BEGINNINGS: [(usize, &[u8]); 28] = [
     (0, b"\x89PNG"),
     (0, b"\xff\xd8\xff"),
@@ -36,8 +36,8 @@ const BEGINNINGS: [(usize, &[u8]); 28] = [
     (0, b"\0\0\x01\xba"),
 ];
 
-/// Whether bytes that are no UTF-8 are an image, sound or a film: they begin like one, or are no text
-/// in any encoding.
+/// Tells whether bytes that are not UTF-8 are an image, sound or a film: they have such a signature, or
+/// are not text in any encoding.
 pub(super) fn is_media(bytes: &[u8]) -> bool {
     let begins = BEGINNINGS
         .iter()
@@ -45,8 +45,8 @@ pub(super) fn is_media(bytes: &[u8]) -> bool {
     begins || !may_be_text(bytes)
 }
 
-/// Whether it may be text, in UTF-16 or in letters of one byte, also with zeros in it. Of random
-/// bytes one in ten is a control character, of texts hardly any.
+/// Tells whether bytes may be text, in UTF-16 or an encoding of one byte per letter, also with zeros in
+/// it. Of random bytes one in ten is a control character, of texts hardly any.
 fn may_be_text(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| matches!(byte, 1..=8 | 14..=26 | 28..=31 | 127);
     let controls = bytes.iter().filter(|byte| is_control(byte)).count();
@@ -60,7 +60,7 @@ pub(super) struct WideText {
 }
 
 impl WideText {
-    /// The bytes of a text in the same encoding.
+    /// Encodes a text in the same byte order.
     pub(super) fn encode(&self, text: &str) -> Vec<u8> {
         let bytes =
             |unit: u16| if self.is_big_endian { unit.to_be_bytes() } else { unit.to_le_bytes() };
@@ -68,7 +68,7 @@ impl WideText {
     }
 }
 
-/// The text that bytes are in UTF-16, of either order, if that is what they are.
+/// Decodes bytes as UTF-16 of either byte order, if the result looks like text.
 pub(super) fn wide_text(bytes: &[u8]) -> Option<WideText> {
     if bytes.is_empty() || !bytes.len().is_multiple_of(2) {
         return None;

@@ -1,5 +1,5 @@
-//! Asking a person: through the client if it can, else by an approval that waits for the command
-//! line.
+//! Asks a person to approve a call: through the client if that can show a form, otherwise by a pending
+//! approval that `narrows approvals` decides on.
 
 use std::sync::Arc;
 
@@ -16,19 +16,20 @@ use super::{
 };
 use crate::{call_error::CallError, compute::json_bytes, hex::random_name, state::now};
 
-/// Whoever asks in the gateway's own name.
+/// The name under which the gateway itself asks.
 pub const ASKER: &str = "narrows";
 
-/// How long a person has to decide, and how long a yes for a session lasts at most.
+/// The time in milliseconds that a person has to decide, and that an approval for a session lasts at
+/// most.
 const APPROVAL_TIME: i64 = 24 * 60 * 60 * 1000;
-/// What the command line shows of the arguments.
+/// The bytes of the arguments that the command line shows.
 const APPROVAL_BYTES: usize = 16_000;
 
 /// A call that a person is asked about.
 pub(super) struct AskedCall {
     /// `server.tool`.
     pub(super) name: String,
-    /// Of the name and all arguments.
+    /// A keyed hash of the name and all arguments.
     pub(super) hash: String,
     pub(super) why: String,
     reasons: Vec<Reason>,
@@ -43,7 +44,7 @@ impl AskedCall {
     }
 }
 
-/// Why a person is asked about a call: a sentence of each reason, and the reasons themselves.
+/// The reasons why a person is asked about a call, each with a sentence for the person.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ApprovalReason {
     pub(super) sentences: Vec<String>,
@@ -58,7 +59,7 @@ impl ApprovalReason {
 }
 
 impl RunGuard {
-    /// Goes on if a person agrees with the call, and says to how much they agreed.
+    /// Waits until a person approves the call. Returns the scope that they approved, or a refusal.
     pub(super) async fn confirm(
         self: &Arc<Self>,
         target: CallTarget<'_>,
@@ -75,7 +76,7 @@ impl RunGuard {
         }
         let describing = || self.asked_call(target, arguments, why);
         let call = Arc::new(self.agent().compute(json_bytes(arguments), describing).await);
-        // A yes for the whole run needs no other call.
+        // An approval for the whole run or session does not wait for other calls.
         let decided = match self.standing(&call, caller.as_ref()).await.map_err(refused)? {
             Some(scope) => CallDecision::Allowed(scope),
             None => self.decide_with_others(&call, caller).await,
@@ -93,7 +94,7 @@ impl RunGuard {
         }
     }
 
-    /// Goes on if a person agrees that the model reads what tokens stand for.
+    /// Waits until a person approves that the model reads the values of tokens; fails if they do not.
     pub async fn confirm_restore(
         self: &Arc<Self>,
         arguments: &Map<String, Value>,
@@ -132,7 +133,7 @@ impl RunGuard {
         AskedCall { name, hash, why, reasons, arguments: arguments.clone(), protected }
     }
 
-    /// Finds a yes for all calls of the tool in this run or session.
+    /// Looks for an approval of all calls of the tool in this run or session.
     async fn standing(
         &self,
         call: &AskedCall,
@@ -144,8 +145,8 @@ impl RunGuard {
         Ok(found.map_err(|error| error.to_string())?.map(|approval| approval.scope))
     }
 
-    /// Takes what was decided before on calls that are made together. Nothing is used up unless all of
-    /// them are decided.
+    /// Takes the decisions that were made before about calls that are made together. One-time decisions
+    /// are only used up if all of the calls are decided.
     pub(super) async fn take_decisions(
         &self,
         calls: &[&AskedCall],
@@ -175,7 +176,8 @@ impl RunGuard {
         }
     }
 
-    /// Asks about these calls, and does what the answer says for the time after them.
+    /// Asks the client about these calls. An answer that also covers later calls is stored: as an
+    /// approval for the run or session, or as a rule.
     pub(super) async fn ask(
         self: &Arc<Self>,
         calls: &[Arc<AskedCall>],
@@ -190,7 +192,7 @@ impl RunGuard {
         let answer = match caller.elicit(ASKER, form).await {
             Ok(answer) => choices.read(&answer),
             Err(error) => {
-                // What the client says of it may repeat the question.
+                // The client's message is not logged, because it may repeat the question.
                 tracing::debug!(code = error.code.0, "a client cannot ask about a call");
                 ApprovalAnswer::NotAsked
             }
@@ -205,8 +207,8 @@ impl RunGuard {
         answer
     }
 
-    /// What the person can choose from. A yes for a run is for programs, one for a session for clients
-    /// that have one, and a rule is written for whoever owns the file: whoever uses this machine.
+    /// Returns the choices of the person. An approval for a run is offered for programs, one for a
+    /// session to clients that have a session, and a rule only to the local user, who owns the file.
     fn choices(&self, calls: &[Arc<AskedCall>], caller: &dyn Caller) -> Choices {
         let mut choices = Choices { scopes: vec![Scope::Once], ..Choices::default() };
         if caller.is_program() {
@@ -244,8 +246,8 @@ impl RunGuard {
         choices
     }
 
-    /// Writes the rules that a person wants for good. One that cannot be written is told in the log: the
-    /// calls were allowed all the same.
+    /// Writes the rules for "always". A rule that cannot be written is only logged, because the calls
+    /// were allowed all the same.
     async fn write_rules(&self, choices: Choices) {
         let Some(source) = self.safety().rule_source() else { return };
         for always in choices.rules {
@@ -268,7 +270,8 @@ impl RunGuard {
         self.safety().refresh_policy();
     }
 
-    /// Notes a yes for more than these calls. If it cannot be noted, the next call asks again.
+    /// Stores an approval for the rest of a run or session. If it cannot be stored, the next call asks
+    /// again.
     async fn note_yes(&self, calls: &[Arc<AskedCall>], scope: Scope, caller: &dyn Caller) {
         let mut noted: Vec<(&str, &[Reason])> = Vec::new();
         for call in calls {
@@ -295,7 +298,7 @@ impl RunGuard {
     fn new_approval(&self, call: &AskedCall, caller: &dyn Caller) -> NewApproval {
         let digest = |text: &str| self.safety().vault.digest(text);
         NewApproval {
-            // Short, to be typed.
+            // Short, because people type it.
             id: random_name::<4>(),
             namespace: self.agent().principal().home.clone(),
             principal: self.agent().name().to_owned(),
@@ -310,7 +313,7 @@ impl RunGuard {
         }
     }
 
-    /// Leaves approvals of calls that are made together for the command line.
+    /// Creates pending approvals of calls that are made together, for the command line to decide on.
     pub(super) async fn leave_approvals(
         &self,
         calls: &[&AskedCall],
@@ -335,18 +338,18 @@ impl RunGuard {
     }
 }
 
-/// The approvals that were left of calls that are made together.
+/// The pending approvals that were created for calls that are made together.
 #[derive(Debug, Default)]
 pub(super) struct LeftApprovals {
-    /// How many calls wait.
+    /// The number of calls that wait for a decision.
     calls: usize,
     ids: Vec<String>,
-    /// Why not all could be left.
+    /// The reason why not all approvals could be created.
     problem: Option<String>,
 }
 
 impl LeftApprovals {
-    /// Says to one of the calls that wait why it was not made, and how to go on.
+    /// Returns the message to a call that waits for a decision: why it was not made, and how to go on.
     pub(super) fn told(&self, call: &AskedCall, is_program: bool) -> String {
         let AskedCall { name, why, .. } = call;
         let subject = match self.calls - 1 {
@@ -358,7 +361,8 @@ impl LeftApprovals {
         format!("{name} was not called: {subject} a person's approval ({why}). {next}")
     }
 
-    /// Says it to a call that was allowed before, and is held for those that wait.
+    /// Returns the same message for a call that was approved before, and is held back until the others
+    /// are decided.
     pub(super) fn told_held(&self, call: &AskedCall, is_program: bool) -> String {
         let others = match self.calls {
             1 => "1 other call made with it needs".to_owned(),
@@ -387,19 +391,19 @@ impl LeftApprovals {
     }
 }
 
-/// What was decided on a call.
+/// The decision about a call.
 #[derive(Clone, Debug)]
 pub(super) enum CallDecision {
     Allowed(Scope),
-    /// On the command line.
+    /// A person denied it on the command line.
     Denied,
-    /// When they were asked.
+    /// A person did not allow it in the client's form.
     Declined,
-    /// Nobody has decided yet; what to do about it.
+    /// Nobody has decided yet; the text says what to do.
     Waiting(String),
 }
 
-/// Whether the client can show a form to a person. One that names neither form nor URL shows forms.
+/// Tells whether the client can show a form to a person. A client that names neither form nor URL can.
 pub(super) fn can_ask(caller: &dyn Caller) -> bool {
     let elicitation = caller.capabilities().elicitation;
     elicitation.is_some_and(|can| can.form.is_some() || can.url.is_none())

@@ -1,4 +1,4 @@
-//! What holds for all that a gateway does.
+//! The safety settings in force for the whole gateway.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ use super::{
     returned_values::ReturnedValues, settings::check_kinds,
 };
 
-/// The safety of a gateway, shared by all that it does.
+/// The safety of a gateway: its scanner, vault, rules, levels and review, shared by all runs.
 pub struct Safety {
     pub(super) mode: Mode,
     pub(super) scanner: Scanner,
@@ -33,12 +33,12 @@ pub struct Safety {
 }
 
 impl Safety {
-    /// Makes everything ready, with rules that stay as they are.
+    /// Prepares everything, with rules that do not change.
     pub fn new(settings: SafetySettings, key: KeySource) -> Result<Arc<Self>, SafetyError> {
         Self::make(settings, key, None)
     }
 
-    /// Makes everything ready. The rules are read again from their source when they change there.
+    /// Prepares everything. The rules are read again when they change in their source.
     pub fn with_rules_from(
         source: Arc<dyn RuleSource>,
         settings: SafetySettings,
@@ -79,7 +79,7 @@ impl Safety {
         self.mode
     }
 
-    /// The rules of now.
+    /// Returns the rules that are in force now.
     pub fn policy(&self) -> Arc<Policy> {
         Arc::clone(&self.policy.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -88,7 +88,8 @@ impl Safety {
         self.rules.as_ref()
     }
 
-    /// Reads the rules again if they have changed. If they cannot be used, those of before stay.
+    /// Reads the rules again if they have changed. If the new ones are invalid, the old ones stay in
+    /// force.
     pub(crate) fn refresh_policy(&self) {
         let Some(changed) = self.rules.as_ref().and_then(|rules| rules.changed()) else { return };
         let ready = changed.and_then(|settings| {
@@ -113,12 +114,12 @@ impl Safety {
         &self.audit
     }
 
-    /// The level of a principal.
+    /// Returns the isolation level of a principal.
     pub fn level_of(&self, principal: &str) -> Result<Arc<Level>, LevelError> {
         self.levels.get(self.levels_of.get(principal).unwrap_or(&self.level))
     }
 
-    /// Whether a principal may be told what tokens stand for.
+    /// Tells whether a principal may restore the values of tokens.
     pub fn may_restore(&self, principal: &str) -> bool {
         self.restorers.contains(principal)
     }

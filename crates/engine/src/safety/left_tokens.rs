@@ -1,15 +1,15 @@
-//! Tokens that stayed as they are where values were meant: in a program's texts and context, and in
-//! what it asks of an analysis.
+//! Tokens that could not be replaced where values were meant: in a program's literals and context, and
+//! in the parameters of an analysis.
 
 use std::{
     collections::BTreeSet,
     sync::{Mutex, PoisonError},
 };
 
-/// How many are named.
+/// The most tokens that a note names.
 const MAX_SHOWN: usize = 10;
 
-/// The tokens of one run that nobody was told of yet.
+/// The tokens of one run that have not been reported yet.
 #[derive(Debug, Default)]
 pub(super) struct LeftTokens(Mutex<BTreeSet<String>>);
 
@@ -18,7 +18,7 @@ impl LeftTokens {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(tokens);
     }
 
-    /// Says which they are and why, each once, wherever it stood.
+    /// Takes the note that names these tokens and the possible reasons, each token once.
     pub(super) fn take_note(&self) -> Option<String> {
         let left = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let names: Vec<&str> = left.iter().take(MAX_SHOWN).map(String::as_str).collect();

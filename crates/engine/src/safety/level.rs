@@ -1,4 +1,4 @@
-//! The isolation level of a run, and the program looked at before it runs.
+//! The isolation level of a run, and the review of a program before it runs.
 
 use std::{
     sync::Arc,
@@ -17,20 +17,20 @@ use narrows_upstream::catalog::{Catalog, Tool};
 use super::{CallTarget, RunGuard};
 use crate::state::{Agent, AuditTrail, StateError};
 
-/// Enough to see what is the matter.
+/// The most findings that a message lists.
 const MAX_LISTED: usize = 10;
 
-/// What looking at a program came to.
+/// The result of the check and the review of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Reviewed {
-    /// It is not run, and this is why.
+    /// The outcome of a program that is refused, with the reason.
     pub(crate) refusal: Option<Outcome>,
     pub(crate) notes: Vec<String>,
 }
 
 impl Agent {
-    /// The level to run at: this principal's own, or one that it asks for, if that is not looser
-    /// in any respect.
+    /// Returns the level to run at: the principal's own, or the one that it asks for if that is not
+    /// looser in any respect.
     pub fn level(&self, asked: Option<&str>) -> Result<Arc<Level>, StateError> {
         let own = self.safety().level_of(self.name()).map_err(StateError::level)?;
         let Some(asked) = asked.filter(|asked| *asked != own.name) else { return Ok(own) };
@@ -50,21 +50,21 @@ impl Agent {
         )))
     }
 
-    /// Whether a tool, or something else of a server, is not to be found: it would be denied in
-    /// any case.
+    /// Tells whether a tool or another part of a server is hidden from this principal, because a call
+    /// would be denied in any case.
     pub fn hides<'a>(&self, target: impl Into<CallTarget<'a>>) -> bool {
         let CallTarget { server, name, hints } = target.into();
         self.safety().policy().hides(self.name(), server, name, hints)
     }
 
-    /// Watches over a run at a level.
+    /// Creates the guard of a run at a level.
     pub fn guard(&self, level: Arc<Level>) -> Arc<RunGuard> {
         RunGuard::new(self.clone(), level)
     }
 }
 
 impl RunGuard {
-    /// The limits of a run for which a caller asks for so much time, and what was not granted.
+    /// Returns the limits of a run for which a caller asks for `time`, and a note if it gets less.
     pub fn limits(&self, time: Option<Duration>) -> (Limits, Option<String>) {
         let level = self.level();
         let limits = level.limits.clone();
@@ -80,7 +80,7 @@ impl RunGuard {
         (Limits { wall_time, cpu_time: wall_time, ..limits }, note)
     }
 
-    /// The workspace as programs of this level see it.
+    /// Returns the workspace as programs of this level may use it.
     pub fn workspace(&self, workspace: Option<Arc<Workspace>>) -> Option<WorkspaceMount> {
         match self.level().workspace {
             WorkspaceAccess::None => None,
@@ -89,14 +89,14 @@ impl RunGuard {
         }
     }
 
-    /// Takes one of the principal's runs of this minute.
+    /// Counts a run against the principal's quota; fails if none is left.
     pub(crate) fn begin(&self) -> Result<(), StateError> {
         let meter = &self.safety().meter;
         let within = meter.run(&self.safety().policy(), self.agent().name(), Instant::now());
         within.map_err(|exceeded| StateError::Exceeded(exceeded.to_string()))
     }
 
-    /// Looks at a program before it runs, and at what it is given without an import.
+    /// Reviews a program, and the modules and tools that it gets without an import, before it runs.
     pub(crate) fn review(
         &self,
         program: &ParsedProgram<'_>,
@@ -141,7 +141,7 @@ impl RunGuard {
         Reviewed { refusal: None, notes: notes.collect() }
     }
 
-    /// Why a tool would not be called, whatever its arguments.
+    /// Returns the reason why a call of a tool would be refused, whatever its arguments are.
     pub(crate) fn would_refuse(&self, tool: &Tool) -> Option<String> {
         let (server, name) = (tool.id.server.as_str(), tool.id.tool.as_str());
         let hints = Hints::of(&tool.raw);

@@ -1,16 +1,16 @@
-//! One walk over whatever the protocol carries to a client: results, prompts, resources, questions,
-//! logs. Everything is looked at, whatever its field is called, so that no field is forgotten.
+//! Protects every message that the protocol carries to a client: results, prompts, resources,
+//! questions, logs. All fields are visited, whatever they are called, so that none is forgotten.
 //!
 //! | what | how |
 //! |---|---|
 //! | texts, names of fields, numbers | tokens in the place of values |
 //! | texts that are JSON | the same, with their keys as context |
 //! | bytes of images, sound and blobs, in any spelling of base64 | as text, if they may be text |
-//! | what has no place for a token, such as a number where the protocol wants one | withheld |
+//! | a place that cannot hold a token, such as a required number | the message is withheld |
 //!
-//! Addresses, names of prompts and the like stay usable: their tokens are turned back when a client
-//! sends them. What is not looked at is what goes back to its server as it is and models do not read:
-//! the `requestState` of a server. Definitions of tools are public, and do not come this way.
+//! URIs, names of prompts and the like stay usable: their tokens are replaced by the values again when
+//! a client sends them. Only the `requestState` of a server is left alone: it goes back to the server
+//! as it is, and models do not read it. Definitions of tools are public, and do not pass through here.
 
 use std::borrow::Cow;
 
@@ -31,11 +31,12 @@ use serde_json::{Map, Value};
 use super::{Mode, PiiFilter, Unredactable, bytes_kind};
 use crate::media::Shown;
 
-/// JSON in a text in JSON in a text: deeper than anybody writes it. Stops a text that is made to be
-/// parsed again and again.
+/// How deep JSON in texts of JSON is parsed; nobody writes it that deep. Stops a text that was made to
+/// be parsed again and again.
 const MAX_TEXT_DEPTH: usize = 4;
 
-/// The longest that what is called the bytes of an image may be, and be a value instead.
+/// The largest field of bytes that is also looked at as one value: a short base64 text may be personal
+/// data.
 const MAX_VALUE_BYTES: usize = 4 << 10;
 
 /// Base64 as it is met: padded or not.
@@ -46,7 +47,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// In which forms values are recognised that tools were given.
+/// The forms in which values that tools were given are recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Forms {
     /// As they are.
@@ -55,7 +56,7 @@ enum Forms {
     All,
 }
 
-/// Bytes that were taken out of a message, so that they are not looked at as letters.
+/// Base64 that was taken out of a message, so that it is not searched as text.
 struct Taken {
     /// The place of each step among its siblings.
     path: Vec<usize>,
@@ -65,7 +66,7 @@ struct Taken {
 }
 
 impl PiiFilter {
-    /// Anything that is JSON on the wire, as the model may see it.
+    /// Returns anything that is JSON on the wire as the model may see it.
     pub fn whole<T: Clone + Serialize + DeserializeOwned>(
         &self,
         it: &T,
@@ -73,13 +74,13 @@ impl PiiFilter {
         self.walked(it, Forms::Plain)
     }
 
-    /// A result as the model may see it.
+    /// Protects a result for the model.
     pub fn result(&self, result: &mut CallToolResult) {
         self.replace_result(result, Forms::Plain);
     }
 
-    /// What a server answered, as the model, or in strict mode the program, may see it: what the
-    /// server was given is recognised in other forms too.
+    /// Protects a server's answer for the model, or in strict mode for the program. Values that the
+    /// server was given are recognised in other forms too, such as base64.
     pub fn answer(&self, result: &mut CallToolResult) {
         self.replace_result(result, Forms::All);
     }
@@ -90,7 +91,7 @@ impl PiiFilter {
         });
     }
 
-    /// Whatever a server answers to a request that a client made of it.
+    /// Protects what a server answers to a client's own request, whatever kind it is.
     pub fn server_result(&self, result: ServerResult) -> Result<ServerResult, Unredactable> {
         if self.is_off() {
             return Ok(result);
@@ -110,13 +111,13 @@ impl PiiFilter {
                 ServerResult::CompleteResult(self.walked(&result, Forms::All)?)
             }
             ServerResult::InputRequiredResult(mut asks) => {
-                // It goes back to the server as it is.
+                // The state goes back to the server as it is.
                 let state = asks.request_state.take();
                 let mut protected = self.walked(&asks, Forms::All)?;
                 protected.request_state = state;
                 ServerResult::InputRequiredResult(protected)
             }
-            // Whatever else there is or will be is the same JSON on the wire.
+            // Other kinds of results, present and future, are JSON on the wire as well.
             other => {
                 let mut value = serde_json::to_value(&other).map_err(|_| Unredactable)?;
                 self.walk(&mut value, Forms::All);
@@ -135,7 +136,7 @@ impl PiiFilter {
         self.bytes(&mut shown.data, is_media, Forms::Plain);
     }
 
-    /// What a server logs.
+    /// Protects a log message of a server.
     pub fn log(&self, message: LoggingMessageNotificationParam) -> LoggingMessageNotificationParam {
         let level = message.level;
         self.whole(&message).unwrap_or_else(|withheld| {
@@ -143,7 +144,7 @@ impl PiiFilter {
         })
     }
 
-    /// An error as the model may see it.
+    /// Protects an error for the model.
     pub fn error(&self, mut error: ErrorData) -> ErrorData {
         error.message = self.text(&error.message).into_owned().into();
         if let Some(data) = &mut error.data {
@@ -152,7 +153,7 @@ impl PiiFilter {
         error
     }
 
-    /// Something with changes as it is on the wire.
+    /// Protects the JSON form of a message, and reads it back.
     fn walked<T: Clone + Serialize + DeserializeOwned>(
         &self,
         it: &T,
@@ -166,7 +167,7 @@ impl PiiFilter {
         serde_json::from_value(value).map_err(|_| Unredactable)
     }
 
-    /// Protects all that is in a message.
+    /// Protects all texts, keys, numbers and bytes of a message.
     fn walk(&self, message: &mut Value, forms: Forms) {
         if self.is_off() {
             return;
@@ -186,7 +187,7 @@ impl PiiFilter {
         }
     }
 
-    /// Text that is JSON is looked at as JSON: its keys say what its values are.
+    /// Protects texts that are JSON by their structure too: keys say what kind their values are.
     pub(super) fn texts_of_json(&self, value: &mut Value, depth: usize) {
         match value {
             Value::String(text) => self.text_of_json(text, depth),
@@ -214,7 +215,7 @@ impl PiiFilter {
         }
     }
 
-    /// The text with tokens in the place of what tools were given, in whatever form it is there.
+    /// Replaces values that tools were given by tokens, in whatever form they stand in the text.
     fn without_forms<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.finder() {
             Some(finder) => finder.replace_forms(text, &|echo| self.token_of(echo)),
@@ -222,14 +223,15 @@ impl PiiFilter {
         }
     }
 
-    /// Bytes in base64. Whatever they are said to be: those that are text are looked at as text.
+    /// Protects bytes in base64. If they are text, they are searched as text, whatever type they claim
+    /// to have.
     fn bytes(&self, data: &mut String, is_media: bool, forms: Forms) {
-        // A value that happens to be spelt like base64 is no image.
+        // A value that happens to be valid base64 is not an image.
         if data.len() <= MAX_VALUE_BYTES && self.is_one_value(data) {
             return self.replace(data);
         }
         let Some(bytes) = decoded(data) else { return self.replace(data) };
-        // With zeros in it, it is text in wider letters, or none at all.
+        // Bytes with zeros are UTF-16, UTF-32 or not text at all.
         let text = Some(bytes.as_slice()).filter(|bytes| !bytes.contains(&0));
         let protect = |text: &str| {
             let mut protected = self.text(text);
@@ -245,12 +247,13 @@ impl PiiFilter {
                 }
             }
             None if is_media && bytes_kind::is_media(&bytes) => {}
-            // What nobody can look into does not get into a strict sandbox.
+            // Bytes that cannot be searched do not enter the sandbox in strict mode.
             None if self.mode() == Mode::Strict => {
                 *data = BASE64_STANDARD.encode("withheld: pii mode is strict");
             }
             None => {
-                // What is read as UTF-16 may still be something else.
+                // What can be read as UTF-16 may still be text in another encoding; then each byte is
+                // searched as a letter.
                 let wide = bytes_kind::wide_text(&bytes)
                     .and_then(|wide| Some(wide.encode(&protect(&wide.text)?)));
                 let protected = wide.unwrap_or_else(|| self.part_of_bytes(&bytes, 0..bytes.len()));
@@ -290,8 +293,8 @@ fn take_bytes(value: &mut Value, path: &mut Vec<usize>, taken: &mut Vec<Taken>) 
     }
 }
 
-/// The field of an object that has bytes, and whether they are said to be an image, sound or a film:
-/// `data` of images and sound, `blob` of resources. A field of these names anywhere else is text.
+/// Returns the field of an object that holds bytes, and whether they claim to be an image, sound or a
+/// film: `data` of images and sound, `blob` of resources. A field of these names anywhere else is text.
 fn bytes_field(fields: &Map<String, Value>) -> Option<(&'static str, bool)> {
     let text = |name: &str| fields.get(name).and_then(Value::as_str);
     let mime_type = text("mimeType").unwrap_or_default();
@@ -307,7 +310,7 @@ fn is_media(mime_type: &str) -> bool {
     ["image/", "audio/", "video/"].iter().any(|kind| mime_type.starts_with(kind))
 }
 
-/// The place in a message that steps lead to.
+/// Returns the value at a path of a message.
 fn at<'v>(mut value: &'v mut Value, path: &[usize]) -> Option<&'v mut Value> {
     for place in path {
         value = match value {
@@ -319,7 +322,7 @@ fn at<'v>(mut value: &'v mut Value, path: &[usize]) -> Option<&'v mut Value> {
     Some(value)
 }
 
-/// Base64 in any spelling: with line breaks, in the alphabet of URLs, with or without padding.
+/// Decodes base64 in any spelling: with line breaks, in the URL-safe alphabet, with or without padding.
 fn decoded(data: &str) -> Option<Vec<u8>> {
     let plain = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| match byte {
         b'-' => b'+',
@@ -329,7 +332,7 @@ fn decoded(data: &str) -> Option<Vec<u8>> {
     BASE64.decode(plain.collect::<Vec<u8>>()).ok()
 }
 
-/// Changes all texts of a value, its keys too.
+/// Changes all texts of a value, including its keys.
 pub(super) fn each_text(value: &mut Value, change: &dyn Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = change(text),

@@ -1,25 +1,26 @@
-//! What keeps data in and harm out: personal data, policy, isolation levels, review, audit.
+//! Safety: protects personal data, applies the policy and the isolation levels, reviews programs, and
+//! records what happens for the audit.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `settings` | what can be said about all of it |
-//! | `in_force` | what holds for all that a gateway does |
+//! | `settings` | the settings of all of it |
+//! | `in_force` | the scanner, the vault, the rules and the levels that are in force for the whole gateway |
 //! | `vault` | what tokens stand for, encrypted |
-//! | `pii_filter` | tokens in the place of personal data, in all that leaves |
-//! | `public_values` | what definitions of tools say, which is shown as it is |
-//! | `message` | the walk over all that the protocol carries to a client |
+//! | `pii_filter` | replaces personal data by tokens in all that leaves |
+//! | `public_values` | values in definitions of tools, which are public and shown as they are |
+//! | `message` | applies the filter to every message of the protocol that goes to a client |
 //! | `bytes_kind` | whether bytes are an image or text |
-//! | `run_guard` | one run, or one call: what it may do, what it has read, what is written down of it |
-//! | `returned_values` | values that tools were given, recognised when they come back |
-//! | `left_tokens` | tokens that stayed as they are, told once |
-//! | `confirm` | asking a person |
-//! | `questions` | several calls of a run as one question |
-//! | `question`, `shown` | what the person reads and can choose |
-//! | `rule_source` | where rules come from, and where one is written that a person wants for good |
-//! | `level` | the isolation level of a run, and the program looked at before it runs |
+//! | `run_guard` | one run, or one call: what it may do, what it has read, what the audit records of it |
+//! | `returned_values` | recognises values that tools were given when they come back |
+//! | `left_tokens` | tokens that could not be replaced by their values, reported once |
+//! | `confirm` | asks a person to approve a call |
+//! | `questions` | asks about several calls of a run in one question |
+//! | `question`, `shown` | the form that the person reads, and how arguments are shown in it |
+//! | `rule_source` | the file that rules are read from, and that a rule of "always" is written to |
+//! | `level` | the isolation level of a run, and the review of its program |
 //!
-//! The rules themselves are in `crate::policy`, what is found in a program in `crate::review`,
-//! what is personal data in `narrows-pii`. None of those does anything by itself.
+//! The rules themselves are in `narrows-policy`, the findings of a review in `narrows-python`, the
+//! detection of personal data in `narrows-pii`. None of those does anything by itself.
 
 mod audit_span;
 mod bytes_kind;

@@ -1,4 +1,4 @@
-//! Puts tokens in the place of personal data, for one namespace.
+//! Replaces personal data by tokens, for one principal in a namespace, and tokens by their values.
 
 use std::{
     borrow::Cow,
@@ -20,7 +20,8 @@ use super::{
 };
 use crate::{compute::json_bytes, state::Agent};
 
-/// Something has a value where no token can stand, such as a number: nobody may have it.
+/// The error for a message that is withheld, because it has personal data where no token can stand,
+/// such as in a number.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("it is withheld: it has personal data where nothing can stand for it")]
 pub struct Unredactable;
@@ -31,20 +32,19 @@ impl From<Unredactable> for ErrorData {
     }
 }
 
-/// What came of turning tokens back.
+/// The result of replacing tokens by their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RevealOutcome {
-    /// The kinds of the values that were put in.
+    /// The kinds of the values that replaced tokens.
     pub kinds: BTreeSet<String>,
-    /// How many tokens stayed because they are another agent's.
+    /// The number of tokens that stayed because they belong to another agent.
     pub withheld: usize,
     /// The tokens that stayed, for whatever reason.
     pub left: BTreeSet<String>,
 }
 
 impl RevealOutcome {
-    /// The outcome and the details of its entry in the audit, if a token was turned back or should
-    /// have been.
+    /// Returns the outcome and the details of its audit entry, if a token was replaced or was withheld.
     pub(crate) fn entry(&self) -> Option<(EventOutcome, Value)> {
         let Self { kinds, withheld, .. } = self;
         if kinds.is_empty() && *withheld == 0 {
@@ -55,23 +55,23 @@ impl RevealOutcome {
     }
 }
 
-/// By what right tokens are turned back.
+/// The right by which tokens are replaced by their values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Right {
-    /// The agent's own: what it was given itself, or all if the configuration says so.
+    /// The agent's own right, to the tokens that it was given itself.
     Own,
-    /// Whoever may know has agreed.
+    /// The right to all tokens of the namespace: the configuration or a person allows it.
     Granted,
 }
 
-/// Protects what leaves for a model.
+/// The filter for all that leaves for a principal's model. Clones share their exceptions.
 #[derive(Clone)]
 pub struct PiiFilter {
     safety: Arc<Safety>,
     namespace: Arc<str>,
-    /// Whose tokens they are.
+    /// The principal to whom the tokens belong.
     principal: Arc<str>,
-    /// Values that came from tools which are trusted with them.
+    /// Values, with their kinds, from tools whose results a rule exempts.
     exempt: Arc<Mutex<HashSet<(String, String)>>>,
     /// Values that are in definitions of tools, which are public.
     public: PublicValues,
@@ -89,7 +89,7 @@ impl PiiFilter {
         }
     }
 
-    /// The same for whom there are no exceptions: the record.
+    /// Returns the filter without exceptions, for the audit and for questions to a person.
     pub(super) fn without_exemptions(&self) -> Self {
         Self { exempt: Arc::default(), public: PublicValues::default(), ..self.clone() }
     }
@@ -98,7 +98,7 @@ impl PiiFilter {
         self.safety.mode
     }
 
-    /// Whether programs see what tokens stand for, and models do not.
+    /// Tells whether programs see values while models see tokens.
     pub(crate) fn shows_values_to_programs(&self) -> bool {
         self.mode() == Mode::Boundary
     }
@@ -111,7 +111,7 @@ impl PiiFilter {
         TokenSink { pii_filter: self, maker: None }
     }
 
-    /// A text as the model may see it.
+    /// Protects a text for the model.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_off() {
             return Cow::Borrowed(text);
@@ -122,12 +122,13 @@ impl PiiFilter {
         }
     }
 
-    /// A text with tokens, whatever the mode is, which can be turned back letter by letter.
+    /// Replaces personal data in a text by tokens, whatever the mode is, so that the exact text can be
+    /// restored.
     pub fn sanitized<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.safety.scanner.protect(text, None, &mut self.tokens())
     }
 
-    /// The text with tokens in the place of what tools were given lately.
+    /// Replaces values that tools were given recently by tokens.
     fn without_echoes<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.finder() {
             Some(finder) => finder.replace(text, &|echo| self.shown_of(echo)),
@@ -135,7 +136,8 @@ impl PiiFilter {
         }
     }
 
-    /// What stands in the place of a value that has come again as it is.
+    /// Returns the replacement of a value that has come back: its token, or the value itself if it is
+    /// public.
     fn shown_of(&self, echo: &Echo) -> String {
         if self.public.contains(&echo.value, &self.safety.scanner) {
             echo.value.clone()
@@ -144,12 +146,12 @@ impl PiiFilter {
         }
     }
 
-    /// What finds the values that tools were given lately.
+    /// Returns the matcher for values that tools were given recently.
     pub(super) fn finder(&self) -> Option<Arc<ValueMatcher>> {
         self.safety.returned_values.finder(&self.namespace)
     }
 
-    /// The token of a value that has come again, which must last.
+    /// Returns the token of a value that has come back, and keeps it in the vault.
     pub(super) fn token_of(&self, echo: &Echo) -> String {
         let Echo { kind, value, form } = echo;
         self.tokens().make(kind, value, *form)
@@ -159,15 +161,15 @@ impl PiiFilter {
         self.safety.vault.maker(&self.namespace, &self.principal)
     }
 
-    /// Changes a text in place.
+    /// Protects a text in place.
     pub fn replace(&self, text: &mut String) {
         if let Cow::Owned(protected) = self.text(text) {
             *text = protected;
         }
     }
 
-    /// A part of a text, as if all of it were protected: a value that reaches over the edge is
-    /// replaced as a whole.
+    /// Returns a part of a text as it is when the whole text is protected: a value that crosses the
+    /// edge is replaced as a whole.
     pub fn part(&self, text: &str, part: std::ops::Range<usize>) -> String {
         if self.is_off() {
             return text[part].to_owned();
@@ -187,7 +189,7 @@ impl PiiFilter {
         told
     }
 
-    /// Any JSON as the model may see it.
+    /// Protects JSON for the model.
     pub fn json(&self, value: &mut Value) {
         if self.is_off() {
             return;
@@ -200,30 +202,30 @@ impl PiiFilter {
         self.sanitize_json(value);
     }
 
-    /// The same, whatever the mode is.
+    /// Replaces personal data in JSON by tokens, whatever the mode is.
     pub fn sanitize_json(&self, value: &mut Value) {
         self.safety.scanner.protect_json(value, &mut self.tokens());
     }
 
-    /// Arguments as a person is shown them: protected without exceptions, unless protection is off.
+    /// Protects arguments that a person is shown: without exceptions, unless the mode is off.
     pub(super) fn for_person(&self, value: &mut Value) {
         self.without_exemptions().json(value);
     }
 
-    /// Whether a text is nothing but one value.
+    /// Tells whether a text consists of one value of personal data.
     pub(super) fn is_one_value(&self, text: &str) -> bool {
         let found = self.safety.scanner.find(text, None);
         found.iter().any(|found| found.range == (0..text.len()))
     }
 
-    /// Which kinds of personal data are in a value.
+    /// Returns the kinds of personal data in a value.
     pub(super) fn kinds(&self, value: &Value) -> BTreeSet<String> {
         let mut seen = FoundPii::default();
         self.safety.scanner.protect_json(&mut value.clone(), &mut seen);
         seen.kinds
     }
 
-    /// Lets values through that a tool gave which is trusted with kinds of them.
+    /// Exempts the values in a tool's result, of the kinds that a rule exempts for this tool.
     pub(super) fn exempt(&self, value: &Value, is_exempt: &dyn Fn(&str) -> bool) {
         let mut seen = FoundPii::default();
         self.safety.scanner.protect_json(&mut value.clone(), &mut seen);
@@ -231,14 +233,14 @@ impl PiiFilter {
         exempt.extend(seen.values.into_iter().filter(|(kind, _)| is_exempt(kind)));
     }
 
-    /// Lets through what definitions of tools say, in whatever form a program prints them.
+    /// Exempts the values in definitions of tools, in whatever form a program prints them.
     pub(crate) fn publish(&self, definitions: &Value) {
         if !self.is_off() {
             self.public.add(definitions, &self.safety.scanner);
         }
     }
 
-    /// All that a model reads of a run.
+    /// Protects everything that a model reads of a run.
     pub fn outcome(&self, outcome: &mut Outcome) {
         if self.is_off() {
             return;
@@ -249,7 +251,7 @@ impl PiiFilter {
         outcome.notes.iter_mut().for_each(|note| self.printed(note));
         for excerpt in &mut outcome.excerpts {
             self.replace(&mut excerpt.tail);
-            // It may begin with half of a value.
+            // The tail may begin with half of a value, which the filter cannot recognise.
             let margin = excerpt.tail.ceil_char_boundary(MARGIN as usize);
             excerpt.tail.drain(..margin);
         }
@@ -261,7 +263,7 @@ impl PiiFilter {
         }
     }
 
-    /// Protects a text. If it is JSON, its keys say what its values are.
+    /// Protects a text, and if it is JSON also by its structure, because keys say what kind values are.
     pub(crate) fn printed(&self, text: &mut String) {
         if !self.is_off() {
             self.replace(text);
@@ -269,7 +271,7 @@ impl PiiFilter {
         }
     }
 
-    /// Protects JSON, and JSON in its texts.
+    /// Protects JSON, and JSON within its texts.
     pub(crate) fn value(&self, value: &mut Value) {
         if !self.is_off() {
             self.json(value);
@@ -277,7 +279,7 @@ impl PiiFilter {
         }
     }
 
-    /// A part of bytes that are no UTF-8: each is looked at as a letter, as older files have them.
+    /// Protects a part of bytes that are not UTF-8. Each byte is read as one letter (Latin-1).
     pub(crate) fn part_of_bytes(&self, bytes: &[u8], part: std::ops::Range<usize>) -> Vec<u8> {
         let length = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte).len_utf8()).sum();
         let start: usize = length(&bytes[..part.start]);
@@ -287,15 +289,15 @@ impl PiiFilter {
         told.chars().map(|letter| u8::try_from(letter).unwrap_or(b'?')).collect()
     }
 
-    /// Protects output as it comes.
+    /// Returns a filter for output that arrives in pieces.
     pub fn streams(&self) -> Streams {
         Streams { pii_filter: self.clone(), open: Mutex::default() }
     }
 
-    /// Puts values in the place of tokens, for those kinds that `may` allows. There is one rule for
-    /// every way to a value, be it a tool, a program or an analysis: an agent may use the tokens that
-    /// it was given itself, which stand for what its programs have seen. Those of others stay as they
-    /// are, unless the configuration lets it restore them.
+    /// Replaces tokens by their values, for the kinds that `may` allows. One rule holds for tools,
+    /// programs and analyses: an agent may use the tokens that it was given itself, which stand for
+    /// what its programs have seen. Tokens of others stay, unless the configuration lets this agent
+    /// restore them.
     pub async fn reveal(
         &self,
         agent: &Agent,
@@ -307,7 +309,7 @@ impl PiiFilter {
         self.turn_back(agent, value, right, may).await
     }
 
-    /// Puts values in the place of all tokens of the namespace, for whoever may know.
+    /// Replaces all tokens of the namespace by their values. The caller checks that this is allowed.
     pub(crate) async fn reveal_all(
         &self,
         agent: &Agent,
@@ -359,7 +361,7 @@ impl PiiFilter {
     }
 }
 
-/// The tokens anywhere in a value, with their kinds.
+/// Collects the tokens anywhere in a value, with their kinds.
 fn collect(value: &Value, tokens: &mut BTreeSet<(String, String)>) {
     let mut of_text = |text: &str| {
         tokens.extend(
@@ -378,10 +380,10 @@ fn collect(value: &Value, tokens: &mut BTreeSet<(String, String)>) {
     }
 }
 
-/// Makes tokens, and notes what they stand for.
+/// A sink for the scanner's findings, which makes tokens and keeps their values in the vault.
 struct TokenSink<'a> {
     pii_filter: &'a PiiFilter,
-    /// Had when it is first needed: it takes the vault's key.
+    /// Created when it is first needed, because that takes the vault's key.
     maker: Option<Arc<TokenMaker>>,
 }
 
@@ -411,7 +413,7 @@ impl Tokens for TokenSink<'_> {
     }
 }
 
-/// Only looks.
+/// A sink that records what the scanner finds, and replaces nothing.
 #[derive(Default)]
 struct FoundPii {
     kinds: BTreeSet<String>,
@@ -426,14 +428,14 @@ impl Tokens for FoundPii {
     }
 }
 
-/// Output on its way, with what may be the beginning of a value held back.
+/// A filter for output in pieces, which holds back what may be the beginning of a value.
 pub struct Streams {
     pii_filter: PiiFilter,
     open: Mutex<[Stream; 2]>,
 }
 
 impl Streams {
-    /// What can be told of the stream now.
+    /// Takes a piece of a stream, and returns the protected text that can be shown now.
     pub fn push(&self, stream: OutputStream, text: &str) -> String {
         if self.pii_filter.is_off() {
             return text.to_owned();
@@ -444,7 +446,7 @@ impl Streams {
         self.pii_filter.without_echoes(&told).into_owned()
     }
 
-    /// What was held back.
+    /// Returns the protected rest of a stream.
     pub fn finish(&self, stream: OutputStream) -> String {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let scanner = &self.pii_filter.safety.scanner;
@@ -472,7 +474,7 @@ impl std::fmt::Debug for Streams {
     }
 }
 
-/// The arguments of a call as an object.
+/// Returns the object in a value, or an empty one.
 pub(super) fn into_object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,

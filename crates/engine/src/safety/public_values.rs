@@ -1,5 +1,5 @@
-//! Values that are in definitions of tools. Definitions are public: what a program prints of one is
-//! shown as it is, however it is written there.
+//! Values that stand in definitions of tools. Definitions are public, so what a program prints of one
+//! is shown without tokens.
 
 use std::{
     collections::HashSet,
@@ -11,15 +11,16 @@ use serde_json::Value;
 
 use crate::compute::json_bytes;
 
-/// Longer texts in a definition are no examples of one value.
+/// Texts in a definition that are longer are not examples of a value.
 const MAX_EXAMPLE_BYTES: usize = 256;
-/// So many are remembered of one run, which can ask for definitions again and again.
+/// The most values that are remembered for one run. Stops a run that asks for definitions again and
+/// again from filling the memory.
 const MAX_VALUES: usize = 100_000;
-/// Definitions of so many bytes wait until somebody wants to know what they say. Every program that
-/// imports a tool is given one, and few give anything that is looked up.
+/// Definitions are scanned when a value is first looked up, or when so many bytes of them wait. Every
+/// program that imports a tool is given definitions, and few look a value up.
 const MAX_WAITING_BYTES: usize = 256 << 10;
 
-/// The values of all definitions that a run was given.
+/// The values in all definitions that a run was given.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PublicValues(Arc<Mutex<PublicState>>);
 
@@ -31,7 +32,7 @@ struct PublicState {
 }
 
 impl PublicValues {
-    /// Remembers what definitions say.
+    /// Remembers the values in definitions.
     pub(super) fn add(&self, definitions: &Value, scanner: &Scanner) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.waiting_bytes += json_bytes(definitions);
@@ -49,14 +50,16 @@ impl PublicValues {
 }
 
 impl PublicState {
-    /// Looks into the definitions that wait.
+    /// Scans the definitions that wait.
     fn read(&mut self, scanner: &Scanner) {
         self.waiting_bytes = 0;
         for mut definitions in std::mem::take(&mut self.waiting) {
             let mut found = StringCollector::default();
-            // The name of a parameter, printed beside its example, can make a value of anything.
+            // Every leaf counts: the name of a parameter, printed beside its example, can make anything
+            // look like a value.
             add_leaves(&definitions, &mut found.0);
-            // Printed as JSON, what stands before a value may be taken for a part of it.
+            // In printed JSON, what stands before a value may be taken for a part of it, so that form
+            // is scanned too.
             scanner.protect(&definitions.to_string(), None, &mut found);
             scanner.protect_json(&mut definitions, &mut found);
             let room = MAX_VALUES.saturating_sub(self.values.len());
@@ -65,7 +68,7 @@ impl PublicState {
     }
 }
 
-/// Adds each text and number of a value, keys excepted.
+/// Adds each text and number of a value, but no keys.
 fn add_leaves(value: &Value, leaves: &mut HashSet<String>) {
     match value {
         Value::String(text) if text.len() <= MAX_EXAMPLE_BYTES => {
@@ -80,7 +83,7 @@ fn add_leaves(value: &Value, leaves: &mut HashSet<String>) {
     }
 }
 
-/// Only looks.
+/// Collects the values that the scanner finds, and replaces none.
 #[derive(Default)]
 struct StringCollector(HashSet<String>);
 

@@ -1,4 +1,4 @@
-//! The question that a person is asked about calls, and what they answer.
+//! The form in which a person is asked about calls, and their answer.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -15,44 +15,44 @@ use super::{
     shown::{self, Digest, visible},
 };
 
-/// The field of the form, and the word in it for a no.
+/// The field of the form, and the choice in it that declines.
 const FIELD: &str = "allow";
 const NO: &str = "no";
 
-/// What is shown of one call, and at least of each of many.
+/// The bytes that are shown of one call, and the least of each call if there are many.
 const CALL_BYTES: usize = 4_000;
 const MIN_CALL_BYTES: usize = 400;
-/// What is shown of many calls together.
+/// The bytes that are shown of many calls together.
 const CALLS_BYTES: usize = 12_000;
 
-/// What came of asking.
+/// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ApprovalAnswer {
     Allowed(Scope),
     /// A person said no.
     Declined,
-    /// Nobody was there to say anything.
+    /// Nobody was asked: the client cannot, or has cancelled by itself.
     NotAsked,
 }
 
-/// What the person can choose, beside no.
+/// The choices of the person, apart from "no".
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choices {
     pub(super) scopes: Vec<Scope>,
-    /// What "always" writes, for each tool that is asked about.
+    /// The rules that "always" writes, one for each tool and reason that is asked about.
     pub(super) rules: Vec<AlwaysRule>,
-    /// Their text, and where it goes.
+    /// The text of the rules, and the name of the file that they are written to.
     pub(super) rule_text: String,
     pub(super) rule_place: String,
 }
 
-/// Calls that differ in nothing.
+/// Identical calls.
 struct CallGroup<'a> {
     call: &'a AskedCall,
     count: usize,
 }
 
-/// Makes the question about these calls. More of the same run may wait.
+/// Creates the form about these calls. `waiting` more calls of the same run are asked about later.
 pub(super) fn question(
     calls: &[Arc<AskedCall>],
     waiting: usize,
@@ -82,7 +82,7 @@ fn one(call: &AskedCall, digest: Digest<'_>) -> String {
     format!("Allow this call of {}?\n{shown}\nReason for asking: {}", visible(name), visible(why))
 }
 
-/// Lists the calls, those that are the same once, and counts them.
+/// Lists the calls and counts them; identical ones are listed once.
 fn several(calls: &[Arc<AskedCall>], digest: Digest<'_>) -> String {
     let mut groups: Vec<CallGroup<'_>> = Vec::new();
     let mut by_tool: BTreeMap<&str, usize> = BTreeMap::new();
@@ -114,7 +114,7 @@ fn several(calls: &[Arc<AskedCall>], digest: Digest<'_>) -> String {
 }
 
 impl Choices {
-    /// Says what each choice means.
+    /// Returns the explanation of each choice.
     fn explained(&self, calls: &[Arc<AskedCall>]) -> String {
         let (these, tools) = match calls {
             [_] => ("this call", "this tool"),
@@ -133,8 +133,8 @@ impl Choices {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Reads what the person answered. A client that cancels by itself has asked nobody, nor has one
-    /// that accepts without an answer in it.
+    /// Reads the person's answer. A client that cancels, or that accepts without a choice, counts as
+    /// one that has asked nobody.
     pub(super) fn read(&self, answer: &ElicitResult) -> ApprovalAnswer {
         let field = answer.content.as_ref().and_then(|content| content.get(FIELD));
         match answer.action {
@@ -152,7 +152,7 @@ impl Choices {
     }
 }
 
-/// The words that a person can choose from in a question of ours, the last of which is no.
+/// Returns the choices in a form that the gateway made; the last is "no".
 pub fn choices_of(question: &ElicitRequestParams) -> Vec<String> {
     let question = serde_json::to_value(question).unwrap_or_default();
     let words = &question["requestedSchema"]["properties"][FIELD]["enum"];
@@ -160,14 +160,14 @@ pub fn choices_of(question: &ElicitRequestParams) -> Vec<String> {
     words.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// The answer of a person who chose this word.
+/// Creates the answer of a person who made this choice.
 pub fn chosen(word: &str) -> ElicitResult {
     let content = serde_json::json!({ FIELD: word });
     ElicitResult::new(ElicitationAction::Accept).with_content(content)
 }
 
 impl AskedCall {
-    /// The arguments as a person reads them.
+    /// Writes the arguments for a person, in about `max_bytes`.
     pub(super) fn shown(&self, max_bytes: usize, digest: Digest<'_>) -> String {
         shown::arguments(&self.arguments, &self.protected, max_bytes, digest)
     }

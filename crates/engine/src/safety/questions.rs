@@ -1,6 +1,5 @@
-//! Calls of one run that need a person at about the same time are decided together: they are one
-//! question, or wait for the command line together. While a question is open, those that come later
-//! wait for their turn.
+//! Groups calls of one run that need an approval at about the same time: they become one question, or
+//! pending approvals together. Calls that come while a question is open wait for the next one.
 
 use std::{
     fmt,
@@ -24,9 +23,9 @@ use super::{
 
 /// Calls that come within this time of each other are decided together.
 const GATHER_TIME: Duration = Duration::from_millis(50);
-/// However many come, after so many times they are decided.
+/// After so many rounds of gathering a decision is made, even if calls keep coming.
 const MAX_GATHERED: usize = 20;
-/// So many calls are one question: more are not read.
+/// The most calls in one question, because nobody reads more.
 const MAX_LISTED: usize = 20;
 
 /// The questions of one run.
@@ -37,18 +36,18 @@ pub(super) struct Questions(Mutex<Queue>);
 struct Queue {
     /// The calls that nobody has decided on yet.
     calls: Vec<WaitingCall>,
-    /// All who wait drive it, and none of them has to stay for the others.
+    /// The future that decides. All waiting calls poll it, so that any of them can be dropped.
     deciding: Option<WeakShared<BoxFuture<'static, ()>>>,
 }
 
-/// A call, and where its decision goes; nobody is there when its program has given it up.
+/// A call and the channel for its decision, which is closed when its program has given the call up.
 struct WaitingCall {
     call: Arc<AskedCall>,
     decision: oneshot::Sender<CallDecision>,
 }
 
 impl WaitingCall {
-    /// Tells a call its decision, if its program still waits for it.
+    /// Sends a call its decision, if its program still waits for it.
     fn decide(self, decision: CallDecision) {
         let _ = self.decision.send(decision);
     }
@@ -65,14 +64,14 @@ impl Questions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the calls that wait to be decided on.
+    /// Returns the number of calls that wait for a decision.
     pub(super) fn waiting(&self) -> usize {
         let mut queue = self.queue();
         queue.calls.retain(|waiting| !waiting.decision.is_closed());
         queue.calls.len()
     }
 
-    /// Takes all calls that wait. If there are none, the next one starts deciding anew.
+    /// Takes all calls that wait. If there are none, the next call starts a new deciding future.
     fn take(&self) -> Option<Vec<WaitingCall>> {
         let mut queue = self.queue();
         queue.calls.retain(|waiting| !waiting.decision.is_closed());
@@ -83,14 +82,15 @@ impl Questions {
         Some(std::mem::take(&mut queue.calls))
     }
 
-    /// Puts calls before those that came since.
+    /// Puts calls back in front of those that came meanwhile.
     fn put_back(&self, calls: impl IntoIterator<Item = WaitingCall>) {
         self.queue().calls.splice(0..0, calls);
     }
 }
 
 impl RunGuard {
-    /// Waits for the decision about a call and those that are made together with it.
+    /// Waits for the decision about a call, which is made together with that about others of the same
+    /// run.
     pub(super) async fn decide_with_others(
         self: &Arc<Self>,
         call: &Arc<AskedCall>,
@@ -119,8 +119,8 @@ impl RunGuard {
             .unwrap_or_else(|_| CallDecision::Waiting("nobody could be asked about it".to_owned()))
     }
 
-    /// Decides on calls that are made together. Those of them that were allowed before are held until
-    /// the others are decided: a program that ends with the first refusal would make them again.
+    /// Decides on calls that are made together. Calls that were approved before are held back until the
+    /// others are decided: a program that ends with the first refusal would make them twice.
     async fn decide_together(self: &Arc<Self>, calls: Vec<WaitingCall>, caller: &dyn Caller) {
         let asked: Vec<&AskedCall> = calls.iter().map(|waiting| &*waiting.call).collect();
         let decisions = match self.take_decisions(&asked, caller).await {
@@ -163,7 +163,8 @@ impl RunGuard {
             }
             undecided.extend(later);
         }
-        // All are left before any is told, which may end the program that makes the others.
+        // All approvals are created before any call is refused, which may end the program that makes
+        // the others.
         let asked: Vec<&AskedCall> = undecided.iter().map(|waiting| &*waiting.call).collect();
         let left = self.leave_approvals(&asked, caller).await;
         for waiting in undecided {
@@ -180,7 +181,7 @@ impl RunGuard {
     }
 }
 
-/// Decides on the calls of a run as long as some wait, always when no others come.
+/// Decides on the calls of a run while any wait. Each round begins when no further calls come.
 async fn decide_all(guard: Arc<RunGuard>, caller: Arc<dyn Caller>) {
     loop {
         let mut seen = 0;

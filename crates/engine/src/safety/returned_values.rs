@@ -1,6 +1,6 @@
-//! Values that tools were given lately. Whatever comes back with one of them inside is recognised,
-//! also where it stands too close to other letters to be found by itself, and in the forms that
-//! tools commonly give things back in.
+//! Recognises values that tools were given recently when they come back, also where a value stands too
+//! close to other letters for the scanner to find it, and in the forms in which tools commonly return
+//! things.
 
 use std::{
     borrow::Cow,
@@ -18,20 +18,20 @@ use narrows_pii::Form;
 
 use crate::hex::hex;
 
-/// Shorter values are met by chance.
+/// Shorter values would be found by chance.
 const MIN_BYTES: usize = 5;
-/// So many values are looked for at once. What finds them is made anew when one is added, so that
-/// those of before are left as they are.
+/// The values in one group. Adding a value rebuilds the automaton of the last group only; full groups
+/// stay as they are.
 const GROUP_VALUES: usize = 512;
-/// So many groups are remembered of each namespace: whoever sends more values than that through
-/// tools, to have earlier ones forgotten, must send 8,192. They take some megabytes.
+/// The most groups of each namespace. Who wants an earlier value to be forgotten must first send 8,192
+/// others through tools. All groups take some megabytes.
 const MAX_GROUPS: usize = 16;
 
 /// The values of all namespaces.
 #[derive(Debug, Default)]
 pub(super) struct ReturnedValues(Mutex<HashMap<String, RecentValues>>);
 
-/// A value that a tool was given for a token.
+/// A value that a tool was given in the place of its token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Echo {
     pub(super) kind: String,
@@ -41,9 +41,9 @@ pub(super) struct Echo {
 
 #[derive(Debug, Default)]
 struct RecentValues {
-    /// All of them.
+    /// All values, so that none is added twice.
     known: HashSet<Arc<Echo>>,
-    /// The oldest first; the last is the one that grows.
+    /// The oldest first; new values are added to the last.
     groups: VecDeque<ValueGroup>,
     /// Made when it is needed.
     finder: Option<Arc<ValueMatcher>>,
@@ -56,33 +56,33 @@ struct ValueGroup {
     words: Option<Arc<GroupWords>>,
 }
 
-/// Gives the token that a reader is shown in the place of a value: its own, whoever sent the value.
+/// Returns the token that replaces a value: the reader's own, whoever sent the value.
 pub(super) type TokenOf<'a> = dyn Fn(&Echo) -> String + 'a;
 
-/// Finds all of them.
+/// The matcher for all values of a namespace.
 #[derive(Debug)]
 pub(super) struct ValueMatcher(Vec<Arc<GroupWords>>);
 
-/// What finds the values of a group.
+/// The automata that find the values of one group.
 #[derive(Debug)]
 struct GroupWords {
-    /// As they are.
+    /// The values as they are.
     plain: Words,
-    /// In all their forms.
+    /// The values in all forms of [`forms`].
     forms: Words,
-    /// In those that are broken into lines: base64 and hexadecimal.
+    /// The forms that may be broken into lines: base64 and hexadecimal.
     encoded: Words,
 }
 
 #[derive(Debug)]
 struct Words {
     automaton: AhoCorasick,
-    /// What each pattern is a form of.
+    /// The value that each pattern is a form of.
     returned_values: Vec<Arc<Echo>>,
 }
 
 impl ReturnedValues {
-    /// A tool was given a value in the place of its token.
+    /// Adds a value that a tool was given in the place of its token.
     pub(super) fn add(&self, namespace: &str, echo: Echo) {
         if echo.value.len() < MIN_BYTES {
             return;
@@ -91,7 +91,7 @@ impl ReturnedValues {
         all.entry(namespace.to_owned()).or_default().add(Arc::new(echo));
     }
 
-    /// What finds the values of a namespace, if there are any.
+    /// Returns the matcher for the values of a namespace, if there are any.
     pub(super) fn finder(&self, namespace: &str) -> Option<Arc<ValueMatcher>> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Some(all.get_mut(namespace)?.finder())
@@ -150,7 +150,7 @@ impl GroupWords {
     }
 }
 
-/// Forms of a value, each with the value that it is a form of.
+/// Returns the forms of a value, each with the value itself.
 fn forms_of(
     echo: &Arc<Echo>,
     forms: fn(&str) -> Vec<String>,
@@ -159,12 +159,12 @@ fn forms_of(
 }
 
 impl ValueMatcher {
-    /// The text with tokens in the place of these values; `token` gives that of each.
+    /// Replaces these values in a text by tokens, which `token` returns.
     pub(super) fn replace<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
         self.each(text, |words, text| words.plain.replace(text, token))
     }
 
-    /// The same for what a server says, in whatever form it says it.
+    /// Replaces these values in all their forms, for text that a server wrote.
     pub(super) fn replace_forms<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
         let replaced = self.each(text, |words, text| words.forms.replace(text, token));
         if !replaced.contains('\n') {
@@ -178,7 +178,7 @@ impl ValueMatcher {
         }
     }
 
-    /// The text after all groups have replaced what they find.
+    /// Lets each group replace what it finds.
     fn each<'t>(
         &self,
         text: &'t str,
@@ -215,7 +215,7 @@ impl Words {
         self.put(text, found, token)
     }
 
-    /// The same for what is broken into lines, as base64 in mails is.
+    /// Replaces forms that are broken into lines, as base64 in mails is.
     fn replace_broken<'t>(&self, text: &'t str, token: &TokenOf<'_>) -> Cow<'t, str> {
         let (mut unbroken, mut places) = (String::with_capacity(text.len()), Vec::new());
         for (place, letter) in text.char_indices().filter(|(_, c)| !c.is_ascii_whitespace()) {
@@ -223,7 +223,7 @@ impl Words {
             places.resize(unbroken.len(), place);
         }
         let found = self.automaton.find_iter(&unbroken).map(|found| {
-            // What is found begins and ends with letters of ASCII.
+            // A match begins and ends with ASCII letters, so these are character boundaries.
             let range = places[found.start()]..places[found.end() - 1] + 1;
             (range, found.pattern().as_usize())
         });
@@ -251,8 +251,8 @@ impl Words {
     }
 }
 
-/// A value as it may come back: as it is (in any case), reversed, in hexadecimal, in an address, in
-/// base64 wherever it begins.
+/// Returns the forms in which a value may come back: unchanged (in any case), reversed,
+/// percent-encoded, in hexadecimal, and in base64 at any offset.
 fn forms(value: &str) -> Vec<String> {
     let percent: String = value
         .chars()
@@ -267,12 +267,12 @@ fn forms(value: &str) -> Vec<String> {
     forms
 }
 
-/// A value in hexadecimal and in base64 of both alphabets, wherever it begins.
+/// Returns a value in hexadecimal, and in base64 of both alphabets at any offset.
 fn encoded(value: &str) -> Vec<String> {
     let bytes = value.as_bytes();
     let mut forms = vec![hex(bytes)];
     for before in 0..3 {
-        // What stands before and after changes the letters at the edges; those between are sure.
+        // Neighbouring bytes change the letters at the edges; only those between are certain.
         let padded = [&vec![0; before], bytes].concat();
         let (start, end) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
         if end > start + 6 {

@@ -1,5 +1,5 @@
-//! One run, or one call of a client: what it may do, what it has read, and what is written down
-//! of it.
+//! The guard of one run, or of one call of a client: what it may do, what it has read, and what the
+//! audit records of it.
 
 use std::{
     collections::BTreeSet,
@@ -29,7 +29,7 @@ use crate::{
     value,
 };
 
-/// Watches over a run.
+/// The guard of a run: authorizes its calls, tracks what it has read, and writes its audit entries.
 #[derive(Debug)]
 pub struct RunGuard {
     agent: Agent,
@@ -38,19 +38,21 @@ pub struct RunGuard {
     level: Arc<Level>,
     flow: Mutex<Flow>,
     calls: AtomicU64,
-    /// The audit could not be written, and this level does without nothing that is not in it.
+    /// Set when the audit could not be written at a level with `audit_must_hold`; nothing more is
+    /// called then.
     is_closed: AtomicBool,
-    /// What a person is asked about its calls.
+    /// The questions to a person about its calls.
     questions: Questions,
-    /// What its author is told about tokens.
+    /// The tokens that its author has to be told about.
     left_tokens: LeftTokens,
-    /// Names the run in the audit.
+    /// The name of the run in the audit.
     run: String,
-    /// Its entries there.
+    /// The state of its audit entries: whether any was lost.
     audit_trail: AuditTrail,
 }
 
-/// What a server is asked for, as rules name it: one of its tools, or something beside them.
+/// The target of a request, as rules name it: a tool of a server, or another part of it, such as a
+/// resource.
 #[derive(Clone, Copy, Debug)]
 pub struct CallTarget<'a> {
     pub(super) server: &'a str,
@@ -59,13 +61,13 @@ pub struct CallTarget<'a> {
 }
 
 impl<'a> CallTarget<'a> {
-    /// What is only read: a resource, a prompt or a completion.
+    /// Returns the target of a request that only reads, such as a resource, a prompt or a completion.
     pub fn read(server: &'a str, name: &'a str) -> Self {
         let hints = Hints { read_only: Some(true), destructive: None };
         Self { server, name, hints }
     }
 
-    /// Whether asking for it may change something.
+    /// Tells whether a request for this target may change something.
     pub fn writes(self) -> bool {
         self.hints.writes()
     }
@@ -90,10 +92,10 @@ impl From<CallTarget<'_>> for EventTarget {
     }
 }
 
-/// A call that may be made.
+/// An authorized call, with its audit entry open.
 #[derive(Debug)]
 pub(crate) struct Admitted {
-    /// With values in the place of tokens.
+    /// The arguments, with tokens replaced by their values.
     pub(crate) arguments: Map<String, Value>,
     span: AuditSpan,
 }
@@ -130,17 +132,17 @@ impl RunGuard {
         &self.level
     }
 
-    /// The name of the run in the audit.
+    /// Returns the name of the run in the audit.
     pub fn run(&self) -> &str {
         &self.run
     }
 
-    /// Its entries in the audit.
+    /// Returns the trail on which its audit entries are written.
     pub(crate) fn audit_trail(&self) -> &AuditTrail {
         &self.audit_trail
     }
 
-    /// Describes something that was done as a part of this run, or the run itself.
+    /// Creates an event that is a part of this run, or the event of the run itself.
     pub(crate) fn event(
         &self,
         action: EventAction,
@@ -156,17 +158,18 @@ impl RunGuard {
         self.safety.mode == Mode::Strict
     }
 
-    /// What the run has read so far.
+    /// Returns what the run has read so far.
     pub(crate) fn flow(&self) -> Flow {
         self.flow.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What earlier programs of the same session have read counts too.
+    /// Adds what earlier programs of the same session have read: it counts as read by this run.
     pub(crate) fn has_read(&self, flow: &Flow) {
         self.flow.lock().unwrap_or_else(PoisonError::into_inner).merge(flow);
     }
 
-    /// Decides on a call, asks whom it has to, and puts values in the place of tokens.
+    /// Authorizes a call: applies quotas and rules, asks a person if they require it, and replaces
+    /// tokens by their values. Returns the call with its audit entry open, or the refusal.
     pub(crate) async fn authorize(
         self: &Arc<Self>,
         target: CallTarget<'_>,
@@ -223,7 +226,7 @@ impl RunGuard {
         if self.is_closed.load(Ordering::SeqCst) {
             return Err(refused("nothing more is called: the audit cannot be written"));
         }
-        // What is written now holds now.
+        // Rules that were changed in the file hold from this call on.
         self.safety.refresh_policy();
         let policy = self.safety.policy();
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
@@ -287,7 +290,7 @@ impl RunGuard {
         Ok(arguments)
     }
 
-    /// What the level says to a call that the policy has decided on.
+    /// Replaces the policy's decision by a refusal if the isolation level does not allow the call.
     pub(super) fn apply_level(
         &self,
         decision: Decision,
@@ -304,7 +307,8 @@ impl RunGuard {
         }
     }
 
-    /// A call has come back: notes what was read, and protects what must not enter the sandbox.
+    /// Ends an authorized call: notes what it has read, ends its audit entry, and in strict mode
+    /// replaces personal data in its result by tokens, so that none enters the sandbox.
     pub(crate) async fn complete(
         &self,
         admitted: Admitted,
@@ -329,7 +333,7 @@ impl RunGuard {
         result
     }
 
-    /// Notes what was read by a call. Gives how much it is, and what the audit has of it.
+    /// Notes what a call has read. Returns how many bytes that is, and what the audit records of it.
     fn note_result(
         &self,
         target: CallTarget<'_>,
@@ -358,7 +362,7 @@ impl RunGuard {
                 }
                 self.read(target, &kinds);
             }
-            // What a server says in an error was read from it too.
+            // An error that quotes its server was read from that server too.
             Err(error) if error.quotes_server() => {
                 let kinds = match looks {
                     true => self.pii_filter.kinds(&Value::String(text.clone())),
@@ -372,9 +376,9 @@ impl RunGuard {
         (text.len(), self.shown(&Value::String(text)))
     }
 
-    /// A program was given what a server says beside the results of its tools: a definition, or why
-    /// it is not available. Definitions are public, so that kinds of personal data in them, such as
-    /// examples, count for nothing; where they come from counts.
+    /// Notes that a program has read other words of a server than the results of its tools: a
+    /// definition, or why the server is not available. Definitions are public, so personal data in
+    /// them, such as examples, does not count for flow rules; only the source does.
     pub(crate) fn has_read_words(&self, server: &str, name: &str) {
         self.read(CallTarget::read(server, name), &BTreeSet::new());
     }
@@ -384,8 +388,8 @@ impl RunGuard {
         flow.read(target.server, target.name, kinds);
     }
 
-    /// A value with what its tokens stand for, for the program: real values are what it sees
-    /// anyway, except in strict mode.
+    /// Replaces the tokens in a value for the program that asks for it, except in strict mode:
+    /// otherwise a program sees real values anyway.
     pub(crate) async fn restore(&self, mut value: Value) -> Result<Value, StateError> {
         if self.is_strict() {
             return Err(StateError::StrictRestore);
@@ -394,9 +398,9 @@ impl RunGuard {
         Ok(value)
     }
 
-    /// Puts values in the place of tokens, for those kinds that `may` allows. What is revealed counts as
-    /// read (a value without tokens is nothing that was), and is in the audit; `way` says there what
-    /// it was revealed for.
+    /// Replaces tokens by their values, for the kinds that `may` allows. Revealed values count as read
+    /// and are recorded in the audit, where `way` says what they were revealed for. If no token was
+    /// replaced, nothing counts as read.
     async fn reveal(
         &self,
         way: &str,
@@ -418,8 +422,8 @@ impl RunGuard {
         Ok(revealed)
     }
 
-    /// A value for a program, with what its tokens stand for, and of which kinds those are. A program
-    /// may hand it on to any tool: what is kept from one of them stays a token, and the call decides.
+    /// Replaces tokens in a value for a program, of kinds that every tool may have. A program may pass
+    /// the value to any tool, so other kinds stay tokens until the call to a tool decides about them.
     pub(crate) async fn known_by_all(
         &self,
         mut value: Value,
@@ -430,8 +434,8 @@ impl RunGuard {
         Ok((value, revealed))
     }
 
-    /// What a client that was shown tokens asks of an analysis, with what they stand for. In strict
-    /// mode there is nothing but tokens.
+    /// Replaces the tokens that a client was shown and uses in an analysis. In strict mode they stay,
+    /// because the rows have tokens too.
     pub async fn known(&self, mut value: Value) -> Result<Value, StateError> {
         if !self.is_strict() {
             let revealed = self.reveal("analysis", &mut value, &|_| true).await?;
@@ -440,17 +444,18 @@ impl RunGuard {
         Ok(value)
     }
 
-    /// Tokens stayed as they are where values were meant.
+    /// Notes tokens that stayed where values were meant.
     pub(crate) fn leave(&self, tokens: impl IntoIterator<Item = String>) {
         self.left_tokens.add(tokens);
     }
 
-    /// Says which tokens stayed, wherever in a program or an analysis, each once.
+    /// Takes the note about tokens that stayed, anywhere in the program or an analysis, each named
+    /// once.
     pub(crate) fn take_left_note(&self) -> Option<String> {
         self.left_tokens.take_note()
     }
 
-    /// Contents as the audit has them.
+    /// Returns arguments or a result as the audit records them: a keyed hash, or protected text.
     fn shown(&self, value: &Value) -> Value {
         match self.safety.audit.contents {
             AuditContents::Hashes => {
@@ -468,7 +473,8 @@ impl RunGuard {
         }
     }
 
-    /// Waits until all is in the audit that was written down, at levels that do nothing else.
+    /// Waits until the audit has all entries of this run, at levels with `audit_must_hold`. If one
+    /// cannot be written, closes the guard: nothing more is called.
     async fn held(&self) -> Result<(), CallError> {
         if !self.level.audit_must_hold {
             return Ok(());
@@ -483,7 +489,7 @@ impl RunGuard {
         })
     }
 
-    /// Whether the audit could not be written though it must be.
+    /// Tells whether the guard is closed, because the audit could not be written though it must be.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::SeqCst)
     }
@@ -501,7 +507,7 @@ pub(super) fn refused(why: impl Into<String>) -> CallError {
     CallError::Refused(why.into())
 }
 
-/// Returns how a call ended that was made.
+/// Returns the outcome that the audit records for a call that was made.
 fn outcome_of(result: &Result<CallToolResult, CallError>) -> EventOutcome {
     match result {
         Ok(result) if result.is_error == Some(true) => EventOutcome::Failed,

@@ -1,4 +1,4 @@
-//! Everything that can be said about safety, and what is wrong with it.
+//! The settings of safety, and the errors in them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,7 +10,7 @@ use narrows_python::review::ReviewSettings;
 use serde::Serialize;
 use thiserror::Error;
 
-/// Where personal data is replaced by tokens.
+/// The place at which personal data is replaced by tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -23,29 +23,29 @@ pub enum Mode {
     Off,
 }
 
-/// What the audit has of arguments and results.
+/// The form in which the audit records arguments and results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuditContents {
-    /// A keyed hash: equal contents are seen to be equal, and nothing else is seen.
+    /// A keyed hash, which shows that contents are equal and nothing else about them.
     #[default]
     Hashes,
-    /// The text, with tokens in the place of personal data.
+    /// The text, with personal data replaced by tokens.
     Protected,
 }
 
-/// Everything that can be said about safety.
+/// The settings of safety.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SafetySettings {
     pub mode: Mode,
     pub pii: narrows_pii::Settings,
-    /// How long values are kept after they were last met.
+    /// How long values of tokens are kept after they were last seen.
     pub keep: Duration,
     /// The principals that may ask for values with `restore_pii`.
     pub restorers: BTreeSet<String>,
     pub policy: PolicySettings,
     pub levels: BTreeMap<String, LevelSettings>,
-    /// The level of those who have none of their own.
+    /// The level of principals that are not in `levels_of`.
     pub level: String,
     pub levels_of: BTreeMap<String, String>,
     pub review: ReviewSettings,
@@ -61,8 +61,8 @@ pub struct AuditSettings {
     pub bytes: Option<u64>,
 }
 
-/// Kinds that are only looked for where somebody asks for them: in what tools and programs print, most
-/// of these are nobody's secret.
+/// Kinds that are only detected if the configuration asks for them, because most values of these kinds
+/// in the output of tools and programs are not private.
 pub const KINDS_ON_REQUEST: [&str; 5] = ["IP", "MAC", "DATE_OF_BIRTH", "ADDRESS", "PERSON"];
 
 fn default_pii() -> narrows_pii::Settings {
@@ -88,7 +88,7 @@ impl Default for SafetySettings {
     }
 }
 
-/// A rule about a kind that does not exist would hold for nothing.
+/// Checks that rules name only kinds that exist: a rule about an unknown kind would protect nothing.
 pub(super) fn check_kinds(
     pii: &narrows_pii::Settings,
     policy: &PolicySettings,

@@ -1,4 +1,5 @@
-//! What a person reads of a call before deciding on it: every argument, nothing hidden in it.
+//! Writes a call's arguments for the person who decides on it: every argument is shown, and nothing is
+//! hidden in them.
 
 use std::borrow::Cow;
 
@@ -7,20 +8,20 @@ use serde_json::{Map, Value};
 
 /// A longer text is folded in the middle.
 const MAX_TEXT_BYTES: usize = 400;
-/// The least that is shown of a text, however many there are.
+/// The least bytes that are shown of each text, however many texts there are.
 const MIN_TEXT_BYTES: usize = 160;
-/// A person is not asked about a call with more values than these, at whatever depth: each has to be
-/// shown, or the one that matters is among those that are not.
+/// The most values, at any depth, of a call that a person is asked about. Every value has to be shown;
+/// otherwise a caller could hide the one that matters among many.
 pub(super) const MAX_VALUES: usize = 100;
-/// Names are chosen by whoever calls.
+/// Longer names are folded too: the caller chooses them, and could hide things in them.
 const MAX_NAME_BYTES: usize = 200;
 /// The first digits of a hash are enough to tell two values apart.
 const HASH_DIGITS: usize = 12;
 
-/// Makes a hash of a value that cannot be turned back by trying.
+/// A keyed hash of a value, which nobody without the key can reverse by trying values.
 pub(super) type Digest<'a> = &'a dyn Fn(&str) -> String;
 
-/// Counts the arguments, and what is in them: the members of objects and the elements of lists.
+/// Counts the arguments and all values in them: the members of objects and the elements of lists.
 pub(super) fn count_values(arguments: &Map<String, Value>) -> usize {
     fn within(value: &Value) -> usize {
         match value {
@@ -32,9 +33,9 @@ pub(super) fn count_values(arguments: &Map<String, Value>) -> usize {
     arguments.len() + arguments.values().map(within).sum::<usize>()
 }
 
-/// Writes arguments as a person reads them, in about `max_bytes`. `protected` has tokens in the place of
-/// personal data and secrets. Only texts are folded, never what stands around them; what is folded is
-/// named by its length and the hash of what it really is.
+/// Writes arguments for a person, in about `max_bytes`. `protected` are the arguments with personal
+/// data and secrets replaced by tokens. Only texts are folded, never the structure around them; a
+/// folded text is described by the length and the hash of its real value.
 pub(super) fn arguments(
     real: &Map<String, Value>,
     protected: &Map<String, Value>,
@@ -70,7 +71,7 @@ fn fold_texts(real: &Value, shown: &Value, max_text: usize, digest: Digest<'_>) 
             });
             Value::Object(folded.collect())
         }
-        // Nothing tells here what a text really was.
+        // The shapes differ, so the real values cannot be matched to the texts.
         (_, Value::Array(shown)) => {
             shown.iter().map(|shown| fold_texts(shown, shown, max_text, digest)).collect()
         }
@@ -89,7 +90,7 @@ fn fold_name(name: &str, digest: Digest<'_>) -> String {
     fold(name, MAX_NAME_BYTES, || about(&Value::from(name), digest))
 }
 
-/// How long a value is, and its hash.
+/// Returns the length of a value and its hash, as text.
 fn about(real: &Value, digest: Digest<'_>) -> String {
     let text = match real {
         Value::String(text) => Cow::Borrowed(text.as_str()),
@@ -100,7 +101,7 @@ fn about(real: &Value, digest: Digest<'_>) -> String {
     format!("{} characters in all, hash {hash}", grouped(text.chars().count() as u64))
 }
 
-/// Leaves out the middle of a text that takes more than this as it is shown.
+/// Leaves out the middle of a text that would take more than `max_bytes` when it is shown.
 fn fold(text: &str, max_bytes: usize, note: impl FnOnce() -> String) -> String {
     if text.chars().map(shown_bytes).sum::<usize>() <= max_bytes {
         return text.to_owned();
@@ -118,7 +119,7 @@ fn fold(text: &str, max_bytes: usize, note: impl FnOnce() -> String) -> String {
     format!("{head}…[{}]…{tail}", note())
 }
 
-/// Returns how many bytes a character takes in JSON, with what nobody sees made visible.
+/// Returns how many bytes a character takes in JSON after [`visible`].
 fn shown_bytes(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\t' | '\r' => 2,
@@ -127,8 +128,8 @@ fn shown_bytes(c: char) -> usize {
     }
 }
 
-/// Writes characters that nobody sees, or that turn the direction of a text, as `\u202e`: what is
-/// approved must be what is read.
+/// Escapes characters that are invisible or that change the direction of text, such as `\u202e`: what
+/// is approved must be what is read.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);

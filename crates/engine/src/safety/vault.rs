@@ -1,9 +1,8 @@
-//! The vault: what tokens stand for, encrypted in the store.
+//! The vault: the values of tokens, encrypted in the store.
 //!
-//! Tokens are keyed hashes, so that one value has one token wherever an agent meets it, without
-//! asking anyone. Each agent has a key of its own: what one was given says nothing to another, and
-//! whose token it is can be told from the value that it stands for. What is met for the first time
-//! is written down before an answer is complete.
+//! Tokens are keyed hashes, so that a value has the same token wherever an agent sees it, without a
+//! lookup. Each agent has a key of its own: the tokens of one say nothing to another, and the value
+//! shows to whom a token belongs. New values are written to the store before an answer is complete.
 
 use std::{
     collections::HashMap,
@@ -24,21 +23,21 @@ use tokio::sync::OnceCell;
 
 use crate::{compute::without_place, hex::hex, state::now};
 
-/// Where the key comes from; asked when it is first needed.
+/// The source of the key, which is asked when the key is first needed.
 pub type KeySource = Arc<dyn Fn() -> Result<[u8; 32], String> + Send + Sync>;
 
-/// Values that wait to be written. If the store is away for long, the oldest tokens cannot be
-/// turned back.
+/// The most values of a namespace that wait to be written. If the store is unreachable for so long, the
+/// waiting values are dropped, and their tokens cannot be replaced by them any more.
 const MAX_WAITING: usize = 50_000;
 
-/// The largest value that the store takes when it is sealed: beside it there are nonce, form and
-/// tag. The token of a larger one cannot be turned back.
+/// The largest value that the store takes after encryption, which adds the nonce, the form and the tag.
+/// The value of a larger one cannot be restored from its token.
 const MAX_VALUE_BYTES: usize = VALUE_BYTES - NONCE_LEN - 1 - MAX_TAG_LEN;
 
-/// To seal or to open a small value takes as long as to do so with so many bytes more.
+/// The fixed cost of encrypting or decrypting a value, as a number of bytes.
 const VALUE_OVERHEAD: usize = 256;
 
-/// Why tokens could not be kept or turned back.
+/// The reason why values could not be stored or restored.
 #[derive(Clone, Debug, Error)]
 pub enum VaultError {
     #[error("the vault's key cannot be had: {0}; tokens of now cannot be turned back later")]
@@ -60,15 +59,15 @@ impl From<StoreError> for VaultError {
     }
 }
 
-/// What tokens stand for.
+/// The values of tokens.
 pub struct Vault {
     source: KeySource,
     keys: OnceLock<Keys>,
     /// For how long a value is kept after it was last met.
     keep: Duration,
-    /// Values that are not in the store yet, by namespace and token.
+    /// Values that are not yet in the store, by namespace and token.
     waiting: Mutex<HashMap<String, HashMap<String, Secret>>>,
-    /// Held while they are written: who needs one of them waits until it can be read.
+    /// Held while values are written: a reader waits for it, so that it finds them in the store.
     writing: tokio::sync::Mutex<()>,
     claimed: OnceCell<()>,
 }
@@ -77,9 +76,9 @@ struct Keys {
     master: hmac::Key,
     seal: LessSafeKey,
     digest: hmac::Key,
-    /// Tells two keys apart without telling what they are.
+    /// Identifies the key without revealing it.
     check: String,
-    /// Why the key is one of now only.
+    /// The reason why the key is a random one that lasts only as long as this process.
     problem: Option<String>,
     /// By namespace and principal.
     makers: Mutex<HashMap<(String, String), Arc<TokenMaker>>>,
@@ -87,7 +86,7 @@ struct Keys {
 
 #[derive(Clone)]
 struct Secret {
-    /// What made its token.
+    /// The maker of its token.
     maker: Arc<TokenMaker>,
     kind: String,
     value: String,
@@ -123,7 +122,8 @@ impl Vault {
         }
     }
 
-    /// The keys. If there is none to be had, one of now: what leaves is protected in any case.
+    /// Returns the keys. If the source has none, they are random: what leaves is protected in any case,
+    /// but the tokens are only good for this process.
     fn keys(&self) -> &Keys {
         self.keys.get_or_init(|| {
             let (bytes, problem) = match (self.source)() {
@@ -142,14 +142,14 @@ impl Vault {
         })
     }
 
-    /// Makes the tokens of a principal in a namespace.
+    /// Returns the maker of a principal's tokens in a namespace.
     pub(super) fn maker(&self, namespace: &str, principal: &str) -> Arc<TokenMaker> {
         let keys = self.keys();
         let mut makers = lock(&keys.makers);
         let owner = (namespace.to_owned(), principal.to_owned());
         let maker = makers.entry(owner).or_insert_with(|| {
             let mut key = [0; 32];
-            // Neither name has a zero in it.
+            // Neither name can contain a zero byte, so the pair is unambiguous.
             let purpose = format!("narrows tokens {namespace}\0{principal}");
             key.copy_from_slice(hmac::sign(&keys.master, purpose.as_bytes()).as_ref());
             Arc::new(TokenMaker::new(&key))
@@ -157,12 +157,12 @@ impl Vault {
         Arc::clone(maker)
     }
 
-    /// A hash that says nothing to those who have not the key.
+    /// Returns a keyed hash, which says nothing to those who do not have the key.
     pub(super) fn digest(&self, text: &str) -> String {
         hex(&hmac::sign(&self.keys().digest, text.as_bytes()).as_ref()[..16])
     }
 
-    /// A token was made for a value.
+    /// Queues a value, for which a token was made, to be written to the store.
     pub(super) fn made(
         &self,
         namespace: &str,
@@ -204,13 +204,14 @@ impl Vault {
         lock(&self.waiting).values().any(|of_namespace| !of_namespace.is_empty())
     }
 
-    /// The same of one namespace: whoever has no tokens does not wait for those of others.
+    /// Tells whether values of one namespace wait to be written. Who has no new tokens need not wait
+    /// for others.
     pub(crate) fn has_news_of(&self, namespace: &str) -> bool {
         lock(&self.waiting).get(namespace).is_some_and(|of_namespace| !of_namespace.is_empty())
     }
 
-    /// Writes down what is not in the store yet. Values wait until they are there, so that none
-    /// is lost when this is given up half way. What cannot be written stops nothing else.
+    /// Writes the waiting values to the store. They keep waiting until they are stored, so that none is
+    /// lost if this future is dropped. An error in one namespace does not stop the others.
     pub(crate) async fn write(&self, store: &Store) -> Result<(), VaultError> {
         let _writing = self.writing.lock().await;
         if !self.has_news() {
@@ -230,14 +231,14 @@ impl Vault {
                         waiting.retain(|token, _| !secrets.contains_key(token));
                     }
                 }
-                // The next one who writes tries again.
+                // The next call tries again.
                 Err(error) => written = Err(error.into()),
             }
         }
         written
     }
 
-    /// Returns about how much there is to be sealed.
+    /// Returns about how many bytes there are to encrypt.
     fn waiting_bytes(&self) -> usize {
         let waiting = lock(&self.waiting);
         let secrets = waiting.values().flat_map(HashMap::values);
@@ -257,7 +258,7 @@ impl Vault {
         secrets.iter().map(seal).collect()
     }
 
-    /// What these tokens of a namespace stand for, as far as they are known.
+    /// Returns the values of these tokens in a namespace, as far as they are known.
     pub(super) async fn open(
         &self,
         store: &Store,
@@ -275,7 +276,7 @@ impl Vault {
         without_place(bytes, || found.into_iter().map(open).collect())
     }
 
-    /// Makes sure that the store's vault is one of this key.
+    /// Checks that the vault in the store was made with this key.
     async fn claim(&self, store: &Store) -> Result<(), VaultError> {
         let keys = self.keys();
         if let Some(problem) = &keys.problem {
@@ -290,7 +291,8 @@ impl Vault {
             .copied()
     }
 
-    /// Form, value; bound to the place it is kept at.
+    /// Encrypts form and value, bound to the namespace and the token, so that a row copied elsewhere in
+    /// the database does not decrypt.
     fn seal(&self, namespace: &str, token: &str, secret: &Secret) -> Vec<u8> {
         let nonce: [u8; NONCE_LEN] = random();
         let mut text = vec![match secret.form {
@@ -306,7 +308,7 @@ impl Vault {
         );
         match sealed {
             Ok(()) => [nonce.as_slice(), &text].concat(),
-            // Only a text of gigabytes is refused; then nothing is kept of it.
+            // The cipher refuses only texts of gigabytes; nothing is stored of these.
             Err(_) => Vec::new(),
         }
     }
@@ -330,7 +332,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The system's randomness; without it nothing can be protected.
+/// Returns random bytes from the system. Panics if it has none, because then nothing can be protected.
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     #[allow(clippy::expect_used)]
@@ -338,7 +340,7 @@ fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// Nothing of what is inside.
+/// Prints nothing of the contents.
 impl fmt::Debug for Vault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Vault")
