@@ -1,4 +1,4 @@
-//! One principal's way to what lasts.
+//! The access of one principal to the lasting state.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,15 +14,16 @@ use crate::{
     skills::Library,
 };
 
-/// How long those wait for the audit who do nothing that is not in it.
+/// The longest time that a run at a level with `audit_must_hold` waits for the audit.
 const AUDIT_TIME: Duration = Duration::from_secs(10);
 
-/// How many entries of the audit are looked at together.
+/// The number of audit entries that are read at once.
 const AUDIT_PAGE: usize = 200;
-/// By how much the clock that wrote the audit may be behind that of an approval, in milliseconds.
+/// The most by which the clock that wrote the audit may be behind the one that dated an approval, in
+/// milliseconds.
 const CLOCK_DIFFERENCE: i64 = 60 * 60 * 1000;
 
-/// Files, skills, sessions, boards and shared values, with one principal's rights.
+/// The access of one principal to files, skills, sessions, boards and shared values.
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub(super) state: Arc<State>,
@@ -36,18 +37,19 @@ impl Agent {
         Self { state, principal, caller }
     }
 
-    /// The same, with a share of its own of all that is shared fairly: one principal can be many
-    /// clients, of whom one must not take what there is from the others.
+    /// Returns the same agent counted as another caller where places are shared fairly: one principal
+    /// can have many clients, and one of them must not take all places from the others.
     pub fn sharing_as(self, caller: impl Into<Caller>) -> Self {
         Self { caller: caller.into(), ..self }
     }
 
-    /// Returns whom places and turns are counted for.
+    /// Returns the caller that places and turns are counted for.
     pub fn fair_caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// The same, at home in another namespace: for whoever owns all of them.
+    /// Returns the same agent with another home namespace. For the owner of the installation, who may
+    /// use all.
     pub fn of_namespace(&self, namespace: &str) -> Self {
         let principal = Principal::new(self.principal.name.clone(), namespace);
         let (state, caller) = (Arc::clone(&self.state), Arc::clone(&self.caller));
@@ -62,7 +64,8 @@ impl Agent {
         &self.principal.name
     }
 
-    /// The namespace that is meant, if this principal may use it so.
+    /// Returns the namespace that a request names, or the home, if this principal may use it in this
+    /// way.
     pub(crate) fn namespace<'a>(
         &'a self,
         named: Option<&'a str>,
@@ -83,24 +86,25 @@ impl Agent {
         &self.state.analysis_service
     }
 
-    /// Does work on an input of so many bytes where it keeps nobody waiting; see
+    /// Does work on an input of `bytes` bytes without holding up other requests; see
     /// [`Compute`](crate::compute::Compute).
     pub async fn compute<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         self.state.compute.run(&self.caller, bytes, work).await
     }
 
-    /// Takes all places that this caller has for such work.
+    /// Takes all places that this caller may have for such work.
     #[cfg(test)]
     pub(crate) fn take_places(&self) -> Vec<narrows_model::Permit> {
         self.state.compute.take_all(&self.caller)
     }
 
-    /// The directory that this principal's programs see as `/workspace`.
+    /// Opens the directory that this principal's programs see as `/workspace`.
     pub fn workspace(&self) -> Result<Arc<Workspace>, StateError> {
         self.state.workspaces.open(&self.principal.home)
     }
 
-    /// Waits for the audit, and says what of it could not be written: for a command that ends then.
+    /// Waits for the audit writer, and returns a note about entries that could not be written. For a
+    /// command at its end.
     pub async fn unwritten(&self) -> Option<String> {
         let finishing = async {
             self.state.audit_writer.finish().await;
@@ -110,28 +114,28 @@ impl Agent {
         self.take_lost_audit().or_else(|| late.map(|why| format!("audit: {why}")))
     }
 
-    /// Says what of the audit could not be written so far.
+    /// Takes the note about audit entries that could not be written so far.
     pub(crate) fn take_lost_audit(&self) -> Option<String> {
         self.state.audit_writer.take_lost().map(|lost| format!("audit: {lost}"))
     }
 
-    /// Lets everything be written that is under way. Others of the same state are done then too.
+    /// Finishes all writes and closes the store, for all agents of the same state.
     pub async fn close(&self) {
         self.state.close().await;
     }
 
-    /// What keeps data in and harm out.
+    /// Returns the safety settings in force.
     pub fn safety(&self) -> &Arc<Safety> {
         &self.state.settings.safety
     }
 
-    /// Protects what leaves for this principal's model.
+    /// Creates a filter for what leaves for this principal's model.
     pub fn pii_filter(&self) -> PiiFilter {
         PiiFilter::new(Arc::clone(self.safety()), &self.principal)
     }
 
-    /// Returns whether the run that an approval is of has ended, as the audit says: a yes for the rest
-    /// of it would allow nothing. One whose gateway was killed is not known to have ended.
+    /// Tells whether the run of an approval has ended according to the audit: approving the rest of it
+    /// would allow nothing. If the gateway was killed, the audit does not know that the run has ended.
     pub async fn has_run_ended(&self, approval: &Approval) -> Result<bool, StateError> {
         let Some(run) = &approval.run else { return Ok(false) };
         let audit = self.store().await?.audit();
@@ -157,9 +161,9 @@ impl Agent {
         }
     }
 
-    /// Waits until all that was handed over on a trail is written.
+    /// Waits until all entries on a trail are written.
     pub(crate) async fn written(&self, audit_trail: &AuditTrail) -> Result<(), String> {
-        // A file that was removed can still be written to, and is lost.
+        // SQLite goes on writing to a file that was deleted, and what it writes is lost.
         if let StoreUrl::Sqlite(file) = &self.state.settings.store
             && !file.exists()
             && self.state.store.initialized()
@@ -173,8 +177,8 @@ impl Agent {
         }
     }
 
-    /// Writes down what the tokens of now stand for. An answer is given without it too: nothing
-    /// leaks, but these tokens cannot be turned back.
+    /// Writes the values of new tokens to the vault. If that fails the answer is given all the same:
+    /// nothing leaks, but these tokens cannot be replaced by their values later.
     pub async fn keep_tokens(&self) -> Result<(), String> {
         let safety = self.safety();
         if !safety.vault().has_news_of(&self.principal.home) {
@@ -184,14 +188,15 @@ impl Agent {
         self.state.in_time(keeping).await
     }
 
-    /// As [`Self::keep_tokens`], for an answer in which a failure has no place: it is logged.
+    /// Writes the values of new tokens as [`Self::keep_tokens`] does, but only logs a failure, for
+    /// answers without notes.
     pub async fn keep_tokens_or_warn(&self) {
         if let Err(error) = self.keep_tokens().await {
             tracing::warn!(%error, "what tokens stand for was not written to the vault");
         }
     }
 
-    /// The value with what its tokens stand for, for those who may know.
+    /// Replaces all tokens in a value. The caller checks that this principal may restore them.
     pub async fn restore(&self, mut value: Value) -> Result<Value, StateError> {
         let pii_filter = self.pii_filter();
         let revealed = pii_filter.reveal_all(self, &mut value).await?;
@@ -201,8 +206,9 @@ impl Agent {
         Ok(value)
     }
 
-    /// Puts values in the place of tokens in what a client answers to a server that asks: what was
-    /// shown as a token goes back as it is. `name` is what the server was asked for, as rules name it.
+    /// Replaces tokens in a client's answer to a server's question, so that what the client was shown
+    /// as a token goes back as its value. `name` is the tool or item that the request is for, as rules
+    /// name it.
     pub async fn reveal_answer(
         &self,
         server: &str,

@@ -1,5 +1,5 @@
-//! Writes the audit beside the work: entries are handed over at once and written together, in their
-//! order. An answer does not wait for them; whoever must be sure does (`audit_must_hold`).
+//! Writes the audit in the background: entries are queued and written in batches, in their order.
+//! Answers do not wait for them, except at levels with `audit_must_hold`.
 
 use std::{
     fmt,
@@ -13,27 +13,27 @@ use tokio::sync::{mpsc, oneshot};
 use super::State;
 use crate::token_stats::RequestStats;
 
-/// How many entries are written at once.
+/// The most entries in one write.
 const MAX_AT_ONCE: usize = 256;
-/// For how long entries are collected that nobody waits for: a write of many costs little more than a
-/// write of one, and is done beside the work.
+/// How long entries are collected if nobody waits for them: writing many costs little more than writing
+/// one.
 const COLLECTING_TIME: Duration = Duration::from_millis(10);
-/// Entries that wait. A store that is away must not fill the memory.
+/// The most entries that are queued, so that a store which is down does not fill the memory.
 const MAX_WAITING: usize = 10_000;
 
-/// The way to the task that writes.
+/// The queue of the task that writes the audit.
 #[derive(Debug, Default)]
 pub(super) struct AuditWriter {
     lines: Mutex<Option<mpsc::Sender<WriterMessage>>>,
-    /// The entries that could not be written since somebody was told.
+    /// The entries that were lost since the last report.
     lost: Mutex<Option<LostEntries>>,
 }
 
-/// Entries that are not in the audit.
+/// Entries that could not be written.
 #[derive(Debug)]
 pub(super) struct LostEntries {
     entries: usize,
-    /// Why the first of them is not.
+    /// The reason why the first of them was lost.
     why: String,
 }
 
@@ -48,21 +48,22 @@ impl fmt::Display for LostEntries {
 
 enum WriterMessage {
     Entry(Box<NewEntry>, AuditTrail),
-    /// Tell when all before this is written, or is lost.
+    /// Requests a message when all entries before this one are written or lost.
     Mark(oneshot::Sender<()>),
 }
 
-/// The entries of one run. Whoever waits for them learns of any that is lost, and not of others'.
+/// The audit entries of one run, so that who waits for them learns about lost entries of this run, and
+/// not about those of others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AuditTrail {
-    /// Why the first that is lost is.
+    /// The reason why the first lost entry was lost.
     lost: Arc<OnceLock<String>>,
-    /// Learns how the run ended.
+    /// The statistics of a request, which are given the event of the run's end.
     stats: Arc<OnceLock<Arc<RequestStats>>>,
 }
 
 impl AuditTrail {
-    /// Has the statistics of a request learn how the run ends that the request is for.
+    /// Connects the run to the statistics of its request, which are given its events.
     pub(crate) fn count_in(&self, stats: &Arc<RequestStats>) {
         // A run is for one request.
         let _ = self.stats.set(Arc::clone(stats));
@@ -93,7 +94,7 @@ impl AuditWriter {
         lines.clone()
     }
 
-    /// Hands an entry over.
+    /// Queues an entry.
     pub(super) fn add(&self, state: &Arc<State>, audit_trail: &AuditTrail, entry: NewEntry) {
         let line = WriterMessage::Entry(Box::new(entry), audit_trail.clone());
         if self.lines(state).try_send(line).is_err() {
@@ -110,12 +111,12 @@ impl AuditWriter {
             entries;
     }
 
-    /// Returns what was lost since the last call, so that it is told once.
+    /// Takes the entries that were lost since the last call, so that they are reported once.
     pub(super) fn take_lost(&self) -> Option<LostEntries> {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Waits until everything is written that was handed over before on this trail.
+    /// Waits until the entries queued so far are written; fails if one of this trail was lost.
     pub(super) async fn written(
         &self,
         state: &Arc<State>,
@@ -128,7 +129,7 @@ impl AuditWriter {
         audit_trail.whole()
     }
 
-    /// Waits for what was handed over, if anything was.
+    /// Waits until the entries queued so far are written or lost.
     pub(super) async fn finish(&self) {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (told, done) = oneshot::channel();
@@ -140,7 +141,7 @@ impl AuditWriter {
     }
 }
 
-/// Writes what comes, until nobody can hand over any more.
+/// Writes queued entries until the queue is closed.
 async fn write(state: Weak<State>, mut lines: mpsc::Receiver<WriterMessage>) {
     let mut batch = Vec::new();
     while collect(&mut lines, &mut batch).await {
@@ -169,8 +170,8 @@ async fn write(state: Weak<State>, mut lines: mpsc::Receiver<WriterMessage>) {
     }
 }
 
-/// Waits for entries, and a moment for more of them unless somebody waits for these. Tells whether
-/// there are any.
+/// Waits for entries, and then a moment for more, unless somebody waits for these. Returns false when
+/// the queue is closed.
 async fn collect(
     lines: &mut mpsc::Receiver<WriterMessage>,
     batch: &mut Vec<WriterMessage>,

@@ -1,4 +1,4 @@
-//! Messages and values that agents share.
+//! Boards and shared values: messages and values that agents share.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{Agent, StateError};
 
-/// How often a board is looked at for messages that came through another gateway.
+/// How often a board is checked for messages from other gateways.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// The longest that one waits for a message.
+/// The longest wait for a message.
 const MAX_WAIT: Duration = Duration::from_secs(120);
-/// How many messages are read at once, at most.
+/// The most messages that are read at once.
 const MAX_MESSAGES: usize = 1_000;
 
-/// Wakes those who wait for a message of this gateway.
+/// Wakes callers that wait for a message, when one is posted through this gateway.
 #[derive(Debug, Default)]
 pub(super) struct BoardNotifier(Notify);
 
@@ -33,7 +33,7 @@ impl Agent {
         Ok(posted)
     }
 
-    /// The messages after a number, oldest first.
+    /// Returns the messages after number `since`, oldest first.
     pub async fn read_board(
         &self,
         board: &str,
@@ -46,8 +46,8 @@ impl Agent {
         Ok(self.store().await?.boards().read(namespace, board, since, limit).await?)
     }
 
-    /// As [`Self::read_board`], but waits until there is one, or the time is over. Without a
-    /// number, only what comes from now on counts.
+    /// Reads as [`Self::read_board`] does, but waits until there is a message or the time is over.
+    /// Without `since`, only messages from now on count.
     pub async fn wait_board(
         &self,
         board: &str,
@@ -63,7 +63,7 @@ impl Agent {
             None => boards.last(namespace, board).await?,
         };
         loop {
-            // Before looking, so that a message between both wakes us.
+            // Registered before reading, so that a message posted in between wakes us.
             let woken = self.state.news.0.notified();
             let messages = boards.read(namespace, board, since, MAX_MESSAGES).await?;
             let left = deadline.saturating_duration_since(Instant::now());
@@ -88,7 +88,8 @@ impl Agent {
         Ok(self.store().await?.shared().get(namespace, key).await?)
     }
 
-    /// Sets a value, or with `None` removes it, if it is still what the caller expects.
+    /// Sets a value, or removes it if `value` is `None`, provided that it is still what the caller
+    /// expects.
     pub async fn set_shared(
         &self,
         key: &str,

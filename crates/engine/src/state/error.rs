@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::{safety::VaultError, skills::LibraryError};
 
-/// Why something that lasts could not be had.
+/// The reason why an operation on the lasting state failed.
 #[derive(Debug, Error)]
 pub enum StateError {
     #[error("{principal:?} may not {verb} the namespace {namespace:?}; it may do so in {allowed}")]
@@ -46,7 +46,7 @@ pub enum StateError {
 }
 
 impl StateError {
-    /// Returns what became of a run that could not begin for this.
+    /// Returns the outcome that the audit records for a run that could not begin because of this error.
     pub(crate) fn outcome(&self) -> EventOutcome {
         match self {
             Self::SessionBusy(..) => EventOutcome::Busy,
@@ -59,7 +59,7 @@ impl StateError {
         Self::Level(error.to_string())
     }
 
-    /// Whether the caller asked for something that cannot be had.
+    /// Tells whether the caller asked for something that does not exist or is not possible.
     pub fn is_wrong_use(&self) -> bool {
         matches!(self, Self::SessionName(_) | Self::Pattern(..) | Self::Level(_))
     }

@@ -1,6 +1,5 @@
-//! The one place where everything that happens is written down: each [`Event`] comes here when it has
-//! ended, and goes to the log, to the statistics of the request that it is of, and into the audit. Another
-//! sink is one more line of [`Agent::record`].
+//! The one place where events are recorded: each [`Event`] goes to the log, to the statistics of its
+//! request, and into the audit. Another sink would be one more line of [`Agent::record`].
 
 use narrows_model::{Event, EventAction, EventOutcome, EventTarget};
 use serde_json::{Value, json};
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Agent, AuditTrail};
 
 impl Agent {
-    /// Describes something that this principal did at home.
+    /// Creates an event of this principal in its home namespace.
     pub(crate) fn event(
         &self,
         action: EventAction,
@@ -28,7 +27,7 @@ impl Agent {
         }
     }
 
-    /// Writes down what happened. The audit's entry is written beside the work.
+    /// Records an event. The audit entry is written in the background.
     pub(crate) fn record(&self, audit_trail: &AuditTrail, event: Event) {
         log(&event);
         if let Some(stats) = audit_trail.stats() {
@@ -37,8 +36,8 @@ impl Agent {
         self.state.audit_writer.add(&self.state, audit_trail, event.into());
     }
 
-    /// As [`Self::record`], for something that is done on its own: its entry is in the audit when this
-    /// returns. If it cannot be, the log and the next answer say so; what was done is done.
+    /// Records an event that is not part of a run, and waits for its audit entry. If that cannot be
+    /// written, the log and the next answer say so; the action itself is not undone.
     pub(super) async fn record_and_wait(&self, event: Event) {
         let audit_trail = AuditTrail::default();
         self.record(&audit_trail, event);
@@ -49,17 +48,17 @@ impl Agent {
         self.state.note("the audit was not written", writing).await;
     }
 
-    /// Writes down that somebody logged in to a server, or tried to.
+    /// Records a login to a server, or an attempt.
     pub async fn record_login(&self, server: &str, outcome: EventOutcome) {
         let target = EventTarget::Server(server.to_owned());
         self.record_and_wait(self.event(EventAction::Login, target, outcome, json!({}))).await;
     }
 }
 
-/// Says in the log what happened, with names and numbers alone: neither the details nor a target that is
-/// no server or tool, since programs and clients choose what files and boards are called.
+/// Logs an event with names and numbers only: no details, and no target other than a server or tool,
+/// because programs and clients choose the names of files and boards.
 fn log(event: &Event) {
-    /// The part of the program that filters name.
+    /// The target that log filters name.
     const TARGET: &str = "narrows::event";
     let Event { action, outcome, principal, run_id, .. } = event;
     let (outcome, run_id, principal) = (outcome.as_str(), run_id.as_deref(), principal.as_str());

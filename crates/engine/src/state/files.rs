@@ -12,16 +12,17 @@ use serde_json::{Value, json};
 use super::{Agent, StateError};
 use crate::{compute::ALWAYS_APART, media_type, safety::PiiFilter};
 
-/// What one answer carries of a file, if nobody says how much: clients cut answers over 48 KB.
+/// The default number of bytes of a file in one answer: clients cut answers over 48 KB.
 const SHOWN_BYTES: u64 = 32 << 10;
 /// The most that one answer carries.
 const MAX_BYTES: u64 = 10 << 20;
-/// The longest pattern of file names. It is compiled, and compared with every path.
+/// The longest pattern of file names. It is compiled and compared with every path, so a longer one
+/// could take long.
 const MAX_PATTERN_BYTES: usize = 1 << 10;
-/// How many files one answer lists.
+/// The most files that one answer lists.
 const LISTED: usize = 1_000;
 
-/// What is wanted of a file.
+/// A request to read a file or a part of it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReadRequest {
@@ -29,12 +30,12 @@ pub struct ReadRequest {
     #[serde(default)]
     pub offset: u64,
     pub limit: Option<u64>,
-    /// Text if it is text, else base64.
+    /// The encoding of the answer; by default text if the bytes are text, otherwise base64.
     pub encoding: Option<Encoding>,
     pub namespace: Option<String>,
 }
 
-/// How bytes are written in an answer.
+/// The encoding of bytes in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
@@ -42,23 +43,23 @@ pub enum Encoding {
     Base64,
 }
 
-/// A file, or a piece of it.
+/// The content of a file, or of a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileContent {
     pub path: String,
-    /// Of the whole file.
+    /// The size of the whole file.
     pub bytes: u64,
     #[serde(rename = "type")]
     pub media_type: String,
     pub encoding: Encoding,
     pub offset: u64,
-    /// Where to go on reading, if there is more.
+    /// The offset at which to continue reading, if there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<u64>,
     pub content: String,
 }
 
-/// How full a workspace is.
+/// The usage of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkspaceUsage {
     pub files: u64,
@@ -75,13 +76,13 @@ pub struct FileEntry {
     pub bytes: u64,
     /// Milliseconds since 1970.
     pub modified: i64,
-    /// The place whose disk has it, if it is not this one.
+    /// The place that has the file on its disk, if it is not this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<String>,
 }
 
 impl Agent {
-    /// Reads a file, or a piece of it; for a model, with a shield.
+    /// Reads a file or a part of it. For a model, `pii_filter` replaces personal data.
     pub fn read_file(
         &self,
         request: &ReadRequest,
@@ -104,7 +105,7 @@ impl Agent {
         let is_cut = request.offset.saturating_add(read) < part.total;
         let text = text_of(&part.bytes, is_cut);
         let read = text.map_or(read, |text| text.len() as u64);
-        // A picture is one, unless it can be read as text.
+        // A file that claims to be an image or sound but is readable as text is treated as text.
         let is_media = is_shown && text.is_none();
         let told = match pii_filter.filter(|_| !is_media) {
             Some(pii_filter) => {
@@ -134,14 +135,14 @@ impl Agent {
         })
     }
 
-    /// A whole file, for somebody who wants to have it.
+    /// Reads a whole file, unprotected: for a person who fetches it.
     pub fn file_bytes(&self, path: &str, namespace: Option<&str>) -> Result<Vec<u8>, StateError> {
         let namespace = self.namespace(namespace, Access::Read)?;
         let workspace = self.state.workspaces.open(namespace)?;
         workspace.read(path, u64::MAX).map_err(|error| not_there(&workspace, path, &error))
     }
 
-    /// How full a workspace is.
+    /// Returns the usage of a workspace.
     pub fn workspace_use(&self, namespace: Option<&str>) -> Result<WorkspaceUsage, StateError> {
         let namespace = self.namespace(namespace, Access::Read)?;
         let workspace = self.state.workspaces.open(namespace)?;
@@ -155,7 +156,7 @@ impl Agent {
         })
     }
 
-    /// Puts a file in place as a whole.
+    /// Writes a whole file, and replaces one that exists.
     pub async fn write_file(
         &self,
         path: &str,
@@ -198,8 +199,8 @@ impl Agent {
         Ok(())
     }
 
-    /// The files that fit a pattern, by path, and how many there are in all. Those that another
-    /// gateway wrote to a disk of its own are named too.
+    /// Lists the files that match a pattern, sorted by path, and counts all matches. Files on the disks
+    /// of other gateways are listed too.
     pub async fn list_files(
         &self,
         pattern: Option<&str>,
@@ -219,8 +220,8 @@ impl Agent {
             .build()
             .map_err(|error| StateError::Pattern(pattern.to_owned(), error.kind().to_string()))?
             .compile_matcher();
-        // `*.csv` means those in folders too, as people expect of a search, and the name of a folder
-        // what is in it.
+        // `*.csv` matches in all folders, as people expect of a search, and the name of a folder
+        // matches its content.
         let fits = |path: &str| {
             glob.is_match(path)
                 || path.strip_prefix(pattern.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -231,7 +232,7 @@ impl Agent {
         let walked = self.compute(ALWAYS_APART, || workspace.walk()).await;
         let walked = walked.map_err(|error| file_error("/workspace", &error))?;
         let mut files: Vec<FileEntry> = walked.into_iter().map(FileEntry::from).collect();
-        // Without the store, what is here is all that is known.
+        // Without the store, only the files on this disk are known.
         if let Ok(elsewhere) = self.files_elsewhere(namespace).await {
             files.extend(elsewhere);
         }
@@ -246,7 +247,8 @@ impl Agent {
     }
 }
 
-/// A pattern as it is compared with paths. `.`, `/`, `/workspace` and nothing at all mean everything.
+/// Makes a pattern relative to the workspace. `.`, `/`, `/workspace` and an empty pattern match
+/// everything.
 fn relative(pattern: &str) -> Result<String, StateError> {
     let outside = || {
         let reason = "it is outside of /workspace; use a relative path".to_owned();
@@ -265,8 +267,8 @@ fn relative(pattern: &str) -> Result<String, StateError> {
     Ok(if steps.is_empty() { "**".to_owned() } else { steps.join("/") })
 }
 
-/// A piece of a file as a model may see it. It is looked at with what is around it: whoever
-/// chooses where a piece begins must not see half of a value.
+/// Reads a part of a file and protects it for a model, together with a margin around it: a reader who
+/// chooses where a part begins must not see half of a value.
 fn protected(
     workspace: &Workspace,
     path: &str,
@@ -290,12 +292,12 @@ fn protected(
     Ok(pii_filter.part(&[&*lead, middle, &*tail].concat(), within).into_bytes())
 }
 
-/// Why a file could not be used.
+/// Returns the error for a file that could not be used.
 pub(super) fn file_error(path: &str, error: &std::io::Error) -> StateError {
     StateError::File { path: path.to_owned(), reason: error.to_string() }
 }
 
-/// Why a file could not be used, with the names that are nearest to one that does not exist.
+/// Returns the error for a file that could not be used; if it does not exist, with similar names.
 fn not_there(workspace: &Workspace, path: &str, error: &std::io::Error) -> StateError {
     let missing = error.kind() == std::io::ErrorKind::NotFound;
     let near = match missing.then(|| workspace.walk().ok()).flatten() {
@@ -314,18 +316,19 @@ impl From<FoundFile> for FileEntry {
     }
 }
 
-/// Milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub fn now() -> i64 {
     milliseconds(Some(SystemTime::now()))
 }
 
-/// Since 1970.
+/// Converts a time to milliseconds since 1970; `None` and earlier times are 0.
 pub(super) fn milliseconds(time: Option<SystemTime>) -> i64 {
     let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The text of these bytes; a character that a cut went through is left for the next piece.
+/// Returns the text in these bytes, if they are UTF-8. A character that is cut at the end is left for
+/// the next part.
 fn text_of(bytes: &[u8], is_cut: bool) -> Option<&str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Some(text),

@@ -1,8 +1,9 @@
-//! Who holds the leases of this process, and whether those of another one are still held.
+//! The holder of this process's session leases, and a check whether the holder of another process is
+//! alive.
 //!
-//! A gateway that is killed does not give its sessions back, and whoever goes on with one would have to
-//! wait until the lease is over. So each process keeps a file locked for as long as it lives: the system
-//! opens the lock when it ends, in whichever way.
+//! A gateway that is killed does not release its sessions, so the next user of one would have to wait
+//! until the lease expires. Therefore each process keeps a file locked as long as it lives: the system
+//! releases the lock when the process ends, in whatever way.
 
 use std::{
     fs::{self, File},
@@ -16,7 +17,7 @@ use narrows_system::private_file;
 
 use crate::hex::random_name;
 
-/// Whatever was leased by a process that ended so long ago is over.
+/// Files of processes that ended longer ago are removed, because their leases have expired.
 const MAX_AGE: Duration = Duration::from_secs(3_600);
 
 /// The name under which this process holds leases.
@@ -24,25 +25,27 @@ const MAX_AGE: Duration = Duration::from_secs(3_600);
 pub(super) struct Holder {
     name: String,
     dir: PathBuf,
-    /// Locked since the first lease; none where files cannot be locked.
+    /// Locked since the first lease; `None` where files cannot be locked.
     file: OnceLock<Option<File>>,
 }
 
 impl Holder {
-    /// A new name, and the directory that all processes have their files in that share it.
+    /// Creates a holder with a new name, whose file is in the directory that all gateways of this place
+    /// share.
     pub(super) fn new(dir: PathBuf) -> Self {
-        // Without randomness the process' number has to do.
+        // Without randomness, the process id alone must tell holders apart.
         let name = format!("{}-{}", std::process::id(), random_name::<8>());
         Self { name, dir, file: OnceLock::new() }
     }
 
-    /// The name, to be leased with: from now on others can tell that this process lives.
+    /// Returns the name to lease with, and locks the file, so that others can tell that this process is
+    /// alive.
     pub(super) fn name(&self) -> &str {
         self.file.get_or_init(|| {
             let path = self.dir.join(&self.name);
             let file = private_file::open(&path).ok()?;
             if file.try_lock().is_err() {
-                // A file that is not locked would say that we are dead.
+                // An unlocked file would mean that this process is dead.
                 let _ = fs::remove_file(&path);
                 return None;
             }
@@ -52,7 +55,7 @@ impl Holder {
         &self.name
     }
 
-    /// Whether a holder is surely dead. One that has no file here may live on another machine.
+    /// Tells whether a holder is certainly dead. One without a file here may live on another machine.
     pub(super) fn is_dead(&self, other: &str) -> bool {
         other != self.name && is_plain_name(other) && is_unlocked(&self.dir.join(other))
     }

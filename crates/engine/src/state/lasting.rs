@@ -1,4 +1,4 @@
-//! All that lasts, shared by all who may see some of it.
+//! The lasting state, shared by all agents of a gateway.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -17,23 +17,25 @@ use crate::{
     analysis_service::AnalysisService, compute::Compute, safety::AuditSettings, skills::Library,
 };
 
-/// How long nobody tries to open a store that could not be opened. Those who can do without it
-/// shall not wait for it each time.
+/// The pause after a failed attempt to open the store, so that requests which can do without it do not
+/// wait for it each time.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
 
-/// The same for what is noted beside an answer, and how long the answer waits for it.
+/// The pause after the store failed to answer a write beside an answer, and the longest time that an
+/// answer waits for such a write.
 const NOTING_PAUSE: Duration = Duration::from_secs(30);
 const NOTING_TIME: Duration = Duration::from_secs(5);
 
-/// How often what is old is removed.
+/// How often expired rows are removed.
 const HOUSE_INTERVAL: Duration = Duration::from_secs(15 * 60);
 
-/// All that lasts. The store is opened when it is first needed: a client is answered before.
+/// The lasting state of a gateway. The store is opened when it is first needed, so that a client is
+/// answered before.
 #[derive(Debug)]
 pub struct State {
     pub(super) settings: StateSettings,
     pub(super) store: OnceCell<Store>,
-    /// Why the store could not be opened, and when.
+    /// When the store failed, and why.
     failed: Mutex<Option<(Instant, String)>>,
     pub(super) workspaces: Workspaces,
     pub(super) sessions: Sessions,
@@ -60,7 +62,8 @@ impl State {
         })
     }
 
-    /// The store. A failure is told, and after a pause the next one who asks tries again.
+    /// Returns the store, and opens it if needed. After a failure it is not tried again for
+    /// [`STORE_PAUSE`].
     pub async fn store(&self) -> Result<&Store, StateError> {
         if let Some(store) = self.store.get() {
             return Ok(store);
@@ -75,7 +78,7 @@ impl State {
         Ok(opened?)
     }
 
-    /// Notes something beside an answer.
+    /// Does something with the store beside an answer, and logs `what` if it fails.
     pub(super) async fn note(
         &self,
         what: &str,
@@ -86,8 +89,8 @@ impl State {
         }
     }
 
-    /// Does something with the store beside an answer. A store that does not answer delays one
-    /// answer, and then none for a while.
+    /// Does something with the store beside an answer, within [`NOTING_TIME`]. A store that does not
+    /// respond delays one answer, and then none for [`NOTING_PAUSE`].
     pub(super) async fn in_time(
         &self,
         work: impl Future<Output = Result<(), StateError>>,
@@ -110,7 +113,7 @@ impl State {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes what has had its time, now and then, as long as the state is there.
+    /// Starts a task that calls [`Self::clean`] at intervals, as long as the state exists.
     pub fn keep_house(self: &Arc<Self>) {
         let state = Arc::downgrade(self);
         tokio::spawn(async move {
@@ -124,7 +127,7 @@ impl State {
         });
     }
 
-    /// Removes what has had its time: values of the vault, approvals, entries of the audit.
+    /// Removes expired values of the vault, approvals and entries of the audit.
     pub async fn clean(&self) -> Result<(), StateError> {
         let store = self.store().await?;
         store.vault().sweep(now()).await?;
@@ -138,17 +141,17 @@ impl State {
         Ok(())
     }
 
-    /// How many sessions may stay in memory.
+    /// Returns the number of sessions that may stay in memory.
     pub fn live_sessions(&self) -> usize {
         self.settings.sessions.max_live
     }
 
-    /// What lasts, as this principal may see it.
+    /// Returns the access of a principal.
     pub fn agent(self: &Arc<Self>, principal: Arc<Principal>) -> Agent {
         Agent::new(Arc::clone(self), principal)
     }
 
-    /// Lets everything be written that is under way.
+    /// Finishes analyses and audit writes in progress, and closes the store.
     pub async fn close(&self) {
         self.sessions.close();
         self.analysis_service.idle().await;

@@ -1,19 +1,20 @@
-//! What lasts: files, skills, sessions, boards and shared values, for those who may see them.
+//! Lasting state: files, skills, sessions, boards and shared values, with access rights for each
+//! principal.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `lasting` | all of it: the store, and what is kept in memory of it |
-//! | `settings`, `error` | where things are kept, and why they cannot be had |
-//! | `agent` | one principal's way to all of it, and what it may not do |
-//! | `namespace` | whether a principal may use one |
+//! | `lasting` | `State`: the store, and everything that is kept in memory for it |
+//! | `settings`, `error` | where state is kept, and the reasons why it is not available |
+//! | `agent` | the access of one principal, with its rights |
+//! | `namespace` | checks whether a principal may use a namespace |
 //! | `workspaces` | the directories of all namespaces |
 //! | `files` | files as a caller names them |
-//! | `outputs` | what the gateway wrote into workspaces: known to the store, and cleaned up |
-//! | `events` | the one place where everything that happens is written down |
-//! | `audit_writer` | writes the audit beside the work |
+//! | `outputs` | files that the gateway wrote into workspaces: listed in the store, and cleaned up |
+//! | `events` | the one place where all events are recorded |
+//! | `audit_writer` | writes the audit in the background |
 //! | `boards` | messages and values that agents share |
-//! | `sessions` | programs that see the variables of those before them |
-//! | `holder` | which process has a session, and whether it lives |
+//! | `sessions` | sessions, in which a program sees the variables of earlier ones |
+//! | `holder` | identifies the process that holds a session, and tells whether it is alive |
 
 mod agent;
 mod audit_writer;

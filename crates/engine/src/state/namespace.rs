@@ -1,10 +1,10 @@
-//! Whether a principal may use a namespace.
+//! Checks whether a principal may use a namespace.
 
 use narrows_model::{Access, Principal};
 
 use super::StateError;
 
-/// The namespace that is meant, if the principal may use it so.
+/// Returns the namespace that a request names, or the principal's home, if it may be used in this way.
 pub(super) fn namespace<'a>(
     principal: &'a Principal,
     named: Option<&'a str>,

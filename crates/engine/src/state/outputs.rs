@@ -1,5 +1,5 @@
-//! What the store knows of files: whose they are, and which of them the gateway wrote by itself.
-//! Those are cleaned up; what an agent named itself never is.
+//! The store's list of workspace files: who wrote each, and which of them the gateway created by
+//! itself. The latter are cleaned up; files that an agent named never are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::{
 use crate::{compute::ALWAYS_APART, media_type};
 
 impl Agent {
-    /// Brings what the store knows of this principal's files up to date, if any changed.
+    /// Updates the store's list of this principal's files, if any changed.
     pub async fn note_files(&self) {
         self.note_files_of(&self.principal().home).await;
     }
@@ -25,7 +25,7 @@ impl Agent {
 
     async fn try_note_files(&self, namespace: &str) -> Result<(), StateError> {
         let workspace = self.state.workspaces.open(namespace)?;
-        // First, so that nothing is forgotten when it fails.
+        // Before `take_changed`, so that the change is not forgotten if the store fails.
         let store = self.store().await?;
         if !workspace.take_changed() {
             return Ok(());
@@ -33,7 +33,7 @@ impl Agent {
         let made: HashSet<String> = workspace.take_made().into_iter().collect();
         let place = &self.state.settings.place;
         let known = store.files().list(namespace, place).await?;
-        // There can be thousands of files, which nobody else waits for.
+        // There can be thousands of files, which must not hold up other requests.
         let comparing = || self.changed_files(&workspace, &known, &made);
         let (changed, gone) = self.compute(ALWAYS_APART, comparing).await?;
         store.files().put(namespace, place, &changed).await?;
@@ -44,8 +44,8 @@ impl Agent {
         Ok(())
     }
 
-    /// Compares the files that are there with those that are known. Returns those that are new or others,
-    /// and the names of those that are gone.
+    /// Compares the files on the disk with those in the list. Returns the new and changed files, and
+    /// the names of those that are gone.
     fn changed_files(
         &self,
         workspace: &Workspace,
@@ -75,7 +75,7 @@ impl Agent {
                 path: file.path.clone(),
                 bytes: i64::try_from(file.bytes).unwrap_or(i64::MAX),
                 media_type: media_type::type_of(&file.path, &[]).to_owned(),
-                // What an agent wrote over is its own from then on.
+                // A file that an agent overwrites belongs to the agent from then on.
                 origin: if is_made { FileOrigin::Output } else { FileOrigin::Agent },
                 author: self.name().to_owned(),
                 modified_at,
@@ -84,8 +84,8 @@ impl Agent {
         Ok((changed, gone))
     }
 
-    /// Removes outputs that are too old, and the oldest of those that are too much. What was just
-    /// made stays: an answer names it.
+    /// Removes outputs that are too old, and the oldest ones while all are too large together. Outputs
+    /// that were just made stay, because an answer names them.
     async fn clean_up(
         &self,
         namespace: &str,
@@ -108,7 +108,7 @@ impl Agent {
                     continue;
                 }
                 bytes -= row.bytes;
-                // Gone already is as good.
+                // A file that is already gone counts as removed.
                 if let Err(error) = workspace.remove(&row.path)
                     && error.kind() != std::io::ErrorKind::NotFound
                 {
@@ -123,7 +123,7 @@ impl Agent {
         Ok(store.files().remove(namespace, &settings.place, &removed).await?)
     }
 
-    /// Files that are on the disks of other gateways.
+    /// Lists the files on the disks of other gateways.
     pub(super) async fn files_elsewhere(
         &self,
         namespace: &str,

@@ -1,8 +1,8 @@
-//! Sessions: programs that see the variables of those before them.
+//! Sessions, in which a program sees the variables of earlier programs.
 //!
-//! A session that is in use stays in memory. After each program its variables are written to the
-//! store, so that it goes on after a restart, and in another gateway. Whoever runs a program in a
-//! session holds its lease; the others wait.
+//! A session that is in use stays in memory. After each program its variables are written to the store,
+//! so that it can continue after a restart or in another gateway. The gateway that runs a program in a
+//! session holds its lease; others wait.
 
 use std::{
     collections::HashMap,
@@ -25,12 +25,12 @@ use tokio::{
 use super::{Agent, SessionSettings, State, StateError, files::milliseconds, holder::Holder};
 use crate::safety::{Mode, RunGuard};
 
-/// For how long a gateway may use a session without a sign of life.
+/// The lifetime of a lease that is not renewed.
 const LEASE: Duration = Duration::from_secs(10);
-/// How often one looks whether another gateway is done with a session, and for how long.
+/// How often a gateway checks whether another one has released a session, and for how long it does so.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(150);
-/// How often sessions that nobody uses are put to rest.
+/// How often idle sessions are removed from memory.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The sessions that this gateway has in memory.
@@ -54,9 +54,10 @@ struct SessionSlot {
 #[derive(Debug)]
 struct LiveSession {
     session: Session,
-    /// What the store calls this state of the session.
+    /// The version of this state in the store, which tells whether another gateway has changed the
+    /// session since.
     generation: i64,
-    /// Its variables are in the store, as they are here.
+    /// Whether the store has its variables as they are here.
     is_saved: bool,
     used: Instant,
 }
@@ -66,7 +67,8 @@ impl LiveSession {
         self.session.memory_bytes()
     }
 
-    /// Splits it into what has to stay in memory, if anything does, and what need not.
+    /// Splits it into the session that has to stay in memory, because it is not in the store, and the
+    /// one that can be dropped.
     fn put_to_rest(mut self) -> (Option<Self>, Option<Self>) {
         if self.is_saved {
             return (None, Some(self));
@@ -75,7 +77,7 @@ impl LiveSession {
         (Some(self), None)
     }
 
-    /// As [`Self::put_to_rest`], where there is no room for anything.
+    /// Gives up a session even if it is not in the store, because there is no room for its variables.
     fn give_up(self) -> (Option<Self>, Option<Self>) {
         tracing::warn!(
             "the variables of a session, which could not be written to the store, are given up"
@@ -85,7 +87,7 @@ impl LiveSession {
 }
 
 impl Sessions {
-    /// Sessions whose holders have their files in a directory.
+    /// Creates an empty set of sessions; `holders` is the directory for the files of lease holders.
     pub(super) fn new(settings: SessionSettings, holders: PathBuf) -> Self {
         let holder = Holder::new(holders);
         Self { settings, holder, slots: Mutex::default(), sweeper: Mutex::default() }
@@ -97,9 +99,9 @@ impl Sessions {
         Arc::clone(slot.or_insert_with(|| Arc::new(AsyncMutex::new(SessionSlot { live: None }))))
     }
 
-    /// Puts sessions to rest that nobody used for long, and the oldest of those that are too many
-    /// or too large. Their variables are in the store; those of one that could not be written down
-    /// stay in memory as bytes, as long as there is room for these.
+    /// Removes from memory the sessions that were idle for long, and the oldest ones if there are too
+    /// many or they are too large. Their variables are in the store; variables that could not be
+    /// written there stay in memory as bytes, while there is room for them.
     fn sweep(&self) {
         let mut gone = Vec::new();
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +112,8 @@ impl Sessions {
             gone.extend(unused.live.take_if(|live| now - live.used > self.settings.idle));
             match &unused.live {
                 Some(live) => resting.push((live.used, unused)),
-                // The slot itself, what is held here of it, and whoever waits for it.
+                // Keeps a slot that is wanted: two references are the map's and ours, and a third means
+                // that somebody waits.
                 None => return Arc::strong_count(slot) > 2,
             }
             true
@@ -120,12 +123,12 @@ impl Sessions {
         gone.extend(self.make_room(&mut unused));
         drop(unused);
         drop(slots);
-        // Gigabytes are given back to the system, which takes its time.
+        // Returning gigabytes to the system blocks for a while.
         apart(|| drop(gone));
     }
 
-    /// Takes sessions out of memory until the others are not too many or too large; the first are the
-    /// first to go. Returns what is not needed any more.
+    /// Takes sessions out of memory, from the first on, until the rest is within the limits. Returns
+    /// the sessions to drop.
     fn make_room(&self, slots: &mut [OwnedMutexGuard<SessionSlot>]) -> Vec<LiveSession> {
         let bytes = |slot: &SessionSlot| slot.live.as_ref().map_or(0, LiveSession::memory_bytes);
         let mut memory: u64 = slots.iter().map(|slot| bytes(slot)).sum();
@@ -148,7 +151,7 @@ impl Sessions {
         gone
     }
 
-    /// Sweeps now and then, as long as the state is there.
+    /// Starts a task that sweeps at intervals, as long as the state exists.
     fn keep_sweeping(&self, state: &Arc<State>) {
         let mut sweeper = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner);
         if sweeper.is_some() {
@@ -171,7 +174,7 @@ impl Sessions {
         *sweeper = Some(task.abort_handle());
     }
 
-    /// Forgets all of them; they are in the store.
+    /// Drops all sessions from memory; the store has them.
     pub(super) fn close(&self) {
         if let Some(sweeper) = self.sweeper.lock().unwrap_or_else(PoisonError::into_inner).take() {
             sweeper.abort();
@@ -181,7 +184,7 @@ impl Sessions {
 }
 
 impl Agent {
-    /// Opens a session for one program: waits until nobody else uses it, in this gateway or another.
+    /// Opens a session for one program. Waits until nobody else uses it, in this gateway or another.
     pub(crate) async fn open_session(
         &self,
         id: &str,
@@ -193,7 +196,7 @@ impl Agent {
         let sessions = &self.state.sessions;
         sessions.keep_sweeping(&self.state);
         let key = (self.principal().home.clone(), self.kept_id(id));
-        // Two programs of one session wait for each other.
+        // Programs of one session run one after another.
         let mut slot = sessions.slot(&key).lock_owned().await;
         let (lease, stored) = self.lease(&key).await?;
         let live = slot.live.take().filter(|live| live.generation == stored.generation);
@@ -201,14 +204,14 @@ impl Agent {
             Some(live) => (live.session, live.is_saved),
             None => (Session::from_state(stored.state), true),
         };
-        // What an earlier program has read may be in its variables.
+        // Variables may hold what an earlier program has read, so it counts as read by this run.
         guard.has_read(&serde_json::from_value(stored.flow.clone()).unwrap_or_default());
         let (before, read_before) = (isolate.state().cloned(), guard.flow());
         let generation = stored.generation;
         Ok(OpenSession { isolate, lease, slot, generation, is_saved, before, read_before })
     }
 
-    /// The right to use a session, as soon as no other gateway has it, and what is stored of it.
+    /// Waits until no other gateway holds a session, and returns the lease and the stored state.
     async fn lease(&self, key: &SessionKey) -> Result<(Lease, SessionState), StateError> {
         let store = self.store().await?;
         let holder = &self.state.sessions.holder;
@@ -221,7 +224,7 @@ impl Agent {
                     let state = Arc::clone(&self.state);
                     return Ok((Lease { state, key: key.clone(), is_held: true }, stored));
                 }
-                // It was killed, and gives nothing back itself.
+                // The holder was killed and cannot release the lease itself.
                 LeaseResult::Held { holder: other, .. } if holder.is_dead(&other) => {
                     sessions.give_back(&key.0, &key.1, &other).await?;
                 }
@@ -236,11 +239,11 @@ impl Agent {
         }
     }
 
-    /// The sessions of this principal's namespace.
+    /// Lists the sessions of this principal's namespace.
     pub async fn sessions(&self) -> Result<Vec<narrows_store::SessionRow>, StateError> {
         let mut rows = self.store().await?.sessions().list(&self.principal().home).await?;
         let prefix = self.session_prefix();
-        // Those of the other mode are not there for anyone of this one.
+        // Sessions of strict mode and of the other modes are invisible to each other.
         rows.retain_mut(|row| match row.id.strip_prefix(prefix) {
             Some(id) if is_plain_name(id) => {
                 row.id = id.to_owned();
@@ -251,8 +254,8 @@ impl Agent {
         Ok(rows)
     }
 
-    /// What stands before the ids of sessions. Variables of programs that saw real values are not
-    /// those of programs that must not.
+    /// Returns the prefix of session ids in the store. Programs in strict mode must not get variables
+    /// of programs that saw real values.
     fn session_prefix(&self) -> &'static str {
         if self.safety().mode() == Mode::Strict { "strict:" } else { "" }
     }
@@ -261,32 +264,32 @@ impl Agent {
         format!("{}{id}", self.session_prefix())
     }
 
-    /// Forgets a session; tells whether there was one.
+    /// Removes a session, and tells whether it existed.
     pub async fn remove_session(&self, id: &str) -> Result<bool, StateError> {
         Ok(self.store().await?.sessions().remove(&self.principal().home, &self.kept_id(id)).await?)
     }
 }
 
-/// A session that one program uses. If it is dropped instead of saved, its variables are those of the
-/// program before.
+/// A session that a program is using. Dropped without [`OpenSession::save`], it keeps the variables of
+/// the program before.
 pub(crate) struct OpenSession {
     pub(crate) isolate: Session,
     pub(crate) lease: Lease,
     slot: OwnedMutexGuard<SessionSlot>,
     generation: i64,
     is_saved: bool,
-    /// Its variables when it was opened, and what had been read by then.
+    /// The variables when it was opened, and what had been read by then.
     before: Option<Arc<[u8]>>,
     read_before: Flow,
 }
 
 impl OpenSession {
-    /// Writes its variables down and lets others have it. Returns what its user should know. A program
-    /// that was not run leaves no session that was not there.
+    /// Saves the variables and releases the session. Returns a note if they could not be saved. If the
+    /// program was not run, no session is created.
     pub(crate) async fn save(self, guard: &RunGuard, was_run: bool) -> Option<String> {
         let Self { isolate, lease, mut slot, mut generation, mut is_saved, .. } = self;
         let mut note = None;
-        // What was read counts, whatever became of the variables.
+        // The flow is saved even if the variables did not change.
         let is_new = isolate.state() != self.before.as_ref() || guard.flow() != self.read_before;
         if !is_saved || is_new {
             let state = isolate.state().map(|state| &**state);
@@ -315,7 +318,7 @@ impl OpenSession {
     }
 }
 
-/// The right to use a session, given back when dropped.
+/// A lease of a session, which is released on drop.
 pub(crate) struct Lease {
     state: Arc<State>,
     key: SessionKey,
@@ -323,14 +326,14 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Keeps the right while something is done that takes its time.
+    /// Renews the lease while some work is done.
     pub(crate) async fn keep_during<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         loop {
             tokio::select! {
                 done = &mut work => return done,
                 () = tokio::time::sleep(LEASE / 5) => {
-                    // If it fails, saving tells.
+                    // If renewing fails, saving reports it.
                     if let Ok(store) = self.state.store().await {
                         let (namespace, id) = &self.key;
                         let holder = self.state.sessions.holder.name();
@@ -356,7 +359,7 @@ impl Lease {
         Ok(sessions.save(namespace, id, holder, generation, &left).await?)
     }
 
-    /// Gives the right back together with the session, which nobody needs.
+    /// Removes the session from the store, and the lease with it.
     async fn remove(mut self) {
         self.is_held = false;
         let (namespace, id) = &self.key;
@@ -375,7 +378,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // The caller is gone in the middle of its program.
+        // The caller has left in the middle of its program.
         if let (true, Ok(runtime)) = (self.is_held, tokio::runtime::Handle::try_current()) {
             let (state, key) = (Arc::clone(&self.state), self.key.clone());
             runtime.spawn(async move { give_back(&state, &key).await });

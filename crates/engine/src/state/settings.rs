@@ -11,18 +11,18 @@ use narrows_store::StoreUrl;
 
 use crate::safety::Safety;
 
-/// Where things are kept, and for how long.
+/// The settings for where state is kept, and for how long.
 #[derive(Clone, Debug)]
 pub struct StateSettings {
     pub store: StoreUrl,
-    /// The workspaces are below it, one directory for each namespace.
+    /// The directory of the workspaces, with one directory for each namespace.
     pub workspaces: PathBuf,
-    /// Which machine or disk this is: files of one place are not those of another.
+    /// The name of this machine or disk: the store's list of files is kept for each place.
     pub place: String,
-    /// Of workspaces.
+    /// The limits of workspaces.
     pub limits: Limits,
-    /// What the gateway itself wrote into workspaces is removed when it is older than this, or
-    /// when all of it is larger than `output_bytes`.
+    /// Files that the gateway itself wrote into workspaces are removed when they are older than this,
+    /// or the oldest when all are larger than `output_bytes`.
     pub output_age: Duration,
     pub output_bytes: u64,
     pub sessions: SessionSettings,
@@ -31,20 +31,21 @@ pub struct StateSettings {
 }
 
 impl StateSettings {
-    /// Where the processes that share the workspaces say that they live.
+    /// Returns the directory in which the processes that share the workspaces lock their files; see
+    /// `holder`.
     pub(super) fn holders(&self) -> PathBuf {
         self.workspaces.parent().unwrap_or(Path::new(".")).join("holders")
     }
 }
 
-/// How long and how many sessions are kept in memory.
+/// The limits for sessions in memory and in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionSettings {
     pub max_live: usize,
     pub idle: Duration,
-    /// Of all sessions in memory that nobody uses.
+    /// The most memory of all sessions in memory that are not in use.
     pub memory_bytes: u64,
-    /// Sessions that nobody used for so long are removed from the store.
+    /// Sessions that were not used for so long are removed from the store.
     pub age: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The directories of all namespaces.
+//! The workspaces of all namespaces.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use narrows_system::private_file;
 
 use super::{StateError, StateSettings};
 
-/// Workspaces, opened when they are first needed. One namespace has one, so that its quota is
+/// The workspaces, each opened when it is first needed. A namespace has only one, so that its quota is
 /// counted once.
 #[derive(Debug)]
 pub(super) struct Workspaces {
