@@ -5,7 +5,7 @@
 use narrows_model::{clipped_name, nearest, there_are};
 use serde_json::{Map, Value};
 
-/// How many unknown arguments are told by name: a request has room for a million.
+/// The most unknown arguments that are named in notes: a request has room for a million.
 const MAX_TOLD: usize = 5;
 
 type ParameterAliases = (&'static str, &'static [&'static str]);
@@ -89,8 +89,8 @@ fn parameters(tool: &str) -> &'static [ParameterAliases] {
     }
 }
 
-/// Gives parameters their right names, and says which had others. A parameter that is there is not
-/// replaced.
+/// Renames parameters to their right names, and returns a note for each. A parameter that is already
+/// there is not replaced.
 pub fn rename(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
     let mut renamed = Vec::new();
     for (name, aliases) in parameters(tool) {
@@ -108,12 +108,13 @@ pub fn rename(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
     renamed
 }
 
-/// Whether it is a column by a name that tables have too: a pivot has `rows` of its own.
+/// Tells whether an alias such as `rows` holds the name of a column: a pivot has a parameter of that
+/// name.
 fn is_column(alias: &str, value: Option<&Value>) -> bool {
     matches!(alias, "rows" | "records") && value.is_some_and(Value::is_string)
 }
 
-/// Takes what is no parameter of a tool out of its arguments, and says of the first what there is.
+/// Removes unknown arguments, and returns notes about the first of them with similar names.
 pub fn take_unknown(tool: &str, arguments: &mut Map<String, Value>) -> Vec<String> {
     let known = parameters(tool);
     let is_known = |name: &str| known.iter().any(|(parameter, _)| *parameter == name);
@@ -136,7 +137,7 @@ pub fn take_unknown(tool: &str, arguments: &mut Map<String, Value>) -> Vec<Strin
     unknown
 }
 
-/// Says that an argument is no parameter of a tool, and which one may be meant.
+/// Writes the note that an argument was ignored, with the parameter that may be meant.
 fn ignored(tool: &str, name: &str) -> String {
     let known = parameters(tool);
     let shown = clipped_name(name);

@@ -1,4 +1,4 @@
-//! What analyses are done with, and what is kept of their answers for a while.
+//! The analysis engine of a gateway, and the recent results that requests can name.
 
 mod results;
 
@@ -15,7 +15,7 @@ use results::Results;
 
 pub(crate) use results::EarlierResult;
 
-/// What analyses are done with: one engine for all, made when it is first needed.
+/// The analysis engine, created when it is first needed, and the recent results.
 #[derive(Debug)]
 pub(crate) struct AnalysisService {
     settings: Settings,
@@ -37,7 +37,7 @@ impl AnalysisService {
         Ok(Arc::clone(engine.insert(Arc::new(made))))
     }
 
-    /// Waits a moment for analyses that were given up to put their files away.
+    /// Waits a moment for cancelled analyses to remove their files.
     pub(crate) async fn idle(&self) {
         let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(engine) = engine {
@@ -45,8 +45,8 @@ impl AnalysisService {
         }
     }
 
-    /// Keeps the table of an answer for later requests, and gives its name. `written` says when
-    /// its file was, if there is one, and `flow` what was read for it.
+    /// Keeps the table of an answer for later requests, and returns its name. `written` is when its
+    /// file was written, if it has one, and `flow` is what was read for it.
     pub(crate) fn keep(
         &self,
         principal: &Principal,

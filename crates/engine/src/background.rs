@@ -1,5 +1,5 @@
-//! Work that nobody waits for: counting, writing down what was learnt. It is done one after the
-//! other, on a thread of its own, so that no call and no answer is delayed by it.
+//! A background thread for work that nobody waits for, such as counting tokens and writing what was
+//! learnt. Jobs run one after another, so that no call and no answer is delayed.
 
 use std::{
     sync::{
@@ -11,7 +11,7 @@ use std::{
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A thread that starts with its first job.
+/// A handle of the background thread, which starts with its first job.
 #[derive(Clone, Debug, Default)]
 pub struct Background {
     orders: Arc<OnceLock<Option<Sender<Order>>>>,
@@ -19,9 +19,9 @@ pub struct Background {
 
 enum Order {
     Now(Job),
-    /// To be done at this time, or earlier if somebody waits for all jobs.
+    /// Run the job at this time, or earlier if somebody waits for all jobs.
     Later(Instant, Job),
-    /// Do all that is waiting, then answer.
+    /// Run all jobs that wait, then answer.
     Flush(Sender<()>),
 }
 
@@ -35,7 +35,7 @@ impl Background {
         self.send(Order::Later(Instant::now() + delay, Box::new(job)));
     }
 
-    /// Waits until everything so far is done, but not for ever.
+    /// Waits until all jobs so far are done, for at most `patience`.
     pub fn flush(&self, patience: Duration) {
         if self.orders.get().is_none() {
             return;
@@ -63,10 +63,10 @@ fn start() -> Option<Sender<Order>> {
     }
 }
 
-/// Lets every other thread go first: whoever orders something is about to answer a client, and must not
-/// lose the processor to it.
+/// Gives this thread the lowest priority: a thread that queues a job is about to answer a client, and
+/// must not lose the processor to the job.
 fn yield_to_others() {
-    // Elsewhere it would be the priority of the whole process.
+    // On other systems this would change the priority of the whole process.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, LOWEST_PRIORITY);
 }
@@ -74,11 +74,11 @@ fn yield_to_others() {
 #[cfg(target_os = "linux")]
 const LOWEST_PRIORITY: i32 = 19;
 
-/// Does what is ordered until nobody can order any more, and then what is left.
+/// Runs jobs until the channel is closed, and then those that are left.
 fn work(orders: &Receiver<Order>) {
     yield_to_others();
     let mut delayed: Vec<(Instant, Job)> = Vec::new();
-    // Those who wait for all jobs, also for those that a job orders.
+    // The senders for those who wait for all jobs, including jobs that other jobs queue.
     let mut flushes: Vec<Sender<()>> = Vec::new();
     loop {
         let order = match delayed.iter().map(|(due, _)| *due).min() {

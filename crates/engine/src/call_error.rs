@@ -1,9 +1,9 @@
-//! Why a call came to nothing.
+//! The errors of calls.
 
 use narrows_upstream::{UpstreamError, catalog::Unresolved};
 use thiserror::Error;
 
-/// Why a call failed before the tool itself could.
+/// The reason why a call failed before the tool itself answered.
 #[derive(Clone, Debug, Error)]
 pub enum CallError {
     #[error(transparent)]
@@ -17,7 +17,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Whether the message has words of a server in it: its own, or those of its definitions.
+    /// Tells whether the message quotes a server: its own words, or those of its definitions.
     pub(crate) fn quotes_server(&self) -> bool {
         match self {
             Self::Arguments { .. } => true,

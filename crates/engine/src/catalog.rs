@@ -1,4 +1,4 @@
-//! The catalog of `narrows-upstream`, with names as Python has them.
+//! The names that the catalog of `narrows-upstream` gives to servers and tools in Python.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use narrows_python::codegen::{Deprecation, ToolNames, module_names};
 use narrows_upstream::catalog::ToolNaming;
 use serde_json::Value;
 
-/// The names of servers and tools in Python.
+/// The naming of servers and tools for Python.
 #[derive(Clone, Copy, Debug)]
 pub struct PythonNaming;
 

@@ -1,9 +1,9 @@
-//! Work that takes processor time, away from the threads that answer everybody.
+//! Runs work that takes processor time without blocking the async threads.
 //!
-//! A request that keeps an async thread busy keeps all others waiting that share it. So whatever may
-//! take more than a millisecond runs beside these threads, with so much of it at once for each
-//! caller and in all; the rest waits, and stops waiting when its request ends. What comes in is
-//! bounded where it comes in, so that no work takes for ever.
+//! A request that keeps an async thread busy delays all others on that thread. So work that may take
+//! more than a millisecond runs beside these threads, with a limit for each caller and for all; further
+//! work waits, and stops waiting when its request ends. The size of inputs is limited where they come
+//! in, so that no work takes too long.
 
 use std::sync::Arc;
 
@@ -26,14 +26,15 @@ impl Default for Compute {
 }
 
 impl Compute {
-    /// Has so many places, of which one caller is given half at most: whoever has the rest, there
-    /// is one for others.
+    /// Creates `places` places, of which one caller gets at most half, so that some are left for
+    /// others.
     fn new(places: usize) -> Self {
-        // Those who wait are bounded by what they wait for: programs, requests and connections.
+        // The queue needs no limit, because programs, requests and connections are limited.
         Self { places: FairSemaphore::new(places, (places / 2).max(1), usize::MAX) }
     }
 
-    /// Does work on an input of so many bytes for a caller. A small one is done at once.
+    /// Does work on an input of `bytes` bytes for a caller; small work at once, larger work when a
+    /// place is free.
     pub async fn run<T>(&self, caller: &Caller, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= INLINE_BYTES {
             return work();

@@ -1,5 +1,5 @@
-//! What a caller can be told about tools: which there are, how to call them, what they give, and
-//! whether a program uses them right. What is learnt from use comes in here.
+//! Discovery: which tools there are, how to call them, what they return, and whether a program uses
+//! them correctly. Usage and result shapes are learnt here too.
 
 mod known_tools;
 
@@ -36,22 +36,22 @@ use crate::{
 
 pub use known_tools::CatalogTools;
 
-/// How long servers may take to say what they have now, before a program is refused.
+/// How long servers may take to list their tools again before a program is refused.
 const RELISTING_TIME: Duration = Duration::from_secs(2);
 
-/// How many skills stand among the tools that were found.
+/// The most skills among the tools that a search finds.
 const MAX_SKILLS: usize = 3;
 
-/// What a search does for each byte of its query is as much as other work does for so many bytes, and
-/// one more for so many tools.
+/// The cost of a search as the size of an input: each byte of the query counts as `QUERY_WEIGHT` bytes,
+/// and one more for every `TOOLS_PER_BYTE` tools.
 const MIN_QUERY_BYTES: usize = 32;
 const QUERY_WEIGHT: usize = 8;
 const TOOLS_PER_BYTE: usize = 16;
 
-/// What is learnt and checked, and where it is kept.
+/// The settings of discovery: what is learnt and checked, and where that is kept.
 #[derive(Clone, Debug, Default)]
 pub struct DiscoverySettings {
-    /// Nothing is kept between starts without it.
+    /// The directory for what was learnt; without it nothing is kept between starts.
     pub dir: Option<PathBuf>,
     /// Tools that were used after a search rank higher after the next one like it.
     pub learn: bool,
@@ -59,11 +59,11 @@ pub struct DiscoverySettings {
     pub observe: bool,
     /// Programs are checked before they run.
     pub check: bool,
-    /// Of servers, by name.
+    /// The configured categories of servers, by server name.
     pub categories: BTreeMap<String, String>,
 }
 
-/// Knows tools.
+/// The entry point to searches, definitions and checks of tools.
 #[derive(Debug)]
 pub struct Discovery {
     broker: Broker,
@@ -90,8 +90,8 @@ impl Discovery {
         }
     }
 
-    /// The tools that fit best, or what there is; with the skills of an agent and what is built in
-    /// among them.
+    /// Searches for tools, the agent's skills and built-in functions. Without a query, lists what there
+    /// is.
     pub async fn search(&self, request: &SearchRequest, agent: &Agent) -> SearchAnswer {
         self.broker.learn().await;
         if request.is_of_skills() {
@@ -110,12 +110,13 @@ impl Discovery {
         answer
     }
 
-    /// As [`Self::search`], without waiting for servers that have not said what they have.
+    /// Searches for tools as [`Self::search`] does, without waiting for servers that have not listed
+    /// theirs, and without skills.
     pub fn search_known(&self, request: &SearchRequest) -> SearchAnswer {
         self.search_visible(request, &|_| true)
     }
 
-    /// How much work a search is, as the size of an input.
+    /// Returns the cost of a search as the size of an input for [`Agent::compute`].
     fn search_bytes(&self, request: &SearchRequest) -> usize {
         let snapshot = self.broker.catalog().snapshot();
         // Signatures are written for each tool, and tools that are new are indexed first.
@@ -123,7 +124,7 @@ impl Discovery {
             return ALWAYS_APART;
         }
         let tools: usize = snapshot.servers().map(|server| server.tools.len()).sum();
-        // Without a query, all tools are looked at too.
+        // Without a query, all tools are visited too.
         let query_bytes = request.query.len().max(MIN_QUERY_BYTES);
         query_bytes.saturating_mul(QUERY_WEIGHT + tools / TOOLS_PER_BYTE)
     }
@@ -141,7 +142,8 @@ impl Discovery {
         answer
     }
 
-    /// Tells how a tool or a skill is called: text, or its JSON definition if that is wanted.
+    /// Returns how a tool, a skill or a built-in function is called, as text; for a tool with `raw`,
+    /// its JSON definition.
     pub async fn define(
         &self,
         request: &DefinitionRequest,
@@ -157,7 +159,7 @@ impl Discovery {
             }
             Err(error) => error,
         };
-        // Searches find skills too, and what is built in.
+        // Searches also find skills and built-in functions, so their names are understood too.
         if let Some(skill) = agent.skill_definition(&request.name).await {
             return Ok(Value::String(agent.pii_filter().text(&skill).into_owned()));
         }
@@ -165,7 +167,7 @@ impl Discovery {
         Ok(Value::String(ability.definition()))
     }
 
-    /// The tool whose definition [`Self::define`] tells, if it is one.
+    /// Returns the tool that [`Self::define`] describes, if it is a tool.
     pub(crate) fn defined_tool(&self, request: &DefinitionRequest) -> Option<Arc<Tool>> {
         let server = self.named_server(request);
         self.broker.catalog().resolve(&request.name, server).ok()
@@ -178,7 +180,8 @@ impl Discovery {
         request.server.as_deref().or(of_category)
     }
 
-    /// The import line, the signature with its types, what the parameters mean, and a call.
+    /// Writes the definition of a tool: its import line, its typed signature with its parameters, and
+    /// an example.
     pub fn definition(&self, tool: &Tool) -> String {
         format!(
             "from servers.{} import {}\n{}Example: {}\n",
@@ -189,12 +192,13 @@ impl Discovery {
         )
     }
 
-    /// The signature with its types, and what the parameters mean.
+    /// Writes the typed signature of a tool, and the meaning of its parameters.
     pub fn signature(&self, tool: &Tool) -> String {
         self.observing(tool, |seen| codegen::signature(&tool.name, &tool.raw, seen))
     }
 
-    /// The Python of a tool. Where a flow rule counts what its server says as read, it is without that.
+    /// Writes the Python function of a tool. Words of a server whose reading a flow rule counts are
+    /// left out, because a program that only names a tool has not read them.
     pub(crate) fn wrapper(&self, tool: &Tool, policy: &Policy) -> ToolCode {
         let write = match policy.is_flow_source(&tool.id.server, &tool.id.tool) {
             true => ToolCode::without_description,
@@ -210,7 +214,8 @@ impl Discovery {
         }
     }
 
-    /// What the results of a tool were like, and how many there were, if it declares nothing.
+    /// Returns the schema observed in a tool's results, and their number, if the tool declares no
+    /// output schema.
     pub(crate) fn observed(&self, tool: &Tool) -> Option<(Value, u64)> {
         if tool.output_schema().is_some() {
             return None;
@@ -219,7 +224,7 @@ impl Discovery {
         Some((seen.schema.clone(), seen.calls))
     }
 
-    /// A program called a tool, and got this.
+    /// Learns from a call of a tool and the value that it returned.
     pub(crate) fn used(&self, tool: &Tool, value: &Value) {
         if let Some(usage_stats) = &self.usage_stats {
             usage_stats.used(&tool.id);
@@ -232,8 +237,8 @@ impl Discovery {
         }
     }
 
-    /// Looks at a program of an agent before it runs: `parsed` is its source. Earlier programs of its
-    /// session have bound names too.
+    /// Checks a program before it runs: `parsed` is its source, `earlier` are the names that earlier
+    /// programs of its session have bound.
     pub async fn look(
         &self,
         program: &Program,
@@ -256,9 +261,9 @@ impl Discovery {
         if checked.findings.is_empty() {
             return CheckedProgram::may_run(checked);
         }
-        // A name may be a tool of a server that has not said yet what it has.
+        // An unknown name may be a tool of a server that has not listed its tools yet.
         self.broker.learn().await;
-        // A tool may be newer than what is known of its server.
+        // A tool may be newer than the known list of its server.
         let catalog = self.broker.catalog();
         let is_named = |name: &str| program.source.contains(name);
         let has_named = |server: &str| {
@@ -270,7 +275,7 @@ impl Discovery {
             .filter(|(server, module)| is_named(module.as_str()) || has_named(server.as_str()));
         let listing = named.map(|(server, _)| self.broker.fleet().refresh(server));
         let _ = tokio::time::timeout(RELISTING_TIME, futures::future::join_all(listing)).await;
-        // Each mistake may have been compared with all tools.
+        // The second check may take long, because each mistake may be compared with all tools.
         let checked = agent.compute(ALWAYS_APART, checking).await;
         let Some(first) = checked.findings.first() else { return CheckedProgram::may_run(checked) };
         let said = checked.findings.iter();
@@ -285,7 +290,7 @@ impl Discovery {
         CheckedProgram { refusal: Some(refusal), ..CheckedProgram::default() }
     }
 
-    /// Writes down what was learnt. To be called before the process ends.
+    /// Writes what was learnt to disk. To be called before the process ends.
     pub fn flush(&self, patience: Duration) {
         if let Some(observed) = self.observed.clone() {
             self.background.run(move || observed.flush());
@@ -302,7 +307,7 @@ impl Discovery {
 #[derive(Debug)]
 pub enum EarlierNames {
     Known(HashSet<String>),
-    /// Too many, or of a session that an earlier version has written.
+    /// There are too many names, or an earlier version wrote the session without them.
     Unknown,
 }
 
@@ -310,7 +315,7 @@ impl From<Option<&Session>> for EarlierNames {
     fn from(session: Option<&Session>) -> Self {
         match session.map(Session::variables) {
             Some(names) => names.map_or(Self::Unknown, Self::Known),
-            // Nothing was before it.
+            // Without a session there are no earlier programs.
             None => Self::Known(HashSet::new()),
         }
     }
@@ -325,19 +330,20 @@ impl EarlierNames {
     }
 }
 
-/// What is known of a program before it runs.
+/// The result of checking a program before it runs.
 #[derive(Debug, Default)]
 pub struct CheckedProgram {
-    /// What it comes to if it need not be run: it cannot work.
+    /// The outcome of a program that is not run because it cannot work.
     pub refusal: Option<Outcome>,
-    /// What its author should know if it is run.
+    /// A note to the author of a program that is run.
     pub note: Option<String>,
-    /// What it has to be given, because it uses that without an import.
+    /// The tools and modules that it uses without an import, which it has to be given.
     pub(crate) implied: ImpliedImports,
 }
 
-/// The variables by which the guest is told of tools and modules that are not imported; `importer.py` has
-/// them too. No program can write these names, and what a client says by them is not handed on.
+/// The variables that tell the guest which tools and modules a program uses without an import;
+/// `importer.py` has the same names. No program can write them, and values of these names from a client
+/// are removed.
 const IMPLIED_TOOLS: &str = "<tools>";
 const IMPLIED_MODULES: &str = "<modules>";
 
@@ -348,7 +354,7 @@ impl CheckedProgram {
         Self { refusal: None, note, implied }
     }
 
-    /// Lets a program have the tools and modules that it uses without an import.
+    /// Gives a program the tools and modules that it uses without an import.
     pub(crate) fn give_implied(&self, program: &mut Program) {
         program.context.remove(IMPLIED_TOOLS);
         program.context.remove(IMPLIED_MODULES);
@@ -362,7 +368,7 @@ impl CheckedProgram {
     }
 }
 
-/// Says which modules and tools a program was given without an import.
+/// Writes the note about modules and tools that a program was given without an import.
 fn implied(checked: &Checked) -> Option<String> {
     let modules: BTreeSet<&str> = checked.implied.union(&checked.library).copied().collect();
     let modules: Vec<&str> = modules.into_iter().collect();
@@ -379,8 +385,8 @@ fn implied(checked: &Checked) -> Option<String> {
         .then(|| format!("{} {was} not imported; add {}", names.join(" and "), lines.join(" and ")))
 }
 
-/// Skills as a model may read them: agents wrote them. (Definitions of tools are public.) Tools are
-/// found without skills too.
+/// Protects skills for a model, because agents wrote them. (Definitions of tools are public.) If the
+/// store fails, a search goes on without skills.
 fn told(skills: Result<Vec<ListedSkill>, StateError>, agent: &Agent) -> Vec<ListedSkill> {
     let mut skills = skills.unwrap_or_else(|error| {
         tracing::warn!(%error, "the store does not give skills, and searches find none");

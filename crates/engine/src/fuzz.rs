@@ -1,6 +1,6 @@
-//! What must hold for whatever servers send, as functions for a fuzzer.
+//! Properties that must hold for anything that servers send, as functions for a fuzzer.
 //!
-//! Their tests feed them random bytes and damaged seeds; `fuzz/` at the top of the repository feeds
-//! them what libFuzzer finds. No part of the product: compiled for tests and fuzzers only.
+//! Unit tests pass random bytes and damaged seeds to them; `fuzz/` at the top of the repository passes
+//! what libFuzzer finds. They are compiled for tests and fuzzers only.
 
 pub use crate::text_parsing::fuzz::text_tables;

@@ -1,5 +1,5 @@
-//! Images, sound and other bytes: kept as files for the program, and handed to the client when
-//! the program shows them.
+//! Images, sound and other bytes: stored as files for the program, and passed to the client when the
+//! program displays them.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,11 +14,11 @@ use crate::{
     spill_file,
 };
 
-/// How much one run may show. A client may put all of it before a model.
+/// The most bytes that one run may display. A client may show all of them to a model.
 const MAX_SHOWN_BYTES: usize = 10 << 20;
 const MAX_SHOWN: usize = 20;
 
-/// Something to show, as the protocol carries it.
+/// An image or a file that a program displayed, in the form of the protocol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Shown {
     pub mime_type: String,
@@ -43,7 +43,7 @@ pub struct Media {
     shown: Mutex<Vec<Shown>>,
 }
 
-/// What a program passes to `display`.
+/// The arguments of `display`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DisplayRequest {
@@ -53,12 +53,12 @@ pub(crate) struct DisplayRequest {
 }
 
 impl Media {
-    /// The workspace that the program sees.
+    /// Returns the workspace that the program sees.
     pub(crate) fn workspace(&self) -> Option<&Arc<Workspace>> {
         self.workspace.as_ref().map(WorkspaceMount::workspace)
     }
 
-    /// The same, if something may be kept there.
+    /// Returns the workspace if files may be written there.
     pub(crate) fn workspace_to_write(&self) -> Option<&Arc<Workspace>> {
         self.workspace.as_ref().and_then(WorkspaceMount::to_write)
     }
@@ -67,8 +67,8 @@ impl Media {
         Self { workspace, shown: Mutex::default() }
     }
 
-    /// Keeps bytes from a tool, and gives what the program sees of them: a file if there is a
-    /// workspace to write to, else the bytes themselves, in base64.
+    /// Stores bytes from a tool, and returns the value that the program gets: a path if there is a
+    /// workspace to write to, otherwise the bytes in base64.
     pub(crate) fn keep(&self, kind: &str, mime_type: &str, data: String) -> Value {
         let mut seen = Map::new();
         seen.insert("type".into(), kind.into());
@@ -89,7 +89,7 @@ impl Media {
         Value::Object(seen)
     }
 
-    /// The program shows something to its caller.
+    /// Displays something to the caller of the program.
     pub(crate) fn display(&self, request: DisplayRequest) -> Result<Value, MediaError> {
         let (data, guessed) = match (request.path, request.data) {
             (_, Some(data)) => (data, None),
@@ -120,7 +120,7 @@ impl Media {
         workspace.read(name, MAX_SHOWN_BYTES as u64).map_err(|error| fail(error.to_string()))
     }
 
-    /// What was shown, in order.
+    /// Takes everything that was displayed, in order.
     pub fn take_shown(&self) -> Vec<Shown> {
         std::mem::take(&mut self.shown.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,6 +1,6 @@
-//! What files are, by their names and by how they begin, and which of them clients show.
+//! Media types of files, by their names and first bytes, and which of them clients display.
 
-/// The kinds that clients show; any other is a file of bytes.
+/// The known media types with their extensions; any other is `bin`.
 const KINDS: [(&str, &str); 18] = [
     ("image/png", "png"),
     ("image/jpeg", "jpg"),
@@ -26,7 +26,7 @@ pub(crate) fn extension(mime_type: &str) -> &'static str {
     KINDS.iter().find(|(kind, _)| *kind == mime_type).map_or("bin", |(_, extension)| extension)
 }
 
-/// What a file is, by its name or by how it begins.
+/// Returns the media type of a file, by its name or else by its first bytes.
 pub(crate) fn type_of(path: &str, begins: &[u8]) -> &'static str {
     const MAGIC: [(&[u8], &str); 6] = [
         (b"\x89PNG\r\n", "image/png"),
@@ -39,7 +39,7 @@ pub(crate) fn type_of(path: &str, begins: &[u8]) -> &'static str {
     let by_content = || MAGIC.iter().find(|(magic, _)| begins.starts_with(magic));
     let by_text = || match std::str::from_utf8(begins) {
         Ok(_) => "text/plain",
-        // A character that the end of the piece went through.
+        // The last character is cut off by the end of the part.
         Err(error) if error.error_len().is_none() => "text/plain",
         Err(_) => "application/octet-stream",
     };
@@ -47,7 +47,7 @@ pub(crate) fn type_of(path: &str, begins: &[u8]) -> &'static str {
     named.or_else(|| by_content().map(|(_, kind)| *kind)).unwrap_or_else(by_text)
 }
 
-/// Whether clients show it as it is.
+/// Tells whether clients display this media type directly.
 pub(crate) fn is_shown(media_type: &str) -> bool {
     media_type != "image/svg+xml"
         && (media_type.starts_with("image/") || media_type.starts_with("audio/"))

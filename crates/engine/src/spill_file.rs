@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use narrows_sandbox::{Workspace, WorkspaceFile};
 
-/// How many names are tried before giving up on a free one: others may be taking them too.
+/// The most names that are tried until one is free: other programs may take names at the same time.
 const MAX_TRIES: usize = 1_000;
 
-/// Makes a file with a name that nobody uses yet.
+/// Creates a file with a name that is not in use yet.
 pub(crate) fn create(
     workspace: &Arc<Workspace>,
     stem: &str,
     extension: &str,
 ) -> std::io::Result<(String, WorkspaceFile)> {
-    // Names count on, so that an answer does not name what a later program made.
+    // Counts on from the highest number instead of filling gaps, so that an earlier answer does not
+    // name the file of a later program.
     let begins = format!("{stem}-");
     let number_of = |name: &String| {
         name.strip_prefix(&begins)?.strip_suffix(extension)?.strip_suffix('.')?.parse::<u32>().ok()

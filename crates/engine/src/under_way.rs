@@ -1,24 +1,24 @@
-//! Work that is under way, counted, so that its end can be waited for.
+//! Counts work in progress, so that its end can be awaited.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// How much of some kind of work is under way.
+/// A counter of work in progress.
 #[derive(Clone, Debug, Default)]
 pub struct UnderWay(Arc<watch::Sender<usize>>);
 
 impl UnderWay {
-    /// Counts work until what this returns is dropped. Work that may be given up holds it longer than
-    /// all else that it has, so that this is over as well when nothing is under way.
+    /// Counts work until the returned guard is dropped. Work that may be cancelled must drop the guard
+    /// last, so that everything else is released when the count is zero.
     pub fn begin(&self) -> WorkGuard {
         self.0.send_modify(|count| *count += 1);
         WorkGuard(Arc::clone(&self.0))
     }
 
-    /// Waits until none is under way.
+    /// Waits until no work is in progress.
     pub async fn ended(&self) {
-        // The sender is here, so that it cannot fail.
+        // This cannot fail, because `self` holds the sender.
         let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
     }
 
@@ -27,7 +27,7 @@ impl UnderWay {
     }
 }
 
-/// Work that is counted.
+/// A guard for counted work.
 #[derive(Debug)]
 pub struct WorkGuard(Arc<watch::Sender<usize>>);
 

@@ -1,4 +1,4 @@
-//! From a tool's result to the value that a program gets.
+//! Converts a tool's result to the value that a program gets.
 
 use std::borrow::Cow;
 
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 
 use crate::{media::Media, text_parsing};
 
-/// How much of a failing tool's text becomes its error message.
+/// The most bytes of a failing tool's text that become its error message.
 const MAX_MESSAGE_LEN: usize = 4_000;
 
-/// How the guest is told that a value was read from a text; see `_narrows/calls.py`.
+/// The key that tells the guest that a value was read from a text; see `_narrows/calls.py`.
 const RECOVERED: &str = "$recovered";
 
-/// The value that a program gets, and the text that it was read from, if it was.
+/// The value that a program gets, and the text that it was read from, if any.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ToolValue {
     pub(crate) value: Value,
@@ -30,7 +30,7 @@ impl From<Value> for ToolValue {
 }
 
 impl ToolValue {
-    /// As the guest reads it.
+    /// Converts it to the JSON that the guest reads.
     pub(crate) fn into_message(self) -> Value {
         match self.raw {
             Some(raw) => json!({ RECOVERED: self.value, "raw": raw }),
@@ -39,7 +39,7 @@ impl ToolValue {
     }
 }
 
-/// As [`of`], with tables and JSON inside of text as values.
+/// Converts a result as [`of`] does, and also reads tables and JSON within text as values.
 pub(crate) fn recovered(
     result: CallToolResult,
     tool: &Tool,
@@ -58,7 +58,7 @@ fn read(raw: String) -> ToolValue {
     }
 }
 
-/// The value of a result, or the message of a failure.
+/// Converts a result to a value, or to the message of a failure.
 pub(crate) fn of(result: CallToolResult, tool: &Tool, media: &Media) -> Result<Value, String> {
     if result.is_error == Some(true) {
         return Err(message(&result));
@@ -90,7 +90,8 @@ pub(crate) fn of(result: CallToolResult, tool: &Tool, media: &Media) -> Result<V
     }
 }
 
-/// FastMCP wraps what is no object into one, and says so in the schema.
+/// Unwraps a value that FastMCP has wrapped: it wraps results that are not objects, and says so in the
+/// schema.
 fn unwrap(mut value: Value, tool: &Tool) -> Value {
     let wrapped = tool.output_schema().is_some_and(is_wrapped);
     match value.get_mut("result") {
@@ -129,8 +130,8 @@ fn of_block(block: ContentBlock, media: &Media) -> Value {
     }
 }
 
-/// Text that is JSON is what the JSON says. A number stays text if it would be written
-/// differently (`1e5`, `0.10`): then it is an identifier or a format, not a quantity.
+/// Parses text that is JSON. A number stays text if JSON would write it differently (`1e5`, `0.10`):
+/// then it is an identifier or a format, not a quantity.
 fn of_text(text: String) -> Value {
     let trimmed = text.trim();
     match trimmed.bytes().next() {
@@ -144,7 +145,8 @@ fn of_text(text: String) -> Value {
     }
 }
 
-/// The longer of what clients hand to a model: some take the texts, and some the structure as JSON.
+/// Returns what a model reads of a result. Clients take either the texts or the structure as JSON; the
+/// longer one counts.
 pub fn model_text(result: &CallToolResult) -> Cow<'_, str> {
     let text = text(result);
     match result.structured_content.as_ref().map(Value::to_string) {
@@ -153,7 +155,7 @@ pub fn model_text(result: &CallToolResult) -> Cow<'_, str> {
     }
 }
 
-/// The texts of a result, or else its structure.
+/// Returns the texts of a result, or its structure if it has no text.
 pub fn text(result: &CallToolResult) -> Cow<'_, str> {
     let texts = result.content.iter().filter_map(|block| match block {
         ContentBlock::Text(text) => Some(text.text.as_str()),

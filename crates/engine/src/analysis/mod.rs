@@ -1,4 +1,4 @@
-//! Analyses for callers: what is asked for, and where their tables come from.
+//! Requests for analyses, and the sources of their tables.
 
 mod request;
 mod rows;

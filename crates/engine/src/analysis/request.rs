@@ -1,4 +1,4 @@
-//! What callers write, with their slips, as an analysis.
+//! Reads a request for an analysis as callers write it, and forgives common slips.
 
 use narrows_analysis::{
     AnalysisError, AnalysisType, FileFormat, Format, Input, Output, SpillTarget, Understood,
@@ -13,26 +13,26 @@ use super::{
     table_source::{TableSource, UNNAMED},
 };
 
-/// The name of rows that stand in the parameters of a join, as pandas' `merge` is given them.
+/// The table name of rows that stand in the parameters of a join, as for pandas' `merge`.
 const JOINED: &str = "joined";
-/// The most rows and bytes that a caller can have in an answer.
+/// The most rows and bytes that a caller can ask for in an answer.
 const MAX_ROWS: usize = 100_000;
 const MAX_BYTES: usize = 1 << 20;
 
-/// One analysis, and where its tables come from; the first is the one it is about.
+/// An analysis and the sources of its tables, of which the first is the main one.
 #[derive(Debug)]
 pub struct AnalysisRequest {
     pub kind: AnalysisType,
     pub parameters: Map<String, Value>,
     pub tables: Vec<(String, TableSource)>,
     pub output: Output,
-    /// The file of the workspace where all rows go, if the caller names one.
+    /// The workspace file to which all rows are written, if the caller names one.
     pub file: Option<String>,
-    /// A file of the caller's own for all rows.
+    /// A target outside the workspace to which all rows are written.
     pub keep: Option<SpillTarget>,
-    /// What was understood in a way that the caller should know of.
+    /// Notes for the caller about how the request was understood.
     pub notes: Vec<String>,
-    /// Why it cannot be done, which is said once the tables are there.
+    /// The reason why it cannot be done, which is reported once the tables are read.
     pub refusal: Option<AnalysisError>,
     /// The type and its parameters as the caller wrote them.
     pub asked: (String, Map<String, Value>),
@@ -53,7 +53,7 @@ const KNOWN: [&str; 7] =
     ["analysis_type", "data", "data_field", "source", "tables", "parameters", "output"];
 
 impl AnalysisRequest {
-    /// An analysis of no tables yet.
+    /// Creates an analysis without tables.
     pub fn new(kind: AnalysisType, parameters: Map<String, Value>) -> Self {
         Self {
             kind,
@@ -68,7 +68,7 @@ impl AnalysisRequest {
         }
     }
 
-    /// An analysis of no tables yet, of a type that may be called otherwise elsewhere.
+    /// Creates an analysis without tables; its type may have a name that other tools use for it.
     pub fn understood(name: &str, parameters: Map<String, Value>) -> Result<Self, String> {
         let asked = (name.to_owned(), parameters.clone());
         let understood = understand(name, parameters).map_err(|error| error.to_string())?;
@@ -139,7 +139,7 @@ impl AnalysisRequest {
         Ok(request)
     }
 
-    /// What a program asks for; the tables that it has itself come as bytes.
+    /// Reads a program's request; tables that the program has in memory come as bytes in `data`.
     pub(crate) fn of_program(
         mut arguments: Map<String, Value>,
         data: &[bytes::Bytes],
@@ -149,7 +149,7 @@ impl AnalysisRequest {
             _ => Vec::new(),
         };
         arguments.insert("tables".into(), Value::Object(Map::new()));
-        // It has tables, though not in the arguments.
+        // Its tables are not in the arguments; without a source the request would be refused.
         arguments.insert("source".into(), Value::String(String::new()));
         let mut request = Self::read(arguments)?;
         let mut joined = std::mem::take(&mut request.tables);
@@ -171,7 +171,7 @@ impl AnalysisRequest {
         Ok(request)
     }
 
-    /// Rows, or an object whose lists are tables.
+    /// Adds data that is rows, or an object whose lists are tables.
     fn add_data(&mut self, data: Value, field: Option<&str>) -> Result<(), String> {
         let Value::Object(mut entries) = data else {
             if let Some(field) = field {
@@ -224,7 +224,7 @@ impl AnalysisRequest {
             serde_json::from_value(options).map_err(|error| format!("output: {error}"))?;
         let Output { rows, bytes, format, .. } = &mut self.output;
         *rows = options.rows.map_or(*rows, |wanted| wanted.min(MAX_ROWS));
-        // Whoever asks for many rows wants to see them.
+        // A caller that says how many rows it wants gets more bytes too.
         let default = if options.rows.is_some() { MAX_BYTES } else { *bytes };
         *bytes = options.bytes.unwrap_or(default).min(MAX_BYTES);
         *format = options.format;
@@ -238,15 +238,16 @@ impl AnalysisRequest {
     }
 }
 
-/// The parts of a table among the data of a call, by the first one's place and their number.
+/// Returns the parts of a table among the data of a call; `place` is the index of the first and their
+/// number.
 fn given<'a>(place: &Value, data: &'a [bytes::Bytes]) -> Option<&'a [bytes::Bytes]> {
     let [start, count] = place.as_array()?.as_slice() else { return None };
     let [start, count] = [start, count].map(|number| usize::try_from(number.as_u64()?).ok());
     data.get(start?..)?.get(..count?)
 }
 
-/// Takes parameters that stand beside `parameters` instead of in it. What no type has, and is
-/// written almost like an argument, is a slip.
+/// Moves arguments that stand beside `parameters` into it. A name that no analysis has as a parameter,
+/// and that is similar to an argument, is refused as a misspelling.
 fn take_parameters(
     arguments: &mut Map<String, Value>,
     parameters: &mut Map<String, Value>,
@@ -268,7 +269,7 @@ fn take_parameters(
     Ok(())
 }
 
-/// Takes the rows of a join out of its parameters, where their name stays.
+/// Takes the rows of a join out of its parameters, and puts the name [`JOINED`] in their place.
 fn take_joined(parameters: &mut Map<String, Value>) -> Option<Value> {
     const NAMES: [&str; 4] = ["right", "with", "other", "table"];
     let join = ["join", "merge"]
@@ -283,7 +284,7 @@ fn take_joined(parameters: &mut Map<String, Value>) -> Option<Value> {
     Some(std::mem::replace(rows, JOINED.into()))
 }
 
-/// Whether data is the name of a file, which models write for a source.
+/// Tells whether `data` is a file name, which models write instead of `source`.
 fn is_file(data: &Value) -> bool {
     let name = data.as_str().filter(|text| !text.trim_start().starts_with(['[', '{']));
     name.is_some_and(|name| !name.contains('\n') && FileFormat::of(name).is_some())

@@ -1,9 +1,9 @@
-//! The rows within a value: at a path, or where the only list of rows is.
+//! Finds the rows within a value: at a path, or the only list of rows.
 
 use narrows_model::nearest;
 use serde_json::Value;
 
-/// The part of a value that is its rows: at a path such as `result.items`, or its only list.
+/// Returns the rows within a value: at a path such as `result.items`, or its only list of rows.
 pub(crate) fn rows_of(value: Value, path: Option<&str>) -> Result<Value, String> {
     let value = decoded(value);
     let Some(path) = path else {
@@ -21,7 +21,7 @@ pub(crate) fn rows_of(value: Value, path: Option<&str>) -> Result<Value, String>
     at(value, path, &steps)
 }
 
-/// Where all lists of rows are that are nearest to the outside.
+/// Returns the paths of all lists of rows at the outermost level that has any.
 fn lists(value: &Value) -> Vec<Vec<String>> {
     let mut level = vec![(Vec::new(), value)];
     while !level.is_empty() {
@@ -41,7 +41,7 @@ fn lists(value: &Value) -> Vec<Vec<String>> {
     Vec::new()
 }
 
-/// What is at the end of steps, which are written as `path`.
+/// Returns the value at the end of `steps`; `path` is how the caller wrote them.
 fn at(mut value: Value, path: &str, steps: &[String]) -> Result<Value, String> {
     for step in steps {
         let found = match &mut value {
@@ -65,12 +65,12 @@ fn at(mut value: Value, path: &str, steps: &[String]) -> Result<Value, String> {
     Ok(value)
 }
 
-/// Whether a value is a list of rows.
+/// Tells whether a value is a list of rows.
 pub(super) fn is_rows(value: &Value) -> bool {
     matches!(value, Value::Array(rows) if rows.first().is_some_and(Value::is_object))
 }
 
-/// JSON that came as text.
+/// Parses a value that is JSON in a text.
 pub(super) fn decoded(value: Value) -> Value {
     match &value {
         Value::String(text) if text.trim_start().starts_with(['[', '{']) => {

@@ -1,4 +1,4 @@
-//! Where the tables of an analysis come from, as callers name it.
+//! The sources of an analysis's tables, as callers name them.
 
 use narrows_analysis::{FileFormat, Input};
 use narrows_model::{clipped_name, is_identifier, nearest};
@@ -6,12 +6,12 @@ use serde_json::{Map, Value, json};
 
 use super::request::object;
 
-/// How many keys are told that are not understood.
+/// The most unknown keys that an error names.
 const MAX_TOLD: usize = 10;
-/// The name of a table that nobody named.
+/// The name of a table that the caller did not name.
 pub(super) const UNNAMED: &str = "data";
 
-/// Where a table comes from.
+/// The source of a table.
 #[derive(Debug)]
 pub enum TableSource {
     Given(Input),
@@ -29,7 +29,7 @@ pub enum TableSource {
     },
     /// The table of an earlier answer.
     Result(String),
-    /// A variable of a session, or what it has by this name; it is there only where programs run.
+    /// A variable of a session, or its entry `field`. Only programs of that session can read it.
     Variable {
         session: String,
         variable: String,
@@ -37,7 +37,7 @@ pub enum TableSource {
     },
 }
 
-/// What a reference has: first the key that tells which it is.
+/// The keys of each kind of reference; the first key identifies the kind.
 const REFERENCES: [&[&str]; 4] = [
     &["tool", "arguments", "path"],
     &["file", "format", "path"],
@@ -106,7 +106,8 @@ impl TableSource {
         })
     }
 
-    /// Returns what [`Self::read`] reads; nothing for a variable, which is only where programs run.
+    /// Converts a source back into the JSON that [`Self::read`] reads. A variable becomes null, because
+    /// the program passes it itself.
     pub(crate) fn into_json(self) -> Value {
         match self {
             Self::Given(Input::Json(rows)) => rows,
@@ -125,7 +126,7 @@ impl TableSource {
         }
     }
 
-    /// What a query calls the table.
+    /// Returns the name of the table in queries.
     pub(super) fn name(&self) -> String {
         let file = match self {
             Self::File { file, .. } => file,
@@ -140,7 +141,7 @@ impl TableSource {
     }
 }
 
-/// Whether a value is a table by its columns: an object of lists, and no reference.
+/// Tells whether a value is a table by columns: an object in which all values are lists.
 fn is_columns(value: &Value) -> bool {
     let Value::Object(columns) = value else { return false };
     !columns.is_empty() && columns.values().all(Value::is_array)

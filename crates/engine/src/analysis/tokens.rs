@@ -1,7 +1,7 @@
-//! What tokens in a request stand for, in their place.
+//! Replaces tokens in the parameters of an analysis by their values.
 //!
-//! In SQL a value stands only where a token stood within quotes, and its own quotes are doubled:
-//! otherwise what somebody wrote into a mail would be part of the query.
+//! In SQL, tokens are only replaced within quotes, and quotes in the value are doubled. This stops SQL
+//! injection by a value, such as text that somebody wrote into a mail.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 
 use crate::{safety::RunGuard, state::StateError};
 
-/// Whether texts are SQL.
+/// Whether the texts at a place of the parameters are SQL.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextKind {
     Nothing,
-    /// Those that stand where a condition may are; those of `{"field": …, "value": …}` are not.
+    /// Texts in the place of a condition are SQL; those within `{"field": …, "value": …}` are not.
     Conditions,
     Sql,
 }
 
-/// What is in an object of conditions by these keys are conditions too.
+/// The keys in an object of conditions whose values are conditions too.
 const GROUPS: [&str; 6] = ["and", "or", "not", "all", "any", "conditions"];
 
 impl TextKind {
-    /// For what is in an object by this key.
+    /// Returns the kind for the value of a key.
     fn key(self, key: &str, value: &Value) -> Self {
         match (self, is_sql(key, value)) {
             (Self::Sql, _) | (Self::Nothing, Some(true)) => Self::Sql,
@@ -38,7 +38,7 @@ impl TextKind {
     }
 }
 
-/// The parameters of an analysis with what their tokens stand for.
+/// Returns the parameters of an analysis with tokens replaced by their values.
 pub(crate) async fn restored(guard: &RunGuard, parameters: Value) -> Result<Value, StateError> {
     let mut texts = Vec::new();
     collect(&parameters, TextKind::Nothing, &mut texts);
@@ -57,7 +57,7 @@ pub(crate) async fn restored(guard: &RunGuard, parameters: Value) -> Result<Valu
     Ok(restored)
 }
 
-/// All SQL in a value.
+/// Collects all SQL in a value.
 fn collect<'v>(value: &'v Value, within: TextKind, texts: &mut Vec<&'v str>) {
     match value {
         Value::String(text) if within.is_sql() => texts.push(text),
@@ -71,7 +71,7 @@ fn collect<'v>(value: &'v Value, within: TextKind, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// Puts SQL where it was, into a value like the given one.
+/// Puts SQL back into a value of the same structure, in the order of [`collect`].
 fn put(given: &Value, into: &mut Value, within: TextKind, texts: &mut dyn Iterator<Item = String>) {
     match (given, into) {
         (Value::String(_), into) if within.is_sql() => {
@@ -93,7 +93,7 @@ fn put(given: &Value, into: &mut Value, within: TextKind, texts: &mut dyn Iterat
     }
 }
 
-/// A text or a name within quotes, as it is written.
+/// A string or identifier between quotes in SQL, as it is written.
 struct Quoted<'s> {
     text: &'s str,
     place: Range<usize>,
@@ -105,7 +105,7 @@ fn plain(quoted: Quoted<'_>) -> String {
     quoted.text.replace(&format!("{quote}{quote}"), &quote.to_string())
 }
 
-/// SQL with other texts and names within its quotes.
+/// Replaces the contents of the quotes in SQL, and doubles quotes in them.
 fn with<'t>(sql: &str, inner: impl Iterator<Item = &'t str>) -> String {
     let mut made = String::new();
     let mut done = 0;
@@ -118,8 +118,8 @@ fn with<'t>(sql: &str, inner: impl Iterator<Item = &'t str>) -> String {
     made + &sql[done..]
 }
 
-/// All that stands within quotes in SQL. There is none in text between dollars, in comments and in
-/// texts of which a letter says that they are written in another way.
+/// Finds the quoted strings and identifiers in SQL. Finds none in SQL with dollar quotes; comments and
+/// strings with a prefix (such as `E'…'`) are left out, because other rules hold in them.
 fn quoted(sql: &str) -> impl Iterator<Item = Quoted<'_>> {
     let mut at = if sql.matches('$').count() > 1 { sql.len() } else { 0 };
     std::iter::from_fn(move || {
@@ -146,7 +146,7 @@ fn quoted(sql: &str) -> impl Iterator<Item = Quoted<'_>> {
     })
 }
 
-/// Where a quote ends that is not doubled.
+/// Returns the position of the closing quote; doubled quotes do not close.
 fn end_of(sql: &str, from: usize, quote: char) -> Option<usize> {
     let mut at = from;
     loop {

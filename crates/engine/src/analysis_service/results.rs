@@ -1,4 +1,4 @@
-//! Answers of a while ago, which a request can name instead of sending their rows again.
+//! Recent results, which a request can name instead of sending their rows again.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,8 +9,8 @@ use narrows_analysis::ResultTable;
 use narrows_model::Principal;
 use narrows_policy::Flow;
 
-/// How many are kept, and how much memory they may take together. Who has the most of either loses the
-/// oldest of its own: many analyses of one agent must not cost another its results.
+/// The most results that are kept, and the most memory of all. The owner with the largest share loses
+/// its oldest result, so that many analyses of one agent do not cost another its results.
 const MAX_RESULTS: usize = 64;
 const MAX_BYTES: usize = 64 << 20;
 
@@ -18,26 +18,27 @@ const MAX_BYTES: usize = 64 << 20;
 pub(crate) struct Results<T = EarlierResult> {
     /// The oldest first.
     kept: VecDeque<StoredResult<T>>,
-    /// How many each owner has had, for their names: those of others tell nothing.
+    /// How many results each owner has had, so that names count for each owner and reveal nothing about
+    /// others.
     counts: HashMap<String, u64>,
 }
 
 #[derive(Debug)]
 struct StoredResult<T> {
-    /// The principal that it belongs to; for others it does not exist.
+    /// The principal and namespace that it belongs to; for others it does not exist.
     owner: String,
     name: String,
     result: T,
     bytes: usize,
 }
 
-/// The table of an answer.
+/// The table of an earlier answer.
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierResult {
     pub(crate) table: ResultTable,
     /// When the file with all its rows was written, if there is one.
     pub(crate) written: Option<SystemTime>,
-    /// What was read for it: whoever reads the result has read that too.
+    /// What was read for it: a run that uses the result has read that too.
     pub(crate) flow: Flow,
 }
 
@@ -75,8 +76,8 @@ impl<T: Clone> Results<T> {
         }
     }
 
-    /// Returns the place of the oldest result of the owner who has the most of something. What was kept
-    /// just now, last, is named by an answer, and stays.
+    /// Returns the index of the oldest result of the owner with the largest sum of `amount`. The last
+    /// result stays, because the current answer names it.
     fn oldest_of_largest(&self, amount: impl Fn(&StoredResult<T>) -> usize) -> Option<usize> {
         let mut shares: HashMap<&str, usize> = HashMap::new();
         for kept in &self.kept {
@@ -84,12 +85,12 @@ impl<T: Clone> Results<T> {
         }
         let older = self.kept.len().saturating_sub(1);
         let candidates = self.kept.iter().enumerate().take(older);
-        // Of equal ones the first is meant, which is the oldest.
+        // `max_by_key` returns the last of equal ones, so the order is reversed to get the oldest.
         let largest = candidates.rev().max_by_key(|(_, kept)| shares.get(&*kept.owner).copied());
         largest.map(|(place, _)| place)
     }
 
-    /// Returns a result of this principal.
+    /// Returns a result of this principal by its name.
     pub(crate) fn get(&self, principal: &Principal, name: &str) -> Result<T, String> {
         let owner = owner(principal);
         let mine = || self.kept.iter().filter(|kept| kept.owner == owner);
@@ -109,7 +110,7 @@ impl<T: Clone> Results<T> {
     }
 }
 
-/// One principal may be at home in several namespaces.
+/// Returns the key of an owner. One principal may be at home in several namespaces.
 fn owner(principal: &Principal) -> String {
     format!("{}\0{}", principal.home, principal.name)
 }

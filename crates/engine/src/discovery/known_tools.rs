@@ -1,4 +1,4 @@
-//! What the check of programs asks about tools.
+//! Answers what the check of programs asks about tools.
 
 use narrows_python::{
     check::{ByFullName, KnownParameter, KnownTool, KnownTools},
@@ -23,7 +23,7 @@ impl KnownTools for CatalogTools<'_> {
     }
 
     fn tools(&self, module: &str) -> Option<Vec<String>> {
-        // What was listed long ago may have changed.
+        // A stale list does not tell which tools there are now.
         let server = self.0.server_of(module).filter(|server| !self.0.is_stale(server))?;
         let listing = self.0.listing(server)?;
         Some(listing.tools.iter().map(|tool| tool.name.python.clone()).collect())
@@ -48,7 +48,7 @@ impl KnownTools for CatalogTools<'_> {
     }
 }
 
-/// As the catalog, with what was learnt of results.
+/// Answers as the catalog does, with the result shapes that were observed.
 impl KnownTools for Discovery {
     fn servers(&self) -> Vec<String> {
         CatalogTools(self.broker().catalog()).servers()
@@ -81,7 +81,7 @@ impl KnownTools for Discovery {
     }
 }
 
-/// What a full name means, with what is known of its tool.
+/// Resolves a full name to what is known of its tool.
 fn by_full_name(
     catalog: &Catalog,
     name: &str,
@@ -94,13 +94,13 @@ fn by_full_name(
         Err(Missing::Tool { server, .. }) if catalog.is_stale(&server.server) => {
             ByFullName::NotKnown
         }
-        // It may be a tool of a server that has not said yet what it has.
+        // The name may be a tool of a server that has not listed its tools yet.
         Err(Missing::ToolAnywhere(_)) if !all_listed() => ByFullName::NotKnown,
         Err(_) => ByFullName::Wrong,
     }
 }
 
-/// How a tool is called and what it gives: as it declares, or else as was observed.
+/// Describes the parameters of a tool and its result, as declared or else as observed.
 fn known(tool: &Tool, observed: Option<(Value, u64)>) -> KnownTool {
     let input = tool.input_schema();
     let calling = Calling::new(&tool.raw);
@@ -124,15 +124,15 @@ fn known(tool: &Tool, observed: Option<(Value, u64)>) -> KnownTool {
     }
 }
 
-/// The schema that a property has to fit, whatever else is said of it.
+/// Returns the schema of a property.
 fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     schema.get("properties")?.get(name)
 }
 
-/// The schema of what a program gets, by itself.
+/// Returns the schema of the value that a program gets, complete with its definitions.
 fn whole(output: &Value) -> Value {
     let mut schema = unwrapped(output).clone();
-    // What its references lead to.
+    // References in it lead to these.
     if let Value::Object(schema) = &mut schema {
         for key in ["$defs", "definitions"] {
             if let Some(definitions) = output.get(key) {

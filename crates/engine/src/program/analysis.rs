@@ -1,4 +1,5 @@
-//! Analyses: tables from files, tools and programs, and what becomes of the answers.
+//! Analyses: reads tables from files, tools and programs, and writes the answers for programs and
+//! clients.
 
 use std::{
     io::{self, Read, Write},
@@ -26,20 +27,20 @@ use crate::{
     state::StateError,
 };
 
-/// By what name programs ask for analyses; see `_narrows/analysis.py`.
+/// The name of the call by which programs ask for analyses; see `_narrows/analysis.py`.
 pub(crate) const ANALYZE: &str = "narrows:analyze";
 
-/// What a program is given at once; the rest is in a file.
+/// The most rows and bytes that a program is given in memory; all rows are in a file then.
 const PROGRAM_ROWS: usize = 1_000_000;
 const PROGRAM_BYTES: usize = 48 << 20;
 
-/// The largest JSON file of which a part can be taken: all of it is in memory for that.
+/// The largest JSON file of which a part can be taken, because that needs all of it in memory.
 const MAX_PARSED: u64 = 64 << 20;
 
-/// Why there is no answer.
+/// The reason why an analysis has no answer.
 #[derive(Debug, Error)]
 pub enum AnalyzeError {
-    /// A table is not there.
+    /// A table could not be read.
     #[error("{0}")]
     Table(String),
     #[error(transparent)]
@@ -53,7 +54,7 @@ impl AnalyzeError {
         matches!(self, Self::Analysis(error) if error.is_limit())
     }
 
-    /// Returns what became of the analysis.
+    /// Returns the outcome that the audit records for the analysis.
     fn outcome(&self) -> EventOutcome {
         match self {
             Self::Analysis(AnalysisError::Cancelled) => EventOutcome::Cancelled,
@@ -68,8 +69,8 @@ impl AnalyzeError {
 }
 
 impl ProgramHost {
-    /// Does an analysis for a client, and writes down that it was done. One that is cancelled has
-    /// put its files away when this returns.
+    /// Does an analysis for a client, and records it in the audit. If it is cancelled, this waits a
+    /// moment until its files are removed.
     pub async fn analyze_for_client(
         &self,
         request: AnalysisRequest,
@@ -103,7 +104,7 @@ impl ProgramHost {
         answered
     }
 
-    /// Does an analysis. What does not fit into the answer is in a file of the workspace.
+    /// Does an analysis. Rows that do not fit into the answer go to a file of the workspace.
     async fn analyze(
         &self,
         request: AnalysisRequest,
@@ -133,7 +134,7 @@ impl ProgramHost {
         Ok(answer)
     }
 
-    /// Whoever was shown tokens asks for what they stand for.
+    /// Replaces tokens in the parameters and in given rows, for a caller that was shown tokens.
     async fn restored(&self, mut request: AnalysisRequest) -> Result<AnalysisRequest, StateError> {
         self.restore_parameters(&mut request).await?;
         for (_, origin) in &mut request.tables {
@@ -152,8 +153,8 @@ impl ProgramHost {
         Ok(())
     }
 
-    /// An answer for a client: text for its model, and the same as data, both without personal
-    /// data. Later requests can name its table.
+    /// Returns an answer as text for a model and as data, both protected. Keeps its table, so that
+    /// later requests can name it.
     pub fn told(&self, answer: &Answer, format: Option<Format>) -> (String, Value) {
         let shown = answer.shown(|value| self.guard().pii_filter().json(value));
         let mut text = shown.text(format);
@@ -175,7 +176,7 @@ impl ProgramHost {
         (text, structured)
     }
 
-    /// When a file of the workspace was written.
+    /// Returns the time at which a file of the workspace was written.
     fn written(&self, path: &str) -> Option<SystemTime> {
         let file = self.workspace()?.open_to_read(path).ok()?;
         file.metadata().ok()?.modified().ok()
@@ -225,7 +226,8 @@ impl ProgramHost {
         Ok(ToolAnswer { value: raw(&told)?, data })
     }
 
-    /// As [`Self::answer_analysis`], for programs that reach nothing but what they have.
+    /// Answers an analysis as [`Self::answer_analysis`] does, for tests of skills, which may not reach
+    /// files and tools.
     pub(crate) async fn analyze_given(&self, call: ToolCall) -> Result<ToolAnswer, ToolFailure> {
         let arguments: Value = parse(&call.arguments)?;
         let tables = arguments["tables"].as_array().into_iter().flatten();
@@ -254,7 +256,7 @@ impl ProgramHost {
                 self.guard().has_read(&earlier.flow);
                 let EarlierResult { table, written, .. } = earlier;
                 match &table.kept {
-                    // Some of its rows are in memory, all of them in the file.
+                    // Only some of its rows are in memory; the file has all of them.
                     Some(kept) if table.shown_rows() < table.total_rows => {
                         if self.written(&kept.path) != written {
                             let path = &kept.path;
@@ -276,7 +278,7 @@ impl ProgramHost {
         }
     }
 
-    /// A file of the workspace that the program sees.
+    /// Opens a file of the workspace that the program sees.
     fn file(&self, path: &str, format: Option<FileFormat>) -> Result<Input, String> {
         let format = format.or_else(|| FileFormat::of(path)).ok_or_else(|| {
             format!(
@@ -304,7 +306,8 @@ impl ProgramHost {
         self.media().workspace()
     }
 
-    /// Where rows go that do not fit into an answer.
+    /// Returns the target for rows that do not fit into an answer, or for all rows if the caller names
+    /// a file.
     fn keep(&self, file: Option<String>) -> Result<Option<SpillTarget>, AnalyzeError> {
         let Some(workspace) = self.media().workspace_to_write().cloned() else {
             return match file {
@@ -338,7 +341,7 @@ impl ProgramHost {
     }
 }
 
-/// What a JSON file has at a path.
+/// Reads the value at a path of a JSON file.
 fn part_of(name: &str, input: Input, path: &str) -> Result<Input, String> {
     let Input::File { file, format: FileFormat::Json } = input else {
         return Err(format!("{name}: only a JSON file has a part called {path:?}"));
@@ -354,8 +357,8 @@ fn part_of(name: &str, input: Input, path: &str) -> Result<Input, String> {
     Ok(Input::Json(rows_of(value, Some(path))?))
 }
 
-/// Says that a program which asked for all rows has some of them. It is not given these alone: it
-/// would go on as if there were no others.
+/// Returns a note for a program that asked for all rows and gets only the first. Without a file that
+/// has the others this is an error, because the program would go on as if there were no more.
 fn cut(table: &ResultTable) -> Result<Option<String>, ToolFailure> {
     let (given, total) = (table.shown_rows(), table.total_rows);
     if given == total {
@@ -374,7 +377,7 @@ fn cut(table: &ResultTable) -> Result<Option<String>, ToolFailure> {
     }
 }
 
-/// A file with a name of ours; it goes away if it does not become whole.
+/// A file whose name the gateway chose. It is removed unless it is finished.
 struct Made {
     workspace: Arc<Workspace>,
     name: String,
@@ -407,7 +410,7 @@ impl Drop for Made {
     }
 }
 
-/// A file with a name of the caller's; what was there stays until it is whole.
+/// A file that the caller named. An existing file is replaced only when this one is finished.
 struct NamedFile(UnfinishedFile);
 
 impl Write for NamedFile {

@@ -1,4 +1,4 @@
-//! Answers a program: the host that the sandbox calls out to.
+//! The host of a program, to which the sandbox passes its calls and queries.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,26 +25,26 @@ use crate::{
     value::{self, ToolValue},
 };
 
-/// How many notes on its data a program is given.
+/// The most notes of one program.
 const MAX_NOTES: usize = 20;
 
-/// What is answered with definitions of tools, which are public, and never changed.
+/// The queries that return definitions of tools, which are public and never protected.
 const DEFINITIONS: [&str; 5] =
     ["wrapper", "tool_names", "search_tools", "get_tool_definition", "list_servers"];
 
-/// Those of them that a server wrote, or that were made of what it wrote.
+/// Those queries whose answers a server wrote, or that are generated from what it wrote.
 const WRITTEN_BY_SERVERS: [&str; 3] = ["wrapper", "search_tools", "get_tool_definition"];
 
-/// How much a search tells if a program does not say it.
+/// The default level of detail that the guest passes in a search.
 const DEFAULT_LEVEL: &str = "with_description";
 
-/// What a server says of its own state, as flow rules name it beside its tools.
+/// The name that flow rules have for words of a server about its own state.
 const STATUS: &str = "status";
 
-/// Where a program's output goes.
+/// The function that takes a program's output.
 type Output = Box<dyn Fn(OutputStream, &str) + Send + Sync>;
 
-/// One program's view of the gateway.
+/// The host of one program: the gateway as that program may use it.
 pub struct ProgramHost {
     discovery: Arc<Discovery>,
     request_stats: Option<Arc<RequestStats>>,
@@ -52,7 +52,7 @@ pub struct ProgramHost {
     caller: Arc<PausingCaller>,
     media: Arc<Media>,
     output: Output,
-    /// What was done to its data that the program's author should know of.
+    /// Notes for the program's author about what was done to its data.
     notes: Mutex<Vec<String>>,
 }
 
@@ -69,12 +69,12 @@ impl ProgramHost {
         Self { discovery, request_stats: None, guard, caller, media, output, notes }
     }
 
-    /// What the program's calls would have cost a model is written on this.
+    /// Counts in `request_stats` what the program's calls would have cost a model.
     pub fn counting(self, request_stats: Arc<RequestStats>) -> Self {
         Self { request_stats: Some(request_stats), ..self }
     }
 
-    /// Files, skills, boards and shared values are those that this agent may see.
+    /// Returns the agent whose files, skills, boards and shared values the program sees.
     pub(super) fn agent(&self) -> &Agent {
         self.guard.agent()
     }
@@ -100,7 +100,7 @@ impl ProgramHost {
         }
     }
 
-    /// What was noted while the program ran.
+    /// Takes the notes that were made while the program ran.
     pub fn take_notes(&self) -> Vec<String> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -116,7 +116,7 @@ impl ProgramHost {
         }
     }
 
-    /// Calls one tool for a person, under the same rules as the calls of programs, and gives the
+    /// Calls one tool for a person, under the same rules as the calls of programs, and returns the
     /// value that a program would get.
     pub async fn call_for_client(
         &self,
@@ -132,7 +132,7 @@ impl ProgramHost {
         Ok(given.value)
     }
 
-    /// What a tool gives.
+    /// Calls a tool and reads its result as a value; learns from it and counts it.
     pub(super) async fn tool_value(
         &self,
         name: &str,
@@ -146,7 +146,7 @@ impl ProgramHost {
             || self.request_stats.as_ref().and_then(|_| serde_json::to_string(&arguments).ok());
         let written = agent.compute(json_bytes(&arguments), writing).await;
         let called = self.broker().call(&self.guard, &tool, arguments, self.caller.clone()).await;
-        // What it takes of the memory for answers is given back when the value was made of it.
+        // The result's part of the memory for answers is released when it has become a value.
         let Called { result, held: _held } = called.map_err(|error| failure(&error, at))?;
         let bytes = json_bytes(&result);
         let reading = || {
@@ -208,7 +208,7 @@ impl ProgramHost {
         }
     }
 
-    /// As [`parse`], whatever names the program gave to the parameters.
+    /// Parses arguments as [`parse`] does, but also understands other names of the parameters.
     async fn parse_named<T: DeserializeOwned>(
         &self,
         tool: &str,
@@ -216,7 +216,8 @@ impl ProgramHost {
     ) -> Result<T, ToolFailure> {
         let parsing = || {
             let mut arguments: Map<String, Value> = parse(arguments)?;
-            // The function in the guest hands its default on, also beside another name for it.
+            // The guest's function always passes its default, which would otherwise win over a renamed
+            // parameter.
             if arguments.get("detail_level").is_some_and(|level| level == DEFAULT_LEVEL) {
                 arguments.remove("detail_level");
             }
@@ -228,8 +229,8 @@ impl ProgramHost {
         self.agent().compute(arguments.get().len(), parsing).await
     }
 
-    /// In strict mode nothing enters the sandbox as it is. (What tools give is protected by the
-    /// broker's watch.)
+    /// Protects a value that enters the sandbox, in strict mode. (The run's guard protects the results
+    /// of tools.)
     pub(super) fn let_in(&self, mut value: Value) -> Value {
         if self.guard.is_strict() {
             self.guard.pii_filter().json(&mut value);
@@ -244,7 +245,7 @@ impl ProgramHost {
         failure
     }
 
-    /// Definitions that a program was given count as read from their servers.
+    /// Notes that a program was given definitions, which count as read from their servers.
     fn has_read_definitions(&self, found: &[SearchHit]) {
         for found in found.iter().filter(|found| found.is_tool()) {
             if let Ok(tool) = self.broker().catalog().resolve(&found.name, Some(&found.server)) {
@@ -253,7 +254,7 @@ impl ProgramHost {
         }
     }
 
-    /// A tool that could not be had. If its server says why, that was read from it.
+    /// Returns the failure for a tool that was not found. If it quotes the server, that counts as read.
     fn not_found(&self, error: &CallError) -> ToolFailure {
         if let CallError::Upstream(error) = error
             && let Some(server) = error.quotes()
@@ -315,7 +316,7 @@ pub(super) fn parse<T: DeserializeOwned>(arguments: &RawValue) -> Result<T, Tool
         .map_err(|error| ToolFailure::new(format!("the arguments do not fit: {error}")))
 }
 
-/// A failure that the program sees as attributes of its `ToolError`.
+/// Returns a failure whose details become attributes of the program's `ToolError`.
 fn failure(error: &CallError, place: Option<(&str, &str)>) -> ToolFailure {
     with_place(error.to_string(), place)
 }
@@ -358,7 +359,7 @@ impl ToolHost for ProgramHost {
             let bytes = json_bytes(&answer);
             let writing = || {
                 let name = query.name.as_str();
-                // They are no less public when the program prints them.
+                // Definitions stay public when the program prints them.
                 if WRITTEN_BY_SERVERS.contains(&name) {
                     self.guard.pii_filter().publish(&answer);
                 }

@@ -1,5 +1,5 @@
-//! What tokens in a program stand for. A model that was shown `[EMAIL_…]` writes it into its next
-//! program, and means the value: in a text, or in the variables that it passes along.
+//! Replaces tokens in a program by their values. A model that was shown `[EMAIL_…]` writes it into its
+//! next program and means the value, in a literal or in the variables that it passes along.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -13,16 +13,17 @@ use serde_json::{Value, json};
 
 use crate::{safety::RunGuard, state::StateError};
 
-/// What was put into a program.
+/// The result of replacing tokens in a program.
 #[derive(Debug, Default)]
 pub(crate) struct RestoredLiterals {
-    /// The kinds of the values.
+    /// The kinds of the values that replaced tokens.
     pub(crate) kinds: BTreeSet<String>,
-    /// Why none was.
+    /// The reason why tokens were not replaced, if that failed.
     pub(crate) note: Option<String>,
 }
 
-/// Puts values in the place of tokens, where programs see values. A program is run without them too.
+/// Replaces tokens in a program by their values, in modes in which programs see values. If that fails,
+/// the program runs with the tokens.
 pub(crate) async fn restore(guard: &RunGuard, program: &mut Program) -> RestoredLiterals {
     if !guard.pii_filter().shows_values_to_programs() {
         return RestoredLiterals::default();
@@ -69,10 +70,11 @@ async fn try_restore(
     Ok(restored)
 }
 
-/// A program with values in its texts, and the tokens in its texts that stayed.
+/// Replaces tokens in the string literals of a program. Also returns the tokens that stayed in
+/// literals.
 fn with_values(source: &str, known: &HashMap<String, String>) -> (String, BTreeSet<String>) {
     let mut left = BTreeSet::new();
-    // What does not parse is left to Python, which says why.
+    // A program that does not parse stays as it is; Python reports the error.
     let parsed = (!is_too_deep(source)).then(|| parse_module(source).ok()).flatten();
     let Some(parsed) = parsed else { return (source.to_owned(), left) };
     let (mut made, mut done) = (String::with_capacity(source.len()), 0);
@@ -99,8 +101,9 @@ fn is_text(token: &Token) -> bool {
     matches!(token.kind(), TokenKind::String | TokenKind::FStringMiddle)
 }
 
-/// A value as it is written in a literal. One with signs that mean something may only stand in a plain
-/// literal, and not within further quotes: those may be of SQL, which has rules of its own.
+/// Escapes a value for a literal. A value with special characters may only stand in a plain literal,
+/// and not within further quotes: those may be SQL, which has escapes of its own, and the value could
+/// break out of them.
 fn written(value: &str, literal: &str, token: &str, kind: &Token) -> Option<String> {
     let means_something = |c: char| c.is_control() || "'\"`\\{}".contains(c);
     if !value.contains(means_something) {

@@ -1,4 +1,4 @@
-//! What a program sees of the gateway: modules to import, tools to call, questions to ask.
+//! The gateway as a program sees it: modules to import, tools to call, queries to make.
 
 mod analysis;
 mod host;

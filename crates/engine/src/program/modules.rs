@@ -1,6 +1,6 @@
-//! The Python modules that programs import: `servers` and its parts, `client`, `tool_discovery`,
-//! `skills`. Their work is done by `_narrows` in the guest; what is written here is only what
-//! differs from one gateway to another.
+//! The Python modules that programs import: `servers` and its submodules, `client`, `tool_discovery`,
+//! `skills`. `_narrows` in the guest does their work; only the parts that depend on the gateway's
+//! servers are written here.
 
 use narrows_python::codegen::PREAMBLE;
 use narrows_sandbox::ModuleSource;
@@ -11,7 +11,7 @@ const SKILLS: &str = include_str!("skills.py");
 const CLIENT: &str = include_str!("client.py");
 const TOOL_DISCOVERY: &str = include_str!("tool_discovery.py");
 
-/// The source of a module, if there is such a module.
+/// Returns the source of a module, if it exists.
 pub(super) fn source(catalog: &Catalog, name: &str) -> Option<ModuleSource> {
     let source = match name {
         "servers" => {
@@ -46,7 +46,7 @@ pub(super) fn source(catalog: &Catalog, name: &str) -> Option<ModuleSource> {
     Some(ModuleSource { source, is_package: false })
 }
 
-/// What the package `servers` says of servers that are switched off.
+/// Writes the part of the package `servers` that reports disabled servers.
 fn without_disabled(catalog: &Catalog) -> String {
     let reasons: serde_json::Map<String, Value> = catalog
         .disabled_modules()
@@ -65,18 +65,18 @@ fn without_disabled(catalog: &Catalog) -> String {
     )
 }
 
-/// A module that cannot be imported, and says why.
+/// Writes a module whose import fails with the reason.
 fn disabled_module(module: &str, server: &str) -> String {
     let reason = json!(reason(module, server));
     format!("raise ModuleNotFoundError({reason}, name=__name__)\n")
 }
 
-/// In the words that Python has for a module that is missing.
+/// Returns the reason, in the words that Python has for a missing module.
 fn reason(module: &str, server: &str) -> String {
     format!("No module named 'servers.{module}': {}", DisabledServer(server.to_owned()))
 }
 
-/// A module of functions that are made when they are first used.
+/// Writes the module of a server, whose functions are created when they are first used.
 fn server_module(catalog: &Catalog, server: &str, module: &str) -> String {
     let listing = catalog.listing(server);
     let names: Option<Vec<&str>> = listing

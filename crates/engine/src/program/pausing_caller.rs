@@ -1,4 +1,5 @@
-//! The caller of a program: while it is asked something, the program's time stands still.
+//! The caller of a program, which pauses the program's clock while a person or a model is asked
+//! something.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a program asks of what lasts: skills, boards, shared values.
+//! Answers a program's queries about the lasting state: skills, boards, shared values.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ struct ListRequest {
 
 #[derive(Deserialize)]
 struct NamesRequest {
-    /// Only those that look like it.
+    /// Limits the names to those that are similar to this one.
     near: Option<String>,
 }
 
@@ -66,14 +66,14 @@ struct ValueRequest {
     value: Value,
 }
 
-/// What is looked at for personal data at once, as much as a client can send: nothing interrupts it, and
-/// a program could have it go on for minutes after its end.
+/// The most bytes that `sanitize_pii` takes, as much as a client can send. Nothing interrupts a scan,
+/// so a larger input could keep it running for minutes after the program's end.
 const MAX_SANITIZED_BYTES: usize = 16 << 20;
 const READ: usize = 100;
 const PATIENCE_SECONDS: f64 = 30.0;
 
 impl ProgramHost {
-    /// What a program waits for with `await`, beside tools.
+    /// Answers the calls, other than those of tools, for which a program uses `await`.
     pub(super) async fn call_own(
         &self,
         name: &str,
@@ -92,7 +92,7 @@ impl ProgramHost {
         }
     }
 
-    /// What a program asks for and waits for, beside tools.
+    /// Answers a program's synchronous queries about skills, boards, shared values and tokens.
     pub(super) async fn answer_state(
         &self,
         name: &str,
@@ -192,7 +192,7 @@ impl ProgramHost {
     }
 }
 
-/// How long somebody wants to wait, who may say anything: for ever, or less than no time.
+/// Converts seconds to a time to wait. A program may give any number, also infinity or a negative one.
 fn patience(seconds: f64) -> Duration {
     match Duration::try_from_secs_f64(seconds) {
         Ok(patience) => patience,

@@ -21,7 +21,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Does an analysis for a caller. If it is cancelled, its files are removed before this returns.
+    /// Does an analysis for a caller. If it is cancelled, this waits a moment until its files are
+    /// removed.
     pub async fn analyze(
         &self,
         agent: &Agent,

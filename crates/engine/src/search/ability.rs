@@ -1,35 +1,35 @@
-//! What every program can do without a server: SQL, analyses, files, skills. A search for tools
-//! finds these too, behind the tools that fit better.
+//! The built-in functions that every program has without a server: SQL, analyses, files, skills. A
+//! search for tools finds these too, behind tools that fit better.
 
 use std::sync::{Arc, OnceLock};
 
 use narrows_search::{Document, Index, Segment, Selection};
 use serde_json::Value;
 
-/// How many stand among the tools that were found.
+/// The most abilities among the tools that a search finds.
 const MAX_FOUND: usize = 2;
-/// The second is there by chance if it fits less than this share of the first.
+/// The second must score at least this share of the first; otherwise it matched by chance.
 const MIN_SHARE: f32 = 0.6;
 
-/// Something that every program can do.
+/// A built-in function, or a group of them.
 #[derive(Debug)]
 pub(crate) struct Ability {
     /// The name that programs use.
     pub(crate) name: &'static str,
-    /// Others that belong to it.
+    /// The other names that belong to it.
     also: &'static [&'static str],
-    /// How it is used.
+    /// An example of its use.
     pub(crate) call: &'static str,
-    /// What it does.
+    /// A summary of what it does.
     pub(crate) summary: &'static str,
-    /// Other words for that, which are searched for and not told.
+    /// Synonyms that a search matches and that are not shown.
     words: &'static str,
-    /// The JSON schemas of what it takes and gives, for programs that read those of tools.
+    /// The JSON schemas of its parameters and result, for programs that read the schemas of tools.
     input: &'static str,
     output: &'static str,
 }
 
-/// All of them. `surroundings.py` in the guest has the names.
+/// All abilities. `surroundings.py` in the guest has the same names.
 const ABILITIES: [Ability; 9] = [
     Ability {
         name: "sql",
@@ -118,7 +118,7 @@ const ABILITIES: [Ability; 9] = [
 ];
 
 impl Ability {
-    /// Returns those that fit a query, each with how well it does.
+    /// Returns the abilities that match a query, each with its score.
     pub(crate) fn search(query: &str) -> Vec<(&'static Self, f32)> {
         static INDEX: OnceLock<Index> = OnceLock::new();
         let index = INDEX.get_or_init(|| {
@@ -132,22 +132,22 @@ impl Ability {
         hits.filter_map(|hit| Some((ABILITIES.get(hit.document)?, hit.score))).collect()
     }
 
-    /// Returns the one that a name belongs to.
+    /// Returns the ability that has a name.
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         ABILITIES.iter().find(|ability| ability.name == name || ability.also.contains(&name))
     }
 
-    /// Tells what it does and how it is used.
+    /// Writes what it does and an example of its use.
     pub(crate) fn definition(&self) -> String {
         format!("built in, needs no import: {}\n{}\n", self.summary, self.call)
     }
 
-    /// Returns the JSON schema of what it takes.
+    /// Returns the JSON schema of its parameters.
     pub(crate) fn input_schema(&self) -> Value {
         serde_json::from_str(self.input).unwrap_or_default()
     }
 
-    /// Returns the JSON schema of what it gives.
+    /// Returns the JSON schema of its result.
     pub(crate) fn output_schema(&self) -> Value {
         serde_json::from_str(self.output).unwrap_or_default()
     }

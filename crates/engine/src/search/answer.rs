@@ -1,4 +1,4 @@
-//! What was found, as data and as text for a model.
+//! The answer of a search, as data and as text for a model.
 
 use std::fmt::Write;
 
@@ -10,43 +10,44 @@ use serde_json::{Value, json};
 use super::{Ability, Detail};
 use crate::skills::ListedSkill;
 
-/// What a search gives.
+/// The answer of a search.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum SearchAnswer {
-    /// Tools, best first, or all of a server or category in their order.
+    /// The tools found, best first, or those of a server or category in their own order.
     Tools(ToolHits),
-    /// Nothing was asked for in particular: what there is.
+    /// All servers, for a search without a query.
     Overview(Vec<ServerOverview>),
 }
 
-/// Tools that were found.
+/// The tools that a search found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ToolHits {
     pub tools: Vec<SearchHit>,
-    /// How many there are in all, of a list.
+    /// The number of all tools, if this is a list and not a ranking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
-    /// What to do when nothing, or not everything, is there.
+    /// Advice when nothing, or not everything, is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     #[serde(skip)]
     pub(super) detail: Detail,
 }
 
-/// What is built in is compared with tools by this share of its score: it was ranked among a few,
-/// where rare words count less, and a tool that fits about as well is what was configured.
+/// The factor for the scores of abilities when they are compared with tools. They were ranked among a
+/// few, where rare words count less; and of two equal matches a tool is better, because somebody
+/// configured it.
 const ABILITY_SHARE: f32 = 0.6;
-/// The kind of what needs no server.
+/// The kind of abilities, which need no server.
 const BUILT_IN: &str = "built in";
-/// What is built in is no answer for who looks for a tool of a server.
+/// The hint when only abilities match, because they may not be what the caller looks for.
 const NO_TOOL: &str =
     "no tool of a server fits; search with other words, or for \"\" to see the servers";
 
 /// A tool, a skill, or something built in that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchHit {
-    /// Only of what is no tool, so that tools cost no more tokens.
+    /// Only set if it is not a tool, so that tools cost no additional tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
     pub server: String,
@@ -58,15 +59,15 @@ pub struct SearchHit {
     pub import_line: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
-    /// The JSON schemas of what it takes and gives, for programs that read them.
+    /// The JSON schemas of its parameters and result, for programs that read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Value>,
-    /// It should no longer be used.
+    /// Whether its server says that it should no longer be used.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
-    /// How well it fits.
+    /// The score of the match.
     #[serde(skip)]
     pub(super) score: f32,
 }
@@ -75,9 +76,9 @@ pub struct SearchHit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ServerOverview {
     pub server: String,
-    /// The same: programs look for a name at every entry.
+    /// The same as `server`, because programs expect a name at every entry.
     pub name: String,
-    /// None while its tools are not known.
+    /// `None` while its tools are not known.
     pub tools: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
@@ -101,13 +102,13 @@ impl SearchHit {
         }
     }
 
-    /// Whether it is the tool of a server.
+    /// Tells whether this is the tool of a server.
     pub fn is_tool(&self) -> bool {
         self.kind.is_none()
     }
 }
 
-/// The first sentence of what a tool does, after the advice not to use it, if there is one.
+/// Returns the first sentence of a tool's description, after its deprecation notice if it has one.
 fn summary(tool: &Tool) -> String {
     let summary = codegen::summary_line(tool.description());
     if !tool.is_deprecated() {
@@ -133,7 +134,7 @@ impl SearchHit {
                 .then(|| format!("{import}\n{}\n    {description}\n", skill.signature)),
             description: (detail != Detail::NameOnly).then_some(description),
             import_line: (detail != Detail::NameOnly).then_some(import),
-            // What it takes is in its signature; programs look for a schema at every entry.
+            // The parameters are in the signature; programs expect a schema at every entry.
             input_schema: (detail == Detail::Full).then(|| json!({"type": "object"})),
             output_schema: None,
             deprecated: false,
@@ -158,14 +159,14 @@ impl SearchHit {
 }
 
 impl SearchAnswer {
-    /// Puts skills among the tools, each where it fits.
+    /// Inserts skills among the tools by their scores.
     pub(crate) fn add_skills(&mut self, skills: &[ListedSkill]) {
         let ranked = skills.iter().map(|skill| (skill.score, skill));
         self.add(ranked, |skill, _, detail| SearchHit::skill(skill, detail));
     }
 
-    /// Puts what is built in among the tools that were searched for, each behind those that fit
-    /// nearly as well. A list of what a server has stays as it is.
+    /// Inserts abilities among ranked tools, each behind tools that match nearly as well. A list of a
+    /// server's tools stays as it is.
     pub(crate) fn add_abilities(&mut self, abilities: &[(&Ability, f32)]) {
         if matches!(self, Self::Tools(found) if found.total.is_none()) {
             let has_tools = !self.tools().is_empty();
@@ -196,14 +197,14 @@ impl SearchAnswer {
         }
     }
 
-    /// Nothing but skills.
+    /// Creates an answer of skills only.
     pub(crate) fn of_skills(skills: &[ListedSkill], detail: Detail) -> Self {
         let tools = skills.iter().map(|skill| SearchHit::skill(skill, detail)).collect();
         let hint = skills.is_empty().then(|| "no skill fits; save one with save_skill".to_owned());
         Self::Tools(ToolHits { tools, total: None, hint, detail })
     }
 
-    /// The tools, if it is about tools.
+    /// Returns the tools, or nothing for an overview.
     pub fn tools(&self) -> &[SearchHit] {
         match self {
             Self::Tools(tools) => &tools.tools,
@@ -211,7 +212,7 @@ impl SearchAnswer {
         }
     }
 
-    /// As a model reads it: as little as says it all.
+    /// Writes the answer for a model, as short as possible.
     pub fn text(&self) -> String {
         match self {
             Self::Tools(tools) => tools.text(),
@@ -246,7 +247,7 @@ impl ToolHits {
     }
 }
 
-/// `server: tool, tool`, a line for each server, the one with the best tool first.
+/// Writes `server: tool, tool`, a line for each server, the one with the best tool first.
 fn names(tools: &[SearchHit]) -> String {
     let mut lines: Vec<(&str, Vec<String>)> = Vec::new();
     for found in tools {

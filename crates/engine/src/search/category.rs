@@ -1,13 +1,13 @@
-//! What a server is for, in one word. Servers do not say it, so it is told from their words; the
-//! configuration can say it better (`category = "…"`).
+//! The category of a server, such as `database`. Servers do not declare one, so it is guessed from the
+//! names of their tools; the configuration can set it (`category = "…"`).
 
 use std::collections::HashMap;
 
 use narrows_search::words;
 use narrows_upstream::catalog::ServerTools;
 
-/// The categories, each with words that tell of it. A word counts once for each tool that has it in
-/// its name, and for the server's own name five times.
+/// The categories, each with words that indicate it. A word counts once for each tool that has it in
+/// its name, and five times if it is in the server's name.
 pub const CATEGORIES: [(&str, &str); 18] = [
     ("ai", "model models prompt llm dataset embedding embeddings inference huggingface rag"),
     (
@@ -85,7 +85,7 @@ pub const CATEGORIES: [(&str, &str); 18] = [
     ("time", "time timezone calendar calendars event events schedule date meeting"),
 ];
 
-/// The category that a server's names speak of most. None of a server that speaks of none.
+/// Returns the category whose words the names of a server and its tools use most, if they use any.
 pub fn category_of(server: &ServerTools) -> Option<&'static str> {
     let mut counts: HashMap<String, f64> = HashMap::new();
     for word in words(&server.server) {

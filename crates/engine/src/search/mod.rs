@@ -1,14 +1,14 @@
-//! Finds tools by what they do. The ranking itself is in the crate `narrows-search`; this is what
-//! a caller asks and is told.
+//! Finds tools by what they do. The ranking itself is in the crate `narrows-search`; requests and
+//! answers are here.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `request` | what is looked for |
+//! | `request` | the request for a search or a definition |
 //! | `tool_search` | keeps the index in step with the catalog, and answers |
-//! | `answer` | what was found, as data and as text for a model |
-//! | `ability` | what every program can do without a server |
-//! | `category` | what a server is for, in one word |
-//! | `usage_stats` | what was used after a search ranks higher after the next |
+//! | `answer` | the tools found, as data and as text for a model |
+//! | `ability` | built-in functions that every program has |
+//! | `category` | the category of a server |
+//! | `usage_stats` | ranks tools higher that were used after similar searches |
 
 mod ability;
 mod answer;

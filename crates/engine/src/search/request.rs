@@ -1,4 +1,4 @@
-//! What is looked for.
+//! Requests for searches and definitions.
 
 use narrows_model::clipped_name;
 use serde::{
@@ -7,14 +7,14 @@ use serde::{
 };
 use serde_json::Value;
 
-/// More than anyone asks for at once. Each word of a query is looked up in all tools, and a query of
+/// The longest query, longer than anybody needs. Each word is looked up in all tools, and a query of
 /// megabytes would take seconds.
 const MAX_QUERY_BYTES: usize = 2 << 10;
 const MAX_QUERY_WORDS: usize = 200;
-/// More than the names of a server and a tool have together.
+/// The longest name; the names of a server and a tool together are shorter.
 const MAX_NAME_BYTES: usize = 1 << 10;
 
-/// How much of each tool is told.
+/// The level of detail about each tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
@@ -35,24 +35,25 @@ pub struct SearchRequest {
     pub query: String,
     #[serde(alias = "detail", deserialize_with = "detail")]
     pub detail_level: Detail,
-    /// How many at most; without it, ten of the best, or fifty of a list.
+    /// The most tools to return; by default the ten best, or fifty of a list.
     #[serde(deserialize_with = "limit")]
     pub limit: Option<usize>,
-    /// Only tools of this server.
+    /// Limits the search to tools of this server.
     #[serde(deserialize_with = "name")]
     pub server: Option<String>,
-    /// Only tools of servers of this category.
+    /// Limits the search to servers of this category.
     #[serde(deserialize_with = "name")]
     pub category: Option<String>,
 }
 
-/// A tool whose definition is wanted.
+/// A request for the definition of a tool.
 #[derive(Clone, Debug, Deserialize)]
 pub struct DefinitionRequest {
     pub name: String,
     #[serde(default, deserialize_with = "name")]
     pub server: Option<String>,
-    /// A server's name is understood; other categories say nothing about a tool that is named.
+    /// The name of a server is accepted here too; other categories are ignored, since the tool is
+    /// named.
     #[serde(default, deserialize_with = "name")]
     pub category: Option<String>,
     /// The JSON definition as its server wrote it.
@@ -61,20 +62,21 @@ pub struct DefinitionRequest {
 }
 
 impl SearchRequest {
-    /// Whether it is about skills alone.
+    /// Tells whether it is about skills only.
     pub(crate) fn is_of_skills(&self) -> bool {
         let names = [&self.server, &self.category];
         names.into_iter().flatten().any(|name| matches!(name.as_str(), "skills" | "skill"))
             || matches!(self.query.trim(), "skills" | "skill")
     }
 
-    /// Whether anything may fit, wherever it is.
+    /// Tells whether the search is not limited to a server or category, so that skills and abilities
+    /// may match.
     pub(crate) fn is_everywhere(&self) -> bool {
         self.server.is_none() && self.category.is_none() && !self.query.trim().is_empty()
     }
 }
 
-/// Models write `"FULL"` and `"Name Only"` too.
+/// Reads a level of detail. Models write `"FULL"` and `"Name Only"` too.
 fn detail<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Detail, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else {
         return Ok(Detail::default());
@@ -83,7 +85,7 @@ fn detail<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Detail, D::Error
     Detail::deserialize(folded.into_deserializer())
 }
 
-/// Models write `"10"` and `10.0` too.
+/// Reads a limit. Models write `"10"` and `10.0` too.
 fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     let number = match &value {
@@ -98,7 +100,7 @@ fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D:
     }
 }
 
-/// An empty name is no name.
+/// Reads a name; an empty one counts as none.
 fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let name = Option::<String>::deserialize(deserializer)?;
     let name = name.filter(|name| !name.trim().is_empty());
@@ -111,14 +113,14 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     }
 }
 
-/// Reads what is looked for, if it is short enough to be looked for.
+/// Reads a query, and refuses one that is too long.
 fn query<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let query = String::deserialize(deserializer)?;
     check_query(&query).map_err(D::Error::custom)?;
     Ok(query)
 }
 
-/// Reads what is looked for, if anything is, and if it is short enough.
+/// Reads an optional query, and refuses one that is too long.
 pub fn optional_query<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {

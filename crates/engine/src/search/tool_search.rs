@@ -1,4 +1,4 @@
-//! Keeps the index in step with the catalog, and answers.
+//! Searches the catalog, with an index that is kept in step with it.
 
 use std::{
     collections::BTreeMap,
@@ -13,14 +13,14 @@ use super::{
     answer::ToolHits, category_of,
 };
 
-/// How many are told of, if nobody says how many.
+/// The default number of tools in a ranking, and in a list.
 const BEST: usize = 10;
 const LISTED: usize = 50;
 
-/// Searches the catalog.
+/// The search over the catalog.
 #[derive(Debug)]
 pub struct ToolSearch {
-    /// Of servers, by name, as the configuration has them.
+    /// The configured categories of servers, by server name.
     categories: BTreeMap<String, String>,
     habits: Option<Arc<UsageStats>>,
     indexed: Mutex<Arc<Indexed>>,
@@ -48,13 +48,13 @@ struct IndexedServer {
 }
 
 impl ToolSearch {
-    /// `categories` are those that are configured; `habits` is none if nothing is to be learnt.
+    /// Creates a search. `categories` are the configured ones; without `habits` nothing is learnt.
     pub fn new(categories: BTreeMap<String, String>, habits: Option<Arc<UsageStats>>) -> Self {
         Self { categories, habits, indexed: Mutex::default() }
     }
 
-    /// The tools that fit best, or what there is, of those that are visible. `define` tells how to
-    /// call a tool.
+    /// Searches the visible tools, or lists them if the query is empty or the name of a server or
+    /// category. `define` writes the definition of a tool.
     pub fn search(
         &self,
         catalog: &Catalog,
@@ -71,7 +71,7 @@ impl ToolSearch {
         if query.is_empty() && scope.is_all() {
             return SearchAnswer::Overview(self.overview(&indexed, catalog, is_visible));
         }
-        // A query that is the name of a server or category asks for what is in it.
+        // A query that is the name of a server or category asks for its tools.
         let named = match scope.is_all() {
             true => ServerFilter::named(&indexed, query),
             false => None,
@@ -140,7 +140,8 @@ impl ToolSearch {
         let mut tools = found(&selection);
         let is_out = |tool: &Tool| !is_visible(tool) || tool.is_deprecated();
         if tools.iter().any(|(tool, _)| is_out(tool)) {
-            // What is hidden or deprecated takes no place from what is not.
+            // Hidden and deprecated tools must not take places from others, so the search is repeated
+            // with more.
             let all = indexed.servers.iter().flat_map(|server| &server.tools.tools);
             let out = all.filter(|tool| is_out(tool)).count();
             tools = found(&Selection { limit: limit.saturating_add(out), ..selection });
@@ -203,13 +204,13 @@ impl ToolSearch {
         )
     }
 
-    /// Whether what is in the catalog now is indexed.
+    /// Tells whether the current tools of the catalog are indexed.
     pub(crate) fn has_indexed(&self, snapshot: &Snapshot) -> bool {
-        // Whoever has the lock is indexing.
+        // If the lock is held, somebody is indexing.
         self.indexed.try_lock().is_ok_and(|indexed| indexed.is_of(snapshot))
     }
 
-    /// The index of what is in the catalog now. Only servers that changed are indexed again.
+    /// Returns the index of the current catalog. Only servers that changed are indexed again.
     fn indexed(&self, snapshot: &Snapshot) -> Arc<Indexed> {
         let mut indexed = self.indexed.lock().unwrap_or_else(PoisonError::into_inner);
         if indexed.is_of(snapshot) {
@@ -242,10 +243,10 @@ fn put_deprecated_last(tools: &mut [(&Arc<Tool>, f32)]) {
     tools.sort_by_key(|(tool, _)| tool.is_deprecated());
 }
 
-/// The servers that a search is about.
+/// The servers that a search is limited to.
 #[derive(Clone, Debug)]
 struct ServerFilter {
-    /// None: all of them.
+    /// `None` for all servers.
     segments: Option<Vec<usize>>,
 }
 
@@ -263,7 +264,7 @@ impl ServerFilter {
         Self { segments: Some(Self::those(indexed, |known| server(known) && category(known))) }
     }
 
-    /// What a name means that is nothing but the name of a server or category.
+    /// Returns the servers whose name or category is the whole query, if there are any.
     fn named(indexed: &Indexed, query: &str) -> Option<Self> {
         let servers = Self::those(indexed, |known| known.is_called(query));
         let found = match servers.is_empty() {
@@ -295,13 +296,14 @@ impl IndexedServer {
     }
 
     fn is_of_category(&self, name: &str) -> bool {
-        // Who asks for the category `github` means the server.
+        // A caller that asks for the category `github` means the server.
         self.category.as_deref().is_some_and(|category| same_name(category, name))
             || self.is_called(name)
     }
 }
 
-/// `google-drive`, `google_drive` and `Google Drive` are the same, as is `github tools`.
+/// Tells whether two names are the same: `google-drive`, `google_drive` and `Google Drive` are, and
+/// `github tools` is `github`.
 fn same_name(a: &str, b: &str) -> bool {
     let plain = |name: &str| {
         let name: String = name

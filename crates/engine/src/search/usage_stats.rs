@@ -1,7 +1,7 @@
-//! What was used after a search ranks higher after the next one like it.
+//! Ranks tools higher that were used after similar searches.
 //!
-//! Queries may hold anything, so they are not kept: a habit is a set of short hashes of stems, a
-//! tool, and how often. Who has the file cannot read from it what was asked.
+//! Queries may contain anything, so they are not kept. A habit is a set of short hashes of word stems,
+//! a tool and a count, so that the file does not reveal what was asked.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,19 +20,19 @@ use crate::background::Background;
 const VERSION: u32 = 1;
 /// The oldest habits are forgotten first.
 const MAX_HABITS: usize = 2_000;
-/// A search is not the reason of a call that comes later than this.
+/// A call that comes later than this is not attributed to the search.
 const REASON_FOR: Duration = Duration::from_secs(600);
 const MAX_RECENT: usize = 16;
-/// Queries that have less in common are not alike.
+/// The least similarity of two queries for a habit to count.
 const ALIKE: f32 = 0.5;
-/// The most that habits add to a score. What fits best by its words has about 1.
+/// The most that habits add to a score. The best match by words scores about 1.
 const MAX_BONUS: f32 = 0.5;
-/// So many uses make a habit as strong as it can be.
+/// The number of uses after which a habit has its full strength.
 const STRONG: f32 = 5.0;
 /// A habit of this age counts half.
 const HALF_LIFE_DAYS: f32 = 60.0;
 
-/// The habits of an installation.
+/// The habits learnt in an installation.
 #[derive(Debug)]
 pub struct UsageStats {
     path: Option<PathBuf>,
@@ -52,7 +52,7 @@ struct UsageState {
 struct Search {
     at: Instant,
     words: Vec<u32>,
-    /// What was found, and not yet used.
+    /// The tools that were found and not used yet.
     found: Vec<ToolId>,
 }
 
@@ -74,7 +74,7 @@ struct UsageFile {
 }
 
 impl UsageStats {
-    /// Habits that are kept in a file, or only in memory.
+    /// Creates statistics that are kept in a file, or only in memory without a path.
     pub fn new(path: Option<PathBuf>, background: Background) -> Self {
         Self { path, background, state: Arc::default() }
     }
@@ -88,7 +88,7 @@ impl UsageStats {
         state
     }
 
-    /// Somebody searched, and was shown these.
+    /// Notes a search and the tools that it found.
     pub(super) fn searched(&self, stems: &[String], found: Vec<ToolId>) {
         if found.is_empty() {
             return;
@@ -98,7 +98,7 @@ impl UsageStats {
         state.recent.push_front(Search { at: Instant::now(), words: hashes(stems), found });
     }
 
-    /// Somebody called a tool.
+    /// Notes a call of a tool, and learns from it if a recent search found that tool.
     pub fn used(&self, tool: &ToolId) {
         let mut state = self.state();
         let UsageState { recent, .. } = &mut *state;
@@ -129,7 +129,7 @@ impl UsageStats {
         }
     }
 
-    /// What tools gain for a query.
+    /// Returns what habits add to the scores of tools for a query.
     pub(super) fn bonuses(&self, stems: &[String]) -> HashMap<ToolId, f32> {
         let words = hashes(stems);
         let today = today();
@@ -158,7 +158,7 @@ fn hashes(stems: &[String]) -> Vec<u32> {
     hashes
 }
 
-/// Of two sorted sets: 1 if they are equal, 0 if they have nothing in common.
+/// Returns the similarity of two sorted sets: 1 if they are equal, 0 if they have nothing in common.
 fn similarity(a: &[u32], b: &[u32]) -> f32 {
     if a.is_empty() || b.is_empty() {
         return 0.0;
@@ -186,14 +186,14 @@ fn merge(habits: &mut Vec<UsagePattern>, learnt: &[UsagePattern]) {
     }
 }
 
-/// What is in the file. A file that is missing or broken holds no habits.
+/// Reads the file. One that is missing or broken has no habits.
 fn read(path: &Path) -> Vec<UsagePattern> {
     let file =
         std::fs::read(path).ok().and_then(|text| serde_json::from_slice::<UsageFile>(&text).ok());
     file.filter(|file| file.version == VERSION).map(|file| file.habits).unwrap_or_default()
 }
 
-/// Adds to the file, whoever else does so at the same time.
+/// Adds habits to the file, under a lock because other processes may do so at the same time.
 fn add(path: &Path, learnt: &[UsagePattern]) -> std::io::Result<()> {
     let lock = private_file::open(&path.with_extension("lock"))?;
     lock.lock()?;

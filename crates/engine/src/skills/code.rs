@@ -1,4 +1,4 @@
-//! The code of a skill, looked at before it is kept.
+//! Analyses the code of a skill before it is saved.
 
 use narrows_model::{Nearest, nearest};
 use narrows_python::{
@@ -10,12 +10,12 @@ use narrows_skills::{NameError, check_name};
 use ruff_python_ast::Stmt;
 use thiserror::Error;
 
-/// Skills are pages, not libraries; the limit stops a program that fills the store.
+/// The largest code of a skill. Stops a program that fills the store.
 const MAX_BYTES: usize = 1 << 20;
-/// So many names are told of a module that does not define the right one.
+/// The most names that an error lists of a module which does not define the right one.
 const MAX_NAMES: usize = 10;
 
-/// Why code cannot be a skill.
+/// The reason why code cannot be a skill.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SkillError {
     #[error(transparent)]
@@ -51,7 +51,7 @@ fn it_defines(names: &[String]) -> String {
     }
 }
 
-/// What the code of a skill says about itself.
+/// The result of analysing the code of a skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysed {
     pub name: String,
@@ -68,7 +68,7 @@ pub struct Analysed {
 }
 
 impl Analysed {
-    /// Looks at the code of the skill `name`, without running it.
+    /// Analyses the code of the skill `name` without running it.
     pub fn of(name: &str, code: &str) -> Result<Self, SkillError> {
         check_name(name)?;
         let owned = || name.to_owned();
@@ -104,12 +104,13 @@ impl Analysed {
         })
     }
 
-    /// Returns the tools that it names as they are, without those that show only when it runs.
+    /// Returns the tools that the code names directly, without those whose names are computed when it
+    /// runs.
     pub fn named_tools(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().filter(|used| !used.dynamic).map(|used| used.tool.as_str())
     }
 
-    /// What to say of the skill if nobody said it: its docstring, or the words of its name.
+    /// Returns the default description: the docstring, or the words of the name.
     pub fn description(&self) -> String {
         self.doc.clone().unwrap_or_else(|| self.name.replace('_', " "))
     }

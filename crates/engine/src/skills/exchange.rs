@@ -1,4 +1,4 @@
-//! Skills on their way out of the store and into it, as packages.
+//! Packs skills of the store into packages, and installs packages into it.
 
 use std::collections::BTreeSet;
 
@@ -14,32 +14,32 @@ use crate::{
     state::{Agent, StateError},
 };
 
-/// Where a skill was installed from.
+/// The origin of an installed skill.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillOrigin {
-    /// The source as a person named it, and the name of the skill there.
+    /// The source as a person named it, and the name of the skill that they wanted from it.
     pub source: String,
     pub wanted: String,
-    /// The very file.
+    /// The exact file that it came from.
     pub from: String,
     pub hash: String,
     pub signed: String,
 }
 
 impl Agent {
-    /// The skills of the own namespace that were installed from somewhere, with where that is.
+    /// Lists the skills of the home namespace that were installed, with their origins.
     pub async fn installed_skills(&self) -> Result<Vec<(String, SkillOrigin)>, StateError> {
         let heads =
             self.store().await?.skills().list(&self.principal().home, None, usize::MAX).await?;
         let installed = heads.into_iter().filter_map(|head| {
             let origin: SkillOrigin = serde_json::from_value(head.origin).ok()?;
-            // What came along in a file is updated with it.
+            // A skill that came along with another is updated with that one.
             (origin.wanted == head.name).then_some((head.name, origin))
         });
         Ok(installed.collect())
     }
 
-    /// A skill as one file, with the skills that it needs if they are wanted too.
+    /// Packs a skill into one file, together with the skills that it needs if they are wanted.
     pub async fn pack_skill(
         &self,
         name: &str,
@@ -70,8 +70,8 @@ impl Agent {
         }
     }
 
-    /// Saves all skills of a package, each after those that it needs. All of them were looked at
-    /// when the package was read.
+    /// Saves all skills of a package, each after those that it needs. Reading the package has already
+    /// checked them.
     pub async fn install_skill(
         &self,
         broker: &Broker,

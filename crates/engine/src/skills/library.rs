@@ -1,4 +1,4 @@
-//! The skills that are kept: saved, loaded, listed, imported.
+//! The library of skills: saves, loads, lists and imports them.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,15 +19,15 @@ use crate::{
     state::{Agent, StateError},
 };
 
-/// How many skills are told of, if nobody says how many.
+/// The default number of skills in a list.
 const LISTED: usize = 50;
-/// The most names that are looked at for one that is misspelt.
+/// The most names that are compared with a misspelt one.
 const MAX_NAMES: usize = 5_000;
-/// The most tools whose definitions are kept with a skill. Code that is made of names of tools would
-/// have their servers asked for each.
+/// The most tools whose definitions are kept with a skill. Stops code that consists of tool names from
+/// having servers asked about each of them.
 const MAX_PINNED: usize = 200;
 
-/// Why a skill was not saved, or not found.
+/// The reason why a skill was not saved or not found.
 #[derive(Debug, Error)]
 pub enum LibraryError {
     #[error(transparent)]
@@ -42,13 +42,13 @@ pub enum LibraryError {
     NoVersion { name: String, version: i64, known: String },
 }
 
-/// Where skills are looked up.
+/// The search indexes of all skills.
 #[derive(Debug, Default)]
 pub struct Library {
     shelves: SkillIndexes,
 }
 
-/// A skill as an agent hands it in.
+/// A skill that an agent wants to save.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SkillDraft {
@@ -63,20 +63,20 @@ pub struct SkillDraft {
     /// Recorded tool results for its tests.
     #[serde(default)]
     pub tests: Value,
-    /// Where it was installed from.
+    /// The origin, if it was installed.
     #[serde(skip)]
     pub origin: Value,
 }
 
-/// What came of saving one.
+/// A saved skill, as the agent is told about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SavedSkill {
     pub name: String,
     pub version: i64,
-    /// Whether it differs from what was saved before.
+    /// Whether it differs from the version before.
     pub is_new: bool,
     pub signature: String,
-    /// The tools that it was saved for, as they are now.
+    /// The tools that it uses, whose current definitions were kept with it.
     pub tools: Vec<String>,
     pub tests: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -93,15 +93,16 @@ pub struct ListedSkill {
     pub description: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What changed of the tools that it uses since it was saved.
+    /// The changes of the tools that it uses since it was saved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// How well it fits what was asked for.
+    /// The score of the match with the query.
     #[serde(skip)]
     pub score: f32,
 }
 
-/// What a skill is saved with: its tools as they were, and the skills that it imports.
+/// The dependencies that are saved with a skill: the definitions of its tools, and the skills that it
+/// imports.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct SavedUses {
     #[serde(default)]
@@ -117,7 +118,7 @@ impl SavedUses {
 }
 
 impl Agent {
-    /// Checks a skill and saves it as its next version. Whatever is wrong, nothing is changed.
+    /// Checks a skill and saves it as its next version. If anything is wrong, nothing is saved.
     pub async fn save_skill(
         &self,
         broker: &Broker,
@@ -163,10 +164,10 @@ impl Agent {
         })
     }
 
-    /// The tools that a skill names, as they are now.
+    /// Pins the current definitions of the tools that a skill names.
     async fn pin(&self, broker: &Broker, analysed: &Analysed, notes: &mut Vec<String>) -> Vec<Pin> {
         let mut definitions: HashMap<String, Value> = HashMap::new();
-        // Of one that is not known, its server is asked for its tools once more.
+        // For an unknown tool, its server is asked to list its tools once more.
         for tool in analysed.named_tools().take(MAX_PINNED) {
             if let Some(definition) = definition(broker, tool).await {
                 definitions.insert(tool.to_owned(), definition);
@@ -181,10 +182,10 @@ impl Agent {
         pinned.pins
     }
 
-    /// Refuses a skill that imports itself in the end. Gives those of its imports that there are
-    /// none of.
+    /// Refuses a skill that imports itself, directly or through others. Returns those of its imports
+    /// that do not exist.
     async fn refuse_cycle(&self, analysed: &Analysed) -> Result<Vec<String>, StateError> {
-        // All that can be reached, before it is searched for a way back.
+        // First collects all skills that can be reached, then searches them for a way back.
         let mut imports: BTreeMap<String, Vec<String>> = BTreeMap::new();
         imports.insert(analysed.name.clone(), analysed.skills.clone());
         let mut next = analysed.skills.clone();
@@ -212,7 +213,7 @@ impl Agent {
         Ok(missing)
     }
 
-    /// A skill by its name, from the own namespace first.
+    /// Loads a skill by its name, from the home namespace first.
     pub async fn load_skill(
         &self,
         name: &str,
@@ -249,7 +250,7 @@ impl Agent {
         Ok(LibraryError::Missing { name: name.to_owned(), near })
     }
 
-    /// The names of skills, all or those that look like one.
+    /// Returns the names of all skills, or those that are similar to `near`.
     pub(crate) async fn skill_names(&self, near: Option<&str>) -> Result<Vec<String>, StateError> {
         let names = self.names(None).await?;
         Ok(match near {
@@ -270,7 +271,7 @@ impl Agent {
         Ok(names)
     }
 
-    /// The newest version of a skill, from the own namespace first.
+    /// Finds the newest version of a skill, in the home namespace first.
     async fn find_skill(&self, name: &str) -> Result<Option<Skill>, StateError> {
         let skills = self.store().await?.skills();
         for namespace in self.readable(None)? {
@@ -281,7 +282,7 @@ impl Agent {
         Ok(None)
     }
 
-    /// The namespace that is named, or all that this principal may read.
+    /// Returns the namespace that a request names, or all that this principal may read.
     fn readable<'a>(&'a self, named: Option<&'a str>) -> Result<Vec<&'a str>, StateError> {
         match named {
             Some(_) => Ok(vec![self.namespace(named, Access::Read)?]),
@@ -289,7 +290,7 @@ impl Agent {
         }
     }
 
-    /// The versions of a skill, oldest first.
+    /// Lists the versions of a skill, oldest first.
     pub async fn skill_versions(&self, name: &str) -> Result<Vec<SkillVersion>, StateError> {
         let skills = self.store().await?.skills();
         for namespace in self.readable(None)? {
@@ -301,7 +302,7 @@ impl Agent {
         Err(self.missing(name, None).await?.into())
     }
 
-    /// Saves a skill once more, with the tool results that its tests need.
+    /// Saves a skill again, with recorded tool results for its tests.
     pub async fn record_skill(
         &self,
         skill: Skill,
@@ -325,7 +326,7 @@ impl Agent {
         Ok(self.store().await?.skills().save(&again).await?)
     }
 
-    /// Forgets a skill; its versions stay in the store. Tells whether there was one.
+    /// Removes a skill, but keeps its versions in the store. Tells whether it existed.
     pub async fn remove_skill(
         &self,
         name: &str,
@@ -335,7 +336,7 @@ impl Agent {
         Ok(self.store().await?.skills().remove(namespace, name, self.name()).await?)
     }
 
-    /// How a skill is imported and called, if there is one of this name.
+    /// Writes how a skill is imported and called, if it exists.
     pub async fn skill_definition(&self, name: &str) -> Option<String> {
         let name = name.strip_prefix("skills.").unwrap_or(name);
         let head = self.find_skill(name).await.ok().flatten()?.head;
@@ -343,7 +344,7 @@ impl Agent {
         Some(format!("from skills import {name}\n{}\n    {description}\n", head.signature))
     }
 
-    /// The skills that fit a query best, or all by their names.
+    /// Lists the skills that match a query best, or all by name.
     pub async fn list_skills(
         &self,
         broker: &Broker,
@@ -375,8 +376,8 @@ impl Agent {
         Ok(found.into_iter().map(|(score, head)| listed(broker, score, head)).collect())
     }
 
-    /// The source of `skills.NAME`, for a program that imports it. One whose tools changed says so
-    /// when it is imported.
+    /// Returns the source of the module `skills.NAME`. If the tools of the skill have changed, it gives
+    /// a warning when it is imported.
     pub(crate) async fn skill_module(&self, broker: &Broker, name: &str) -> Option<ModuleSource> {
         let skill = self.find_skill(name).await.ok().flatten()?;
         let changed: Vec<String> = changes(broker, &SavedUses::of(&skill.head.uses).pins)
@@ -390,7 +391,7 @@ impl Agent {
                 "the skill {name} was saved for tools that have changed: {}",
                 changed.join("; ")
             );
-            // Behind the code, so that its lines keep their numbers.
+            // Appended to the code, so that its lines keep their numbers.
             source += &format!("\n__import__('warnings').warn({})\n", json!(words));
         }
         Some(ModuleSource { source, is_package: false })
@@ -411,7 +412,7 @@ fn listed(broker: &Broker, score: f32, head: SkillHead) -> ListedSkill {
     }
 }
 
-/// What changed of tools since they were pinned. Only servers that said what they have can tell.
+/// Returns the changes of tools since they were pinned, as far as their servers have listed them.
 fn changes(broker: &Broker, pins: &[Pin]) -> Vec<ToolChange> {
     let catalog = broker.catalog();
     let changed = pins.iter().filter_map(|pin| {

@@ -1,16 +1,16 @@
-//! The skills of agents: saved, found, imported by programs, tried, exchanged. What a skill is as a file,
-//! `narrows_skills` knows; here is what needs an agent's rights, the store, or a run.
+//! The skills of agents: saving, finding, importing, testing and exchanging them. `narrows_skills`
+//! handles skills as files; this module has what needs an agent's rights, the store, or a run.
 //!
 //! The code is a module that defines a function or a class of the skill's name.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `library` | the skills that are kept: saved, loaded, listed, imported |
-//! | `search_index` | the skills of a namespace in the store, ready to be searched |
-//! | `code` | the code, looked at before it is kept |
-//! | `python_reader` | the code, looked at for those who know skills as files |
+//! | `library` | saves, loads, lists and imports skills |
+//! | `search_index` | the search index over the skills of a namespace |
+//! | `code` | analyses the code of a skill before it is saved |
+//! | `python_reader` | analyses the code for `narrows_skills`, which does not know Python |
 //! | `test_runner` | runs the tests of a skill |
-//! | `exchange` | skills on their way out of the store and into it |
+//! | `exchange` | packs skills of the store, and installs packages into it |
 
 mod code;
 mod exchange;

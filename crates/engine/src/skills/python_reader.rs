@@ -1,4 +1,4 @@
-//! Reads the Python of skills for those who know them as files.
+//! Reads the Python of skills for `narrows_skills`.
 
 use narrows_python::syntax::{Declaration, declarations};
 use narrows_skills::{CodeError, CodeReader, PROSE_MARK, SkillCode, Texts};
@@ -7,7 +7,7 @@ use ruff_python_parser::parse_module;
 
 use super::code::Analysed;
 
-/// Looks at code as it is looked at before it is saved.
+/// A reader that analyses code in the same way as before it is saved.
 #[derive(Clone, Copy, Debug)]
 pub struct PythonReader;
 

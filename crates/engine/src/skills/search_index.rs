@@ -1,8 +1,8 @@
-//! The skills of each namespace, ready to be searched by the ranking that tools are found with.
+//! Search indexes over the skills of each namespace, with the ranking that is used for tools.
 //!
-//! The store is the truth. A shelf holds what it knew at one revision, and catches up before each
-//! search. What is new becomes a part of its own, and parts of about the same size become one, so
-//! that there are few of them and each skill is indexed again only now and then.
+//! The store is authoritative. An index has the skills of one revision, and catches up before each
+//! search. New skills become a part of their own, and parts of about the same size are merged, so that
+//! there are few parts and each skill is seldom indexed again.
 
 use std::{
     collections::HashMap,
@@ -13,12 +13,13 @@ use narrows_search::{Document, Index, Segment, Selection};
 use narrows_store::{SkillHead, Store, StoreError};
 use narrows_system::apart;
 
-/// How many skills are read from the store at once.
+/// The number of skills that are read from the store at once.
 const PAGE: usize = 2_000;
-/// So many are searched in less than a millisecond; more of them beside the async threads.
+/// So many skills are searched in less than a millisecond; larger indexes are searched beside the async
+/// threads.
 const FEW_SKILLS: usize = 200;
 
-/// The shelves of all namespaces that were searched.
+/// The indexes of all namespaces that were searched.
 #[derive(Debug, Default)]
 pub(super) struct SkillIndexes {
     shelves: Mutex<HashMap<String, Arc<RwLock<NamespaceIndex>>>>,
@@ -30,7 +31,7 @@ struct NamespaceIndex {
     revision: i64,
     /// The largest first.
     parts: Vec<IndexPart>,
-    /// What each skill's newest revision is; what is removed is not here.
+    /// The newest revision of each skill, without removed ones.
     current: HashMap<String, i64>,
     index: Index,
 }
@@ -43,7 +44,7 @@ struct IndexPart {
 }
 
 impl SkillIndexes {
-    /// The skills of these namespaces that fit best, with how well they do.
+    /// Returns the skills of these namespaces that match best, with their scores.
     pub(super) async fn search(
         &self,
         store: &Store,
@@ -81,7 +82,7 @@ impl SkillIndexes {
         while since < revision {
             let page = store.skills().changed_since(&wanted, since, PAGE).await?;
             let last = page.last().map_or(revision, |last| last.revision);
-            // What comes after a page that is not full is of other namespaces.
+            // After a page that is not full, later revisions belong to other namespaces.
             since = if page.len() < PAGE { last.max(revision) } else { last };
             changed.extend(page);
         }
@@ -122,7 +123,7 @@ impl NamespaceIndex {
     }
 
     fn search(&self, query: &str, limit: usize) -> Vec<(f32, Arc<SkillHead>)> {
-        // Older versions of what was found are left out, so that a few more are asked for.
+        // More hits are requested than needed, because older versions among them are left out.
         let selection = Selection { limit: limit.saturating_mul(2), ..Selection::default() };
         let hits = self.index.search(query, &selection);
         let found = hits.into_iter().filter_map(|hit| {

@@ -22,7 +22,7 @@ use crate::{
 
 const PROGRAM: &str = include_str!("trial.py");
 const SERVERS: &str = include_str!("trial_servers.py");
-/// What a test may ask of the gateway: all that changes nothing.
+/// The queries that a test may make: those that change nothing.
 const HARMLESS: [&str; 6] = [
     "load_skill",
     "list_skills",
@@ -32,22 +32,22 @@ const HARMLESS: [&str; 6] = [
     "list_servers",
 ];
 
-/// Where a test's tool results come from.
+/// The source of the tool results in a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrialMode {
-    /// What was recorded with the skill.
+    /// The results that were recorded with the skill.
     Replay,
-    /// The servers themselves; what they answer is recorded.
+    /// The servers themselves, whose answers are recorded.
     Record,
 }
 
-/// What came of the tests of one skill.
+/// The results of the tests of one skill.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TrialReport {
     pub skill: String,
     pub version: i64,
     pub tests: Vec<TestResult>,
-    /// What the servers answered, if they were asked.
+    /// The recorded answers of the servers, if they were asked.
     #[serde(skip)]
     pub recording: Recording,
 }
@@ -96,7 +96,7 @@ pub async fn try_skill(
     })
 }
 
-/// Answers a test's calls.
+/// The host of a test, which answers its calls.
 struct TrialHost<'a> {
     host: &'a ProgramHost,
     mode: TrialMode,
@@ -183,7 +183,7 @@ impl ToolHost for TrialHost<'_> {
     }
 }
 
-/// `mcp__github__create_issue` is `github.create_issue`.
+/// Converts `mcp__github__create_issue` to `github.create_issue`.
 fn plain_name(tool: &str) -> String {
     match tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
         Some((server, tool)) => format!("{server}.{tool}"),

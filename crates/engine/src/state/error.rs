@@ -1,4 +1,4 @@
-//! Why something that lasts could not be had.
+//! Errors of the lasting state.
 
 use narrows_model::EventOutcome;
 use narrows_policy::LevelError;

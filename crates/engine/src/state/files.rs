@@ -105,7 +105,7 @@ impl Agent {
         let is_cut = request.offset.saturating_add(read) < part.total;
         let text = text_of(&part.bytes, is_cut);
         let read = text.map_or(read, |text| text.len() as u64);
-        // A file that claims to be an image or sound but is readable as text is treated as text.
+        // An image or sound that is valid UTF-8 is protected like any text.
         let is_media = is_shown && text.is_none();
         let told = match pii_filter.filter(|_| !is_media) {
             Some(pii_filter) => {

@@ -1,4 +1,4 @@
-//! Where things are kept, and for how long.
+//! The settings of the lasting state.
 
 use std::{
     path::{Path, PathBuf},

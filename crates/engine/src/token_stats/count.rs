@@ -1,13 +1,13 @@
-//! Tokens of a text, by the o200k encoding.
+//! Counts the tokens of a text with the o200k encoding.
 
-/// What is counted of a long text. The rest counts as much as this, byte for byte: the numbers
-/// are estimates, and a text of many megabytes would take seconds.
+/// The most bytes of a text that are counted; the rest is estimated at the same rate. Counting a text
+/// of many megabytes would take seconds, and the numbers are estimates anyway.
 const MAX_COUNTED: usize = 256 << 10;
 
-/// Bytes that make a token where there is no time to count.
+/// The bytes per token that are assumed where there is no time to count.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// The tokens of a text. Long texts are estimated from their beginning.
+/// Counts the tokens of a text. Long texts are estimated from their beginning.
 pub fn tokens(text: &str) -> u64 {
     UncountedText::new(text).tokens()
 }
@@ -25,7 +25,7 @@ impl UncountedText {
         Self { beginning: text[..end].to_owned(), bytes: text.len() }
     }
 
-    /// The bytes that it holds until it is counted.
+    /// Returns the bytes of memory that it holds until it is counted.
     pub(super) fn held(&self) -> usize {
         self.beginning.len()
     }
@@ -47,7 +47,7 @@ impl UncountedText {
         (counted as f64 * ratio) as u64
     }
 
-    /// Without counting.
+    /// Estimates the tokens by the length, without counting.
     pub(super) fn guess(&self) -> u64 {
         (self.bytes / BYTES_PER_TOKEN) as u64
     }

@@ -1,13 +1,13 @@
-//! Counts the tokens that a model saw, and those that it would have seen if it had called the
-//! same tools directly. What counts is written in `docs/TOKENS.md`.
+//! Counts the tokens that a model saw, and those that it would have seen if it had called the same
+//! tools directly. `docs/TOKENS.md` defines what counts.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `count` | tokens of a text |
-//! | `request_stats` | one request of a model, while it is worked on |
+//! | `request_stats` | collects the figures of one request |
 //! | `totals` | figures, and how they add up |
-//! | `stats_files` | what is kept on disk |
-//! | `recorder` | counts in the background, or before somebody reads, and adds up |
+//! | `stats_files` | the figures on disk |
+//! | `recorder` | counts in the background, or before figures are read, and adds up |
 
 mod count;
 mod recorder;

@@ -1,4 +1,4 @@
-//! The figures of an installation, and of this process.
+//! Records the figures of an installation, and of this process.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -22,34 +22,36 @@ use super::{
 };
 use crate::background::Background;
 
-/// Keys of sessions that are remembered. Past them a client may be counted again.
+/// The most session keys that are remembered. Beyond that, a client may be counted twice.
 const MAX_SESSIONS: usize = 10_000;
-/// What may wait to be counted. A program that reads faster than we count is estimated.
+/// The most bytes that may wait to be counted. Beyond that, tokens are estimated.
 const MAX_HELD: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
 
-/// What is to be counted within this time is counted at once, behind the answers: the table of the
-/// encoding takes 50 MB and a tenth of a second to make, and each hand-over the time of a request.
+/// The time in which texts are collected and then counted together, after the answers: building the
+/// table of the encoding takes 50 MB and a tenth of a second, and each hand-over to the thread takes
+/// time from a request.
 const COUNT_DELAY: Duration = Duration::from_secs(1);
 
-/// What was counted within this time is written at once: files are not rewritten for every run.
+/// The time in which figures are collected and then written together, so that files are not rewritten
+/// for every run.
 const WRITE_DELAY: Duration = Duration::from_millis(250);
 
-/// Counts, and keeps what was counted.
+/// The recorder of token figures.
 #[derive(Debug)]
 pub struct TokenStats {
     background: Background,
     /// Locked while it is read or written, so that nothing is counted twice or left out.
     book: Option<Mutex<StatsFiles>>,
-    /// What is to be counted, in its order: beside the work, or before somebody reads the figures.
+    /// The texts to count, in their order: in the background, or before figures are read.
     waiting: Mutex<VecDeque<PendingStats>>,
-    /// Locked while one of them is counted.
+    /// Locked while a text is counted.
     counting: Mutex<()>,
-    /// The bytes that wait to be counted.
+    /// The number of bytes that wait to be counted.
     held: AtomicUsize,
     state: Mutex<StatsState>,
 }
 
-/// Something to be counted.
+/// An entry that waits to be counted.
 #[derive(Debug)]
 enum PendingStats {
     Session { snapshot: Arc<Snapshot>, surface: String },
@@ -59,17 +61,17 @@ enum PendingStats {
 
 #[derive(Debug, Default)]
 struct StatsState {
-    /// Of this process.
+    /// The totals of this process.
     totals: Totals,
-    /// Counted, and not in the book yet.
+    /// Counted entries that are not yet on disk.
     unwritten: Vec<StatsEntry>,
     sessions: HashSet<String>,
-    /// Tokens of the definitions of a server, as long as its listing is the same.
+    /// The tokens of each server's definitions, valid while its tool list is the same.
     definitions: HashMap<String, (Arc<ServerTools>, u64)>,
 }
 
 impl TokenStats {
-    /// Keeps its figures in a directory, or only in memory.
+    /// Creates a recorder that keeps its figures in a directory, or only in memory.
     pub fn new(dir: Option<PathBuf>, background: Background) -> Arc<Self> {
         Arc::new(Self {
             background,
@@ -89,7 +91,7 @@ impl TokenStats {
         self.book.as_ref().map(|book| book.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Begins to count a request. `request` is what the model wrote.
+    /// Begins the figures of a request. `request` is the text that the model wrote.
     pub fn open(self: &Arc<Self>, kind: RequestKind, request: &str) -> Arc<RequestStats> {
         Arc::new(RequestStats::new(Arc::clone(self), kind, request))
     }
@@ -99,8 +101,8 @@ impl TokenStats {
         self.state().sessions.contains(key)
     }
 
-    /// A client's session began to work; `surface` gives the definitions that its model reads. Of
-    /// each key only the first counts.
+    /// Counts the definitions of a client's session; `surface` returns those that its model reads. A
+    /// key is counted only once.
     pub fn session(
         self: &Arc<Self>,
         key: String,
@@ -122,13 +124,13 @@ impl TokenStats {
         });
     }
 
-    /// The figures of this process, with all that it has done so far.
+    /// Returns the figures of this process, after counting everything that waits.
     pub fn here(self: &Arc<Self>) -> Totals {
         self.count_waiting();
         self.state().totals.clone()
     }
 
-    /// The figures of all processes on this data directory, since they are kept.
+    /// Returns the figures of all processes on this data directory, since its beginning.
     pub fn all(self: &Arc<Self>) -> Totals {
         self.count_waiting();
         let Some(book) = self.book() else { return self.here() };
@@ -137,7 +139,7 @@ impl TokenStats {
         totals
     }
 
-    /// The last requests, newest first.
+    /// Returns the last requests, newest first.
     pub fn last_runs(self: &Arc<Self>, max: usize) -> Vec<RunStats> {
         self.count_waiting();
         let Some(book) = self.book() else { return Vec::new() };
@@ -184,13 +186,13 @@ impl TokenStats {
         }
     }
 
-    /// Counts all that waits: whoever reads the figures sees what was answered before. The background
-    /// may be far behind, since all others go first there.
+    /// Counts everything that waits, so that figures include all earlier answers. The background thread
+    /// may be far behind, because it has the lowest priority.
     fn count_waiting(self: &Arc<Self>) {
         while self.count_next() {}
     }
 
-    /// Counts what has waited longest, and returns whether anything did.
+    /// Counts the oldest entry that waits, and tells whether there was one.
     fn count_next(self: &Arc<Self>) -> bool {
         let _turn = self.counting.lock().unwrap_or_else(PoisonError::into_inner);
         let next = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -216,7 +218,7 @@ impl TokenStats {
         true
     }
 
-    /// Has so many bytes wait to be counted, if there are not too many that do.
+    /// Reserves bytes for a text that waits to be counted, unless too many wait already.
     fn hold(&self, bytes: usize) -> bool {
         let within = |held: usize| held.checked_add(bytes).filter(|held| *held <= MAX_HELD);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, within).is_ok()
@@ -256,7 +258,7 @@ impl TokenStats {
     }
 }
 
-/// A tool's definition as clients show it to a model: name, description and input schema.
+/// Returns a tool's definition as clients show it to a model: name, description and input schema.
 pub fn definition_text(name: &str, raw: &Value) -> String {
     let part = |key: &str| raw.get(key).cloned().unwrap_or(Value::Null);
     json!({"name": name, "description": part("description"), "input_schema": part("inputSchema")})

@@ -1,4 +1,4 @@
-//! One request of a model, while it is worked on.
+//! The figures of one request, while it is in progress.
 
 use std::{
     sync::{
@@ -16,7 +16,7 @@ use super::{
     totals::{RunStats, now},
 };
 
-/// Collects what is to be counted for one request. The counting itself is done elsewhere.
+/// The collector of texts to count for one request. The recorder counts them later.
 #[derive(Debug)]
 pub struct RequestStats {
     token_stats: Arc<TokenStats>,
@@ -24,11 +24,11 @@ pub struct RequestStats {
     begun: Instant,
     request: UncountedText,
     direct: Arc<Direct>,
-    /// How the run or the analysis ended, if it is one.
+    /// The outcome of the run or the analysis, if the request is one.
     outcome: OnceLock<EventOutcome>,
 }
 
-/// The calls of a tab, counted so far.
+/// The tokens that the calls of a request would have cost a model, as far as they are counted.
 #[derive(Debug, Default)]
 pub(super) struct Direct {
     calls: AtomicU64,
@@ -43,7 +43,7 @@ impl Direct {
     }
 }
 
-/// A tab that is to be counted.
+/// A finished request that waits to be counted.
 #[derive(Debug)]
 pub(super) struct FinishedRequest {
     kind: RequestKind,
@@ -61,25 +61,25 @@ impl RequestStats {
         Self { token_stats, kind, begun: Instant::now(), request, direct, outcome }
     }
 
-    /// The work called a tool, and this is what a model would have written and read.
+    /// Adds a call of a tool, with the texts that a model would have written and read.
     pub fn called(&self, request: &str, result: &str) {
         self.direct.calls.fetch_add(1, Ordering::Relaxed);
         let (request, result) = (UncountedText::new(request), UncountedText::new(result));
         self.token_stats.call(request, result, Arc::clone(&self.direct));
     }
 
-    /// Learns how the work ended, if this is the event of it.
+    /// Takes the outcome from an event, if it ends the run or the analysis.
     pub(crate) fn complete(&self, event: &Event) {
         if matches!(event.action, EventAction::Run | EventAction::Analysis) {
-            // A request is one of them, once.
+            // A request is one run or one analysis.
             let _ = self.outcome.set(event.outcome);
         }
     }
 
-    /// The work is done, and this is what the model reads.
+    /// Ends the request; `answer` is the text that the model reads.
     pub fn close(&self, answer: &str, succeeded: bool) {
         let outcome = match (self.outcome.get(), succeeded) {
-            // What a program came to may not be given back.
+            // A program that succeeded may have an outcome that could not be returned.
             (None | Some(EventOutcome::Ok), false) => EventOutcome::Failed,
             (Some(outcome), _) => *outcome,
             (None, true) => EventOutcome::Ok,
@@ -96,18 +96,18 @@ impl RequestStats {
 }
 
 impl FinishedRequest {
-    /// Returns the bytes that it holds until it is counted.
+    /// Returns the bytes of memory that it holds until it is counted.
     pub(super) fn held(&self) -> usize {
         self.request.held() + self.answer.held()
     }
 
-    /// Keeps only what it needs to be estimated.
+    /// Drops the texts, and keeps their lengths for an estimate.
     pub(super) fn forget_texts(&mut self) {
         self.request.forget_text();
         self.answer.forget_text();
     }
 
-    /// Its calls were counted before: jobs are done in their order.
+    /// Counts the request. Its calls are counted already, because entries are counted in their order.
     pub(super) fn count(self) -> RunStats {
         let load = |number: &AtomicU64| number.load(Ordering::Relaxed);
         RunStats {

@@ -1,4 +1,4 @@
-//! What is kept on disk: the totals, and the last runs. Figures only, no text of any request.
+//! The figures on disk: the totals and the last runs. Only figures are written, no text of any request.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use narrows_system::private_file::{self, Durability};
 
 use super::{RunStats, Totals, totals::StatsEntry};
 
-/// When the list of runs is longer, it is begun anew, and the one before is kept beside it.
+/// The largest list of runs. Then a new one is begun, and the previous one is kept beside it.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// A directory with the figures of an installation. Several processes may write to it.
@@ -24,17 +24,17 @@ impl StatsFiles {
         Self { dir }
     }
 
-    /// The totals of all processes. None if there are none, or none that can be read.
+    /// Reads the totals of all processes. `None` if there are none, or the file is broken.
     pub(super) fn totals(&self) -> Option<Totals> {
         serde_json::from_slice(&fs::read(self.totals_path()).ok()?).ok()
     }
 
-    /// The last runs, newest first.
+    /// Reads the last runs, newest first.
     pub(super) fn runs(&self, max: usize) -> Vec<RunStats> {
         let mut runs = Vec::new();
         for path in [self.runs_path(), self.older_path()] {
             let Ok(text) = fs::read_to_string(path) else { continue };
-            // A line that was cut by a full disk is passed over.
+            // A line that was cut off by a full disk is skipped.
             let lines = text.lines().rev();
             runs.extend(lines.filter_map(|line| serde_json::from_str::<RunStats>(line).ok()));
             if runs.len() >= max {
@@ -45,7 +45,7 @@ impl StatsFiles {
         runs
     }
 
-    /// Adds to the totals and to the last runs, whoever else does so at the same time.
+    /// Adds to the totals and to the last runs; other processes may do so at the same time.
     pub(super) fn write(&self, counted: &[StatsEntry]) -> io::Result<()> {
         self.add(counted)?;
         self.append(counted)

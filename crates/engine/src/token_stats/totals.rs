@@ -1,9 +1,9 @@
-//! Figures, and how they add up.
+//! Token figures and their totals.
 
 use narrows_model::EventOutcome;
 use serde::{Deserialize, Serialize};
 
-/// What a model asked the gateway for.
+/// The kind of request that a model made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
@@ -13,15 +13,15 @@ pub enum RequestKind {
     Lookup,
 }
 
-/// Tokens of one way of doing the work.
+/// The tokens of one way of doing the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TokenCounts {
     /// Tool definitions, once for each session.
     pub definitions: u64,
-    /// What the model wrote: names and arguments of calls.
+    /// The text that the model wrote: names and arguments of calls.
     pub requests: u64,
-    /// What the model read: texts of results.
+    /// The text that the model read: results.
     pub results: u64,
 }
 
@@ -37,14 +37,14 @@ impl TokenCounts {
     }
 }
 
-/// One request of a model, counted.
+/// The figures of one request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunStats {
     /// Seconds since 1970.
     pub at: u64,
     pub kind: RequestKind,
     pub succeeded: bool,
-    /// How it ended; earlier versions did not keep it.
+    /// The outcome; entries of earlier versions do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<EventOutcome>,
     pub milliseconds: u64,
@@ -55,14 +55,14 @@ pub struct RunStats {
 }
 
 impl RunStats {
-    /// Returns how it ended, as well as it is known.
+    /// Returns the outcome, or for entries without it what `succeeded` says.
     pub fn outcome(&self) -> EventOutcome {
         let known = if self.succeeded { EventOutcome::Ok } else { EventOutcome::Failed };
         self.outcome.unwrap_or(known)
     }
 }
 
-/// What is counted, one by one.
+/// A counted entry.
 #[derive(Clone, Debug)]
 pub(super) enum StatsEntry {
     Run(RunStats),
@@ -74,11 +74,11 @@ pub(super) enum StatsEntry {
     },
 }
 
-/// The sum of many.
+/// The sum of many entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Totals {
-    /// Seconds since 1970, of the first that was counted.
+    /// The time of the first entry, in seconds since 1970.
     pub since: u64,
     pub sessions: u64,
     pub runs: u64,
@@ -86,14 +86,15 @@ pub struct Totals {
     pub lookups: u64,
     /// Calls of upstream tools.
     pub calls: u64,
-    /// What the model saw.
+    /// The tokens that the model saw.
     pub seen: TokenCounts,
-    /// What it would have seen if it had called the same tools itself.
+    /// The tokens that it would have seen if it had called the same tools itself.
     pub direct: TokenCounts,
 }
 
 impl Totals {
-    /// How much less the model saw, in percent. None if nothing was saved, or nothing done.
+    /// Returns how many percent fewer tokens the model saw. `None` if nothing was saved, or nothing was
+    /// counted.
     pub fn saved_percent(&self) -> Option<f64> {
         let (seen, direct) = (self.seen.sum() as f64, self.direct.sum() as f64);
         (direct > seen).then(|| (1.0 - seen / direct) * 100.0)
