@@ -1,26 +1,25 @@
-//! Where a server is, in words that show no secrets.
+//! The command or address of a server, written for people and without secrets.
 
 use crate::{Connection, StdioSpec, Template, looks_secret};
 
-/// Programs whose first plain argument says what they run.
+/// Programs whose first plain argument names the program that they run.
 const LAUNCHERS: [&str; 16] = [
     "npx", "bunx", "pnpx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "deno", "node", "uv",
     "python", "python3", "docker", "podman",
 ];
 
-/// Their options that have no value.
+/// Options of these programs that have no value.
 const SWITCHES: [&str; 7] = ["-y", "--yes", "-q", "--quiet", "-m", "-u", "--silent"];
 
-/// Parts of paths that are the same at many services, and so no keys.
+/// Parts of paths that many services have in common, so that they are not keys.
 const PATH_WORDS: [&str; 13] = [
     "mcp", "sse", "api", "v1", "v2", "v3", "http", "stream", "message", "messages", "rpc",
     "server", "servers",
 ];
 
 impl Connection {
-    /// Returns the command or the address of a server as it is written, for people. Any argument,
-    /// any part of a path and every value can be a secret: only what says which server it is, is
-    /// left.
+    /// Returns the command or the URL of a server for people. Any argument, any part of a path and any
+    /// value can be a secret, so only the parts that identify the server are shown.
     pub fn address(&self) -> String {
         match self {
             Self::Stdio(stdio) => command_line(stdio),
@@ -52,7 +51,7 @@ fn command_line(stdio: &StdioSpec) -> String {
     }
 }
 
-/// How many arguments of a launcher say what it runs: its switches and a package or script.
+/// Returns how many arguments of a launcher identify the program: its switches and a package or script.
 fn shown_args(args: &[&str]) -> usize {
     let switches = args.iter().take_while(|arg| SWITCHES.contains(arg)).count();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "@/._-".contains(letter);
@@ -63,8 +62,8 @@ fn shown_args(args: &[&str]) -> usize {
     if is_subject { switches + 1 } else { 0 }
 }
 
-/// Scheme, host, and the words of the path that are no secrets. Names and passwords, queries and
-/// other paths are keys of some services.
+/// Returns the scheme, the host, and the parts of the path that are certainly not secrets. User names
+/// and passwords, queries and other parts of paths are keys of some services.
 fn url(written: &str) -> String {
     let Some((scheme, rest)) = written.split_once("://").filter(|_| !written.starts_with("${"))
     else {
@@ -84,7 +83,7 @@ fn url(written: &str) -> String {
     shown
 }
 
-/// An address that begins with a variable is shown by the name of that.
+/// Returns the name of the variable that an address begins with.
 fn variable(written: &str) -> String {
     let Some((name, rest)) = written.strip_prefix("${").and_then(|text| text.split_once('}'))
     else {

@@ -1,22 +1,21 @@
-//! Cuts texts where no value is cut through.
+//! Cuts texts without cutting through a value.
 //!
-//! Personal data is looked for when a text is given to a client. What is cut before that must not
-//! end in half of an address, which is found no more and can still be read: so no word is cut that
-//! may be part of a value, no row of numbers, and no text in quotes behind a label, which may be a
-//! password of letters or a name.
+//! Personal data is detected when a text is given to a client. A text that is cut before that must not
+//! end in half of an address, which would not be detected and can still be read. So a cut goes through
+//! no word that may be part of a value, no row of numbers, and no quoted text after a label, which may
+//! be a password of letters or a name.
 
-/// What is looked at beside a part of a text, on either side: a value that a cut went through must be
-/// found whole.
+/// The bytes on either side of a part of a text that are scanned with it, so that a value which crosses
+/// the cut is found whole.
 pub const MARGIN: u64 = 16 << 10;
 
-/// Signs that no value reaches over: those of JSON, lists and tables.
+/// Characters that are never inside a value: those of JSON, lists and tables.
 const FIRM: &str = ",;\"'{}[]<>|";
 
-/// Longer texts in quotes are no values that only their label tells.
+/// Quoted texts that are longer are not values which only their label identifies.
 const LONGEST_QUOTED: usize = 512;
 
-/// Returns the beginning of a text, of at most so many bytes, up to a place that no value reaches
-/// over.
+/// Returns the beginning of a text, of at most `max_bytes`, cut at a place that is not inside a value.
 pub fn head(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text;
@@ -39,7 +38,7 @@ pub fn head(text: &str, max_bytes: usize) -> &str {
     }
 }
 
-/// Returns the end of a text in the same way.
+/// Returns the end of a text, of at most `max_bytes`, cut at a place that is not inside a value.
 pub fn tail(text: &str, max_bytes: usize) -> &str {
     if text.len() <= max_bytes {
         return text;
@@ -65,18 +64,18 @@ pub fn tail(text: &str, max_bytes: usize) -> &str {
     }
 }
 
-/// The beginning of a text in quotes that has a label: `"password": "corr`, `name='Ada Lo`.
+/// The beginning of a quoted text with a label: `"password": "corr`, `name='Ada Lo`.
 #[derive(Clone, Copy)]
 struct Quoted {
-    /// Behind the quote.
+    /// The position after the opening quote.
     start: usize,
     quote: u8,
-    /// In JSON within a text the quotes have backslashes before them.
+    /// Whether the quotes have backslashes before them, as in JSON within a text.
     is_escaped: bool,
 }
 
 impl Quoted {
-    /// The one that a text ends in.
+    /// Finds the quoted text that is still open at the end of a text.
     fn open_at_the_end(text: &str) -> Option<Self> {
         let floor = text.ceil_char_boundary(text.len().saturating_sub(LONGEST_QUOTED));
         let bytes = text.as_bytes();
@@ -91,30 +90,30 @@ impl Quoted {
         (!rest.contains('\n') && opening.end_in(rest).is_none()).then_some(opening)
     }
 
-    /// Where its other quote is.
+    /// Returns the position of its closing quote.
     fn end_in(self, text: &str) -> Option<usize> {
         let bytes = text.as_bytes();
         (0..bytes.len()).find(|at| {
             let slashes = bytes[..*at].iter().rev().take_while(|byte| **byte == b'\\').count();
-            // An escaped quote within is no end.
+            // An escaped quote does not close it.
             let ends = if self.is_escaped { slashes == 1 } else { slashes % 2 == 0 };
             bytes[*at] == self.quote && ends
         })
     }
 }
 
-/// Whether the word that a cut goes through may be part of a value: letters alone are none.
+/// Tells whether the word that a cut goes through may be part of a value; letters alone are not.
 fn is_telling(start: &str, end: &str) -> bool {
     let is_cut = !start.is_empty() && !end.is_empty();
     is_cut && !start.chars().chain(end.chars()).all(char::is_alphabetic)
 }
 
-/// Whether a word may be part of a number that is written in groups.
+/// Tells whether a word may be part of a number that is written in groups.
 fn is_number(word: &str) -> bool {
     word.contains(char::is_numeric)
 }
 
-/// Whether values that have it in them go on behind it: `(030) 12 34 56`.
+/// Tells whether a value may continue after this character: `(030) 12 34 56`.
 fn is_loose(c: char) -> bool {
     c.is_whitespace() || matches!(c, '(' | ')')
 }

@@ -1,7 +1,7 @@
-//! What happened, in the one vocabulary of the audit, the statistics and the log.
+//! Events, in the one vocabulary of the audit, the statistics and the log.
 //!
-//! An [`Event`] is made when something has ended, however it ended. What is written down of it, and where,
-//! is the business of whoever receives it; only its details may hold more than names and numbers.
+//! An [`Event`] is created when an action has ended, however it ended. The receiver decides what is
+//! recorded of it and where. Only its details may hold more than names and numbers.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -11,25 +11,25 @@ use thiserror::Error;
 
 use crate::{Ending, ToolId, nearest, there_are};
 
-/// Something that happened, and how it ended.
+/// An action and its outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub action: EventAction,
     pub outcome: EventOutcome,
-    /// Who did it.
+    /// The principal who did it.
     pub principal: String,
-    /// Where it belongs.
+    /// The namespace that it belongs to.
     pub namespace: String,
     pub target: EventTarget,
     /// The run that it was part of.
     pub run_id: Option<String>,
-    /// How long it took, if it took time.
+    /// How long it took, if that was measured.
     pub duration: Option<Duration>,
     /// For the audit alone: an object that may hold what a program or a server said, protected.
     pub details: Value,
 }
 
-/// What an event was done to.
+/// The object of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventTarget {
     Tool(ToolId),
@@ -39,7 +39,7 @@ pub enum EventTarget {
 }
 
 impl EventTarget {
-    /// Returns the server, as the configuration calls it.
+    /// Returns the name of the server in the configuration.
     pub fn server(&self) -> Option<&str> {
         match self {
             Self::Tool(ToolId { server, .. }) | Self::Server(server) => Some(server),
@@ -47,7 +47,7 @@ impl EventTarget {
         }
     }
 
-    /// Returns the tool, as its server calls it.
+    /// Returns the server's own name of the tool.
     pub fn tool(&self) -> Option<&str> {
         match self {
             Self::Tool(tool) => Some(&tool.tool),
@@ -135,20 +135,20 @@ macro_rules! words {
 }
 
 words! {
-    /// What was done, from the general to the special: searches go by the beginning of the word.
+    /// The kind of action, from the general to the special: searches match the beginning of the word.
     EventAction, "action":
-    /// A program.
+    /// A program ran.
     Run = "run",
-    /// A program is about to run, at a level that does nothing which is not in the audit.
+    /// A program is about to run, at a level with `audit_must_hold`.
     RunBegin = "run.begin",
-    /// A call of a tool, or a request for something else that a server has.
+    /// A call of a tool, or a request for something else of a server, such as a resource.
     Call = "call",
-    /// A call is about to be made, at such a level.
+    /// A call is about to be made, at a level with `audit_must_hold`.
     CallBegin = "call.begin",
     Analysis = "analysis",
-    /// Values were put in the place of tokens, or were not for want of the right.
+    /// Tokens were replaced by their values, or that was refused.
     PiiRestore = "pii.restore",
-    /// The same in what a client answers to a server that asks.
+    /// Tokens were replaced in a client's answer to a server's question, or that was refused.
     PiiAnswer = "pii.answer",
     FileWrite = "file.write",
     FileRemove = "file.remove",
@@ -158,7 +158,7 @@ words! {
     SharedSet = "shared.set",
     SharedRemove = "shared.remove",
     VaultForget = "vault.forget",
-    /// A person agreed with a call.
+    /// A person approved a call.
     ApprovalAllow = "approval.allow",
     ApprovalDeny = "approval.deny",
     /// Old entries of the audit were removed.
@@ -168,25 +168,25 @@ words! {
 }
 
 words! {
-    /// How something ended: one word for success, and one for each way to fail.
+    /// The outcome of an action: one word for success, and one for each way to fail.
     EventOutcome, "outcome":
     Ok = "ok",
-    /// It has begun; how it ended is another event.
+    /// It has begun; another event tells how it ended.
     Begun = "begun",
     /// It went wrong by itself: an exception, an error of a server.
     Failed = "failed",
-    /// A limit ended it, such as that of time or memory.
+    /// A limit ended it, such as that on time or memory.
     Limit = "limit",
     /// It was not done: a rule, a person or a check said no.
     Refused = "refused",
-    /// Whoever wanted it gave it up.
+    /// The caller gave it up.
     Cancelled = "cancelled",
     /// It was not done because what it needs is in use; the same may work later.
     Busy = "busy",
 }
 
 impl EventAction {
-    /// Returns the action that says that this one begins, for those that have one.
+    /// Returns the action that records the beginning of this one, if it has one.
     pub const fn begin(self) -> Option<Self> {
         match self {
             Self::Run => Some(Self::RunBegin),
@@ -195,7 +195,7 @@ impl EventAction {
         }
     }
 
-    /// Returns what the log says when it has ended, or begins.
+    /// Returns the message of the log when it has ended, or begins.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Run => "a run ended",
@@ -226,8 +226,8 @@ impl EventAction {
 }
 
 impl EventOutcome {
-    /// Returns the word that earlier versions wrote for it in some places. Entries of the audit still have
-    /// it: it is part of their hash.
+    /// Returns the word that earlier versions wrote for it in some places. Entries of the audit still
+    /// have that word, because it is part of their hash.
     pub const fn old_word(self) -> Option<&'static str> {
         match self {
             Self::Ok => Some("success"),
@@ -252,7 +252,7 @@ impl From<&Ending> for EventOutcome {
     }
 }
 
-/// A word that is not one of those that there are.
+/// The error for a word that is not in the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("there is no {noun} {word:?}{hint}")]
 pub struct UnknownWord {

@@ -1,8 +1,8 @@
 //! A semaphore that is shared fairly between callers.
 //!
-//! A permit that becomes free goes to the caller who holds the fewest of those who wait, so nobody gets
-//! more by asking more often; the others wait no longer for it. Where permits are held for long, that is
-//! too late for a newcomer, so some are kept free; see [`FairSemaphore::for_long`].
+//! A permit that becomes free goes to the waiting caller who holds the fewest, so that nobody gets more
+//! by asking more often, or makes others wait longer. Where permits are held for long, a newcomer would
+//! wait too long even so; therefore some are kept free, see [`FairSemaphore::for_long`].
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,32 +11,32 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Whoever permits are counted for.
+/// The name of a caller, for whom permits are counted.
 pub type Caller = Arc<str>;
 
-/// A number of permits.
+/// A semaphore whose permits are shared fairly between callers.
 #[derive(Debug)]
 pub struct FairSemaphore {
     state: Mutex<State>,
     permits: usize,
-    /// One caller who keeps what it has must not keep all.
+    /// The most permits of one caller, so that one who never returns its permits does not have all.
     max_held: usize,
     max_waiting: usize,
-    /// Permits that only those get who hold none.
+    /// The permits that are kept for callers who hold none.
     for_newcomers: Newcomers,
 }
 
-/// What is kept free for callers who hold nothing.
+/// The rule for callers who hold no permit.
 #[derive(Clone, Copy, Debug)]
 enum Newcomers {
-    /// They wait for the next permit that is given back, which is soon.
+    /// They wait for the next permit that is returned, which is soon.
     Wait,
-    /// While there is more than one caller, nobody gets a further permit unless more are left than it
-    /// has, and than these.
+    /// They find a free permit: while there are several callers, one that holds permits gets a further
+    /// one only if more are free than it holds, and more than `min_free`.
     Find { min_free: usize },
 }
 
-/// Of so many permits that are held for long, one is for a newcomer whatever the others have.
+/// One of so many permits that are held for long is kept for newcomers, whatever others hold.
 const PERMITS_PER_NEWCOMER: usize = 8;
 
 #[derive(Debug, Default)]
@@ -46,12 +46,12 @@ struct State {
     last_number: u64,
 }
 
-/// What one caller has and waits for. Gone when it is nothing.
+/// The permits that one caller holds and waits for. Removed when it has none of both.
 #[derive(Debug, Default)]
 struct Share {
     held: usize,
     waiting: VecDeque<Waiter>,
-    /// When it was last given a permit, as the number of that permit.
+    /// The number of the last permit that it was granted, which tells who was served least recently.
     served: u64,
 }
 
@@ -62,39 +62,39 @@ struct Waiter {
     is_granted: bool,
 }
 
-/// So many of this caller wait already.
+/// The error when too many requests of this caller wait already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueFull {
     pub held: usize,
     pub waiting: usize,
 }
 
-/// One permit, until dropped.
+/// A permit, which is returned on drop.
 #[derive(Debug)]
 pub struct Permit {
     semaphore: Arc<FairSemaphore>,
     caller: Caller,
 }
 
-/// Waits for a permit; one that came too late is passed on.
+/// A future that waits for a permit. If it is dropped, a permit that was already granted is passed on.
 #[derive(Debug)]
 pub struct Acquire {
     semaphore: Arc<FairSemaphore>,
     caller: Caller,
-    /// Its place among the waiting; none once it has its permit.
+    /// Its number among the waiting; `None` once it has its permit.
     number: Option<u64>,
 }
 
 impl FairSemaphore {
-    /// Makes permits that are given back soon. `max_held` and `max_waiting` are those of one caller.
+    /// Creates permits that are returned soon. `max_held` and `max_waiting` limit each caller.
     pub fn new(permits: usize, max_held: usize, max_waiting: usize) -> Arc<Self> {
         let for_newcomers = Newcomers::Wait;
         Arc::new(Self { state: Mutex::default(), permits, max_held, max_waiting, for_newcomers })
     }
 
-    /// Makes permits that may be held for minutes, so that a newcomer cannot wait for one. Each caller
-    /// who comes while others hold some gets at most half of what they left: two who each take all that
-    /// they can get do not have everything, and it takes many to do so.
+    /// Creates permits that may be held for minutes, so that a newcomer cannot wait for one. A caller
+    /// who comes while others hold some gets at most half of what they left. Stops two callers who take
+    /// all that they can from having everything: that would need many callers.
     pub fn for_long(permits: usize, max_held: usize, max_waiting: usize) -> Arc<Self> {
         let for_newcomers = Newcomers::Find { min_free: permits / PERMITS_PER_NEWCOMER };
         Arc::new(Self { state: Mutex::default(), permits, max_held, max_waiting, for_newcomers })
@@ -104,7 +104,7 @@ impl FairSemaphore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a permit, or a place in the caller's queue for one.
+    /// Takes a permit, or a place in the caller's queue.
     pub fn acquire(self: &Arc<Self>, caller: &Caller) -> Result<Acquire, QueueFull> {
         let mut state = self.state();
         state.last_number += 1;
@@ -115,7 +115,7 @@ impl FairSemaphore {
         let share = &state.callers[caller];
         let (held, waiting) = (share.held, share.waiting.iter().filter(|w| !w.is_granted).count());
         if waiting > self.max_waiting {
-            // All before it wait as well, so it has not been granted.
+            // All requests before it wait as well, so it has not been granted.
             state.leave(caller, number);
             return Err(QueueFull { held, waiting: waiting - 1 });
         }
@@ -139,7 +139,7 @@ impl FairSemaphore {
         self.grant(&mut state);
     }
 
-    /// Gives free permits to those who wait.
+    /// Grants free permits to those who wait.
     fn grant(&self, state: &mut State) {
         while state.held < self.permits {
             let max_held = self.max_held_now(state);
@@ -149,7 +149,7 @@ impl FairSemaphore {
         }
     }
 
-    /// Returns how many permits a caller may have before it is given one more.
+    /// Returns the number of permits below which a caller is granted one more.
     fn max_held_now(&self, state: &State) -> usize {
         let free = self.permits - state.held;
         match self.for_newcomers {
@@ -163,7 +163,8 @@ impl FairSemaphore {
 }
 
 impl State {
-    /// Gives a permit to the next of those who wait and have fewer than this; tells whether there is one.
+    /// Grants a permit to the next waiting caller who holds fewer than `max_held`; tells whether there
+    /// was one.
     fn grant_one(&mut self, max_held: usize) -> bool {
         let next = self
             .callers
@@ -187,7 +188,7 @@ impl State {
         true
     }
 
-    /// Takes a waiter out, and tells whether it had been granted a permit.
+    /// Removes a waiter, and tells whether it had been granted a permit.
     fn leave(&mut self, caller: &Caller, number: u64) -> bool {
         let Some(share) = self.callers.get_mut(caller) else { return false };
         let place = share.waiting.iter().position(|waiter| waiter.number == number);

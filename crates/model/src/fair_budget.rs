@@ -1,8 +1,8 @@
-//! A budget, of bytes for instance, that is shared fairly between callers and that nobody waits for.
+//! A budget, for instance of bytes, that is shared fairly between callers without waiting.
 //!
-//! It is held for as long as its holders like, so that nobody can be made to wait for it. Therefore whoever
-//! comes while others hold some gets at most half of what they left, and there is always some for a
-//! newcomer; as with [`FairSemaphore::for_long`](crate::FairSemaphore::for_long).
+//! Callers hold their parts for as long as they like, so others cannot wait for them. Therefore a
+//! caller who comes while others hold some gets at most half of what they left, so that there is always
+//! some for a newcomer; as with [`FairSemaphore::for_long`](crate::FairSemaphore::for_long).
 
 use std::{
     collections::HashMap,
@@ -11,11 +11,11 @@ use std::{
 
 use crate::Caller;
 
-/// So much for all callers together.
+/// A budget for all callers together.
 #[derive(Debug)]
 pub struct FairBudget {
     max: u64,
-    /// Of one caller.
+    /// The most for one caller.
     max_held: u64,
     state: Mutex<BudgetState>,
 }
@@ -27,7 +27,7 @@ struct BudgetState {
 }
 
 impl FairBudget {
-    /// `max_held` is what one caller may have.
+    /// Creates a budget of `max`, of which one caller may have `max_held`.
     pub fn new(max: u64, max_held: u64) -> Arc<Self> {
         Arc::new(Self { max, max_held, state: Mutex::default() })
     }
@@ -36,7 +36,7 @@ impl FairBudget {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes so much more, and tells whether the caller may have it.
+    /// Takes `more` for a caller if it may have that, and tells whether it was taken.
     pub fn take(&self, caller: &Caller, more: u64) -> bool {
         let mut state = self.state();
         let own = state.callers.get(caller).copied().unwrap_or(0);
@@ -53,8 +53,8 @@ impl FairBudget {
         true
     }
 
-    /// Takes so much more, though that may be more than a caller may have, for one whose `own` is all that
-    /// anybody has. Tells whether that is so.
+    /// Takes `more` even beyond the limits, if `own` is all that anybody has. Tells whether it was
+    /// taken.
     pub fn take_as_only(&self, caller: &Caller, own: u64, more: u64) -> bool {
         let mut state = self.state();
         let is_only = state.held == own;
@@ -64,12 +64,12 @@ impl FairBudget {
         is_only
     }
 
-    /// Counts what a caller has already, however much that is.
+    /// Adds what a caller has already, without a check.
     pub fn count(&self, caller: &Caller, more: u64) {
         self.state().add(caller, more);
     }
 
-    /// Gives back so much of what a caller has.
+    /// Returns `less` of what a caller has.
     pub fn give_back(&self, caller: &Caller, less: u64) {
         let mut state = self.state();
         let Some(own) = state.callers.get_mut(caller) else { return };

@@ -1,7 +1,7 @@
-//! A short name for a text that is the same in every version of Narrows. (The standard library's
-//! hash may change with the compiler.)
+//! A fingerprint of texts that is the same in every version of Narrows. (The standard library's hash
+//! may change with the compiler.)
 
-/// FNV-1a with 64 bits, of texts in a row.
+/// Returns the 64-bit FNV-1a hash of a sequence of texts.
 pub fn fingerprint<'a>(texts: impl IntoIterator<Item = &'a str>) -> u64 {
     let bytes = texts.into_iter().flat_map(|text| text.bytes().chain([0xff]));
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {

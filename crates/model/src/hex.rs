@@ -1,6 +1,6 @@
-//! Bytes in hexadecimal digits.
+//! Hexadecimal encoding.
 
-/// Returns two digits for each byte.
+/// Encodes bytes in hexadecimal, two digits for each.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

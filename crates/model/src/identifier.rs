@@ -1,6 +1,6 @@
-//! What Python takes as a name.
+//! Identifiers of Python.
 
-/// No identifier at all in Python.
+/// The keywords of Python, which are not identifiers.
 const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
@@ -8,13 +8,13 @@ const KEYWORDS: &[&str] = &[
     "with", "yield",
 ];
 
-/// Whether Python has this word for itself.
+/// Tells whether a word is a keyword of Python.
 pub fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }
 
-/// Whether Python takes this as a name. ASCII only: Python normalises other identifiers,
-/// so that two different ones can be the same to it.
+/// Tells whether a name is an identifier in Python. ASCII only, because Python normalises other
+/// identifiers, so that two different ones can be the same.
 pub fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
     let starts_well = bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');

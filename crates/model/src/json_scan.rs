@@ -1,12 +1,12 @@
-//! Counts what a JSON text consists of, before it is parsed.
+//! Counts the values of a JSON text, and how deep they are nested, before it is parsed.
 //!
-//! A value takes a hundred times the memory of the three bytes that it can be written with: 14 MB of
-//! `[[],[],…]` were over a gigabyte. The scan is one pass that allocates nothing, and does not judge
-//! whether the text is JSON; the parser does.
+//! A parsed value takes a hundred times the memory of the three bytes that it can be written with: 14
+//! MB of `[[],[],…]` took over a gigabyte. The scan is one pass without allocations, and leaves it to
+//! the parser whether the text is JSON.
 
 use thiserror::Error;
 
-/// What a text has too much of.
+/// The limit that a JSON text exceeds.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum JsonExcess {
     #[error("nested too deep")]
@@ -40,7 +40,7 @@ pub fn scan_json(text: &[u8], max_depth: usize, max_values: usize) -> Result<usi
     Ok(values)
 }
 
-/// Goes on behind the quote that ends a string.
+/// Skips to the position after the quote that ends a string.
 fn skip_string(rest: &mut std::slice::Iter<'_, u8>) {
     while let Some(byte) = rest.find(|byte| matches!(byte, b'"' | b'\\')) {
         if *byte == b'"' {

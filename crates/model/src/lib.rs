@@ -1,5 +1,5 @@
-//! The nouns of Narrows: what is run, within which limits, what came of it, and which tools of
-//! which servers it may call.
+//! The domain types of Narrows: programs, their limits and outcomes, and the servers and tools that
+//! they may call.
 //!
 //! This crate does no IO of any kind.
 

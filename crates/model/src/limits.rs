@@ -1,5 +1,5 @@
-//! What a program may use up. Each limit is declared once, in the table below: configuration keys, levels
-//! of isolation, tables in the documents and what a run is told come from it. Its comment names the
+//! The limits of a program. Each is declared once, in the table below, from which configuration keys,
+//! isolation levels, tables in the documents and messages to runs are made. Its comment names the
 //! attack that it stops.
 
 mod hit;
@@ -20,7 +20,7 @@ const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
 const GIB: u64 = 1024 * MIB;
 
-/// Declares the limits: the fields of [`Limits`] with their defaults, and what [`LimitSpec`] says of each.
+/// Declares the limits: the fields of [`Limits`] with their defaults, and the [`LimitSpec`] of each.
 macro_rules! limits {
     ($(
         $(#[doc = $doc:literal])+
@@ -39,7 +39,8 @@ macro_rules! limits {
         }
 
         impl Limits {
-            /// All of them, in the order in which they are told. Those with the same key stand together.
+            /// All limits, in the order in which documents list them. Limits with the same key stand
+            /// together.
             pub const ALL: &[LimitSpec] = &[$(
                 LimitSpec {
                     $( $part: $value, )+
@@ -193,13 +194,13 @@ impl Limits {
     /// The longest.
     pub const MAX_SECONDS: u32 = 120;
 
-    /// What is said of a limit. None for the stack, which nobody can set.
+    /// Returns the specification of a limit. `None` for the stack, which nobody can set.
     pub fn spec(kind: LimitKind) -> Option<&'static LimitSpec> {
         Self::ALL.iter().find(|spec| spec.kind == kind)
     }
 }
 
-/// Which limit.
+/// The kind of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
@@ -209,7 +210,7 @@ pub enum LimitKind {
     Output,
     Result,
     ToolCalls,
-    /// Calls wait for it; no run ends by it.
+    /// Calls wait at this limit; it does not end a run.
     CallsInFlight,
     Stack,
     WorkspaceBytes,

@@ -4,32 +4,33 @@ use std::fmt;
 
 use crate::cut;
 
-/// How alike two names must be, from 0 to 1.
+/// The least similarity of two names, from 0 to 1.
 const LIKENESS: f64 = 0.6;
 const MAX_CANDIDATES: usize = 3;
-/// How many names are told of all that there are.
+/// The most names that a list of all names shows.
 const MAX_LISTED: usize = 10;
 
-/// Longer than any name, in bytes. To compare two takes time that grows with the square of their
-/// length, so that a huge name would keep the gateway busy: it is near to nothing.
+/// The longest name, in bytes, that is compared with others. Comparing takes time that grows with the
+/// square of the length, so a huge name would keep the gateway busy; it is similar to none.
 pub const MAX_NAME_BYTES: usize = 128;
 
-/// How many letters are compared with letters for one name, in all. A server can have thousands of tools
-/// with the longest names, and a program as many variables; further ones are near only as parts.
+/// The most pairs of letters that are compared for one name. A server can have thousands of tools with
+/// the longest names, and a program as many variables; beyond this, names are similar only if one
+/// contains the other.
 const MAX_COMPARED_LETTERS: usize = 8_000_000;
 
-/// The nearest names, as the end of a message.
+/// The most similar names, written as the end of a message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nearest(pub Vec<String>);
 
-/// Finds the names that are nearest to `name`. A name that is too long to be one has none.
+/// Finds the names that are most similar to `name`. A name that is too long has none.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Nearest {
     let known = known.into_iter().map(|candidate| (candidate, candidate));
     let scored = similar(name, known).into_iter().take(MAX_CANDIDATES);
     Nearest(scored.map(|(_, name)| name.to_owned()).collect())
 }
 
-/// Finds what has a name like `name`, with how alike they are (from 0.6 to 1), best first.
+/// Finds the items with a name similar to `name`, each with its similarity (from 0.6 to 1), best first.
 pub fn similar<'a, T: Ord>(
     name: &str,
     known: impl IntoIterator<Item = (&'a str, T)>,
@@ -49,7 +50,7 @@ pub fn similar<'a, T: Ord>(
     scored
 }
 
-/// Lists what there is, as the end of a message: the first names, and how many more.
+/// Lists the known names as the end of a message: the first ones, and how many more there are.
 pub fn there_are<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     match known.split_at_checked(MAX_LISTED) {
@@ -61,7 +62,7 @@ pub fn there_are<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// A name as a message repeats it: no more of it than a name can have.
+/// Clips a name for a message to the length that names can have.
 pub fn clipped_name(name: &str) -> String {
     if name.len() <= MAX_NAME_BYTES {
         return name.to_owned();
@@ -70,14 +71,14 @@ pub fn clipped_name(name: &str) -> String {
 }
 
 fn likeness(a: &str, b: &str, letters_left: &mut usize) -> f64 {
-    // `issue` for `create_issue`: a part of a name is near to the whole.
+    // `issue` for `create_issue`: a part of a name is similar to the whole.
     let part =
         if a.len() >= 3 && (b.contains(a) || a.contains(b) && b.len() >= 3) { 0.65 } else { 0.0 };
     let left = letters_left.checked_sub(a.len() * b.len());
     let Some(left) = left.filter(|_| may_be_alike(a, b)) else { return part };
     *letters_left = left;
     let edits = strsim::normalized_damerau_levenshtein(a, b);
-    // `issue_create` for `create_issue`: so are its words in another order.
+    // `issue_create` for `create_issue`: the same words in another order are similar.
     let sorted = |name: &str| {
         let mut words: Vec<&str> = name.split('_').collect();
         words.sort_unstable();
@@ -87,8 +88,8 @@ fn likeness(a: &str, b: &str, letters_left: &mut usize) -> f64 {
     edits.max(part).max(words)
 }
 
-/// Whether two names are alike enough by their lengths alone: each letter that one has more is an edit.
-/// Most names are told apart by this, which takes no time.
+/// Tells whether two names may be similar enough by their lengths alone, because each additional letter
+/// is an edit. This rules out most names in no time.
 fn may_be_alike(a: &str, b: &str) -> bool {
     let (a, b) = (a.chars().count(), b.chars().count());
     a.min(b) as f64 >= LIKENESS * a.max(b) as f64

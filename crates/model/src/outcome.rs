@@ -1,4 +1,4 @@
-//! What came of a run. A failing program is an outcome, never an error of ours.
+//! The outcome of a run. A failing program is an outcome, never an error of the gateway.
 
 use std::{fmt, ops::Range, time::Duration};
 
@@ -7,26 +7,26 @@ use serde_json::Value;
 
 use crate::{LimitHit, OutputStream};
 
-/// All that a caller learns of a run. Serializes to the JSON of `narrows run --json`.
+/// The outcome of a run, as its caller gets it. Serializes to the JSON of `narrows run --json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub ending: Ending,
     pub result: Value,
     pub stdout: String,
     pub stderr: String,
-    /// What was printed past the limit and is not above.
+    /// The output beyond the limit that is not in `stdout` and `stderr`.
     pub dropped_bytes: DroppedBytes,
-    /// What is above in part only, and where all of it is.
+    /// The parts that are only shown in part, with the files that have the whole.
     pub excerpts: Vec<Excerpt>,
     pub wall_time: Duration,
     pub cpu_time: Duration,
     pub peak_memory_bytes: u64,
     pub tool_calls: u32,
-    /// What the reader should know beside the result, one sentence each.
+    /// Notes for the reader, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// How much of each stream was not kept.
+/// The bytes of each stream that were not kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DroppedBytes {
     pub stdout: u64,
@@ -42,21 +42,21 @@ impl DroppedBytes {
     }
 }
 
-/// A part of an outcome that is too large to be in it as a whole.
+/// A part of an outcome that is too large to be shown as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Excerpt {
     pub part: OutcomePart,
-    /// The size of all of it.
+    /// The size of the whole part.
     pub bytes: u64,
-    /// Its end, if it is a stream that goes on past what the outcome has.
+    /// The end of a stream that is longer than what the outcome has of it.
     pub tail: String,
-    /// The file of the workspace that has all of it, or its beginning if something was lost.
+    /// The workspace file that has the whole part, or its beginning if something was lost.
     pub file: Option<String>,
-    /// Why not all of it could be kept.
+    /// The reason why not all of it could be written to the file.
     pub lost: Option<String>,
 }
 
-/// What of an outcome can be too large.
+/// The parts of an outcome that can be too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomePart {
     Stdout,
@@ -66,7 +66,7 @@ pub enum OutcomePart {
 }
 
 impl OutcomePart {
-    /// As readers know it, and as its file is called.
+    /// Returns its name, for readers and for its file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
@@ -87,7 +87,7 @@ impl From<OutputStream> for OutcomePart {
 }
 
 impl Excerpt {
-    /// Says what is shown in part and where the rest is, in one note for all of them.
+    /// Writes one note about all parts that are only shown in part, and where the rest is.
     pub fn note(excerpts: &[Self]) -> Option<String> {
         let said: Vec<String> = excerpts.iter().map(Self::to_string).collect();
         (!said.is_empty()).then(|| said.join("; "))
@@ -115,7 +115,7 @@ impl fmt::Display for Excerpt {
     }
 }
 
-/// How a run ended.
+/// The way in which a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ending {
     Success,
@@ -139,14 +139,14 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What the traceback says beside the kind and the message: the frames before them, and the notes
-    /// after them. None if it does not say those.
+    /// Returns the traceback around the kind and the message: the frames before, and the notes after.
+    /// `None` if the traceback does not contain those.
     pub fn around_conclusion(&self) -> Option<(&str, &str)> {
         let whole = self.traceback.as_str();
         if let Some(said) = self.conclusion(whole, &self.message) {
             return Some((&whole[..said.start], &whole[said.end..]));
         }
-        // The end of a message that says what to do is the last line of the traceback.
+        // Advice at the end of a message is the last line of the traceback.
         let lines = whole.trim_end_matches('\n');
         let (before, hint) = lines.rsplit_once('\n').filter(|(_, hint)| !hint.is_empty())?;
         let message = self.message.strip_suffix(hint)?.strip_suffix("; ")?;
@@ -154,7 +154,7 @@ impl Failure {
         Some((&before[..said.start], &before[said.end..]))
     }
 
-    /// Where a traceback says the kind and a message.
+    /// Finds the kind and the message in a traceback.
     fn conclusion(&self, traceback: &str, message: &str) -> Option<Range<usize>> {
         let colon = if message.is_empty() { "" } else { ": " };
         let said = format!("{}{colon}{message}", self.kind);
@@ -172,7 +172,7 @@ impl Outcome {
         matches!(self.ending, Ending::Success)
     }
 
-    /// Of a program that was not run, because it would have failed.
+    /// Creates the outcome of a program that was not run, because it would have failed.
     pub fn not_run(failure: Failure) -> Self {
         Self {
             ending: Ending::Failed(failure),
@@ -189,7 +189,7 @@ impl Outcome {
         }
     }
 
-    /// Why the run did not succeed.
+    /// Returns the failure of a run that did not succeed.
     pub fn failure(&self) -> Option<&Failure> {
         match &self.ending {
             Ending::Success => None,
@@ -208,7 +208,7 @@ impl Outcome {
         }
     }
 
-    /// The limit that ended the run.
+    /// Returns the limit that ended the run.
     pub fn limit(&self) -> Option<&LimitHit> {
         match &self.ending {
             Ending::Limit(hit, _) => Some(hit),
@@ -218,7 +218,7 @@ impl Outcome {
 }
 
 impl Ending {
-    /// A limit that stopped the program from outside.
+    /// Creates the ending of a program that a limit stopped from outside.
     pub fn stopped_by(hit: LimitHit) -> Self {
         let message = format!("the program was stopped at the {hit}; {}", hit.advice());
         Self::Limit(hit, Failure { kind: "LimitExceeded".into(), message, ..Failure::default() })
@@ -258,7 +258,7 @@ impl Serialize for Outcome {
     }
 }
 
-/// Milliseconds to the microsecond.
+/// Converts a time to milliseconds, exact to the microsecond.
 fn milliseconds(time: Duration) -> f64 {
     time.as_micros() as f64 / 1000.0
 }

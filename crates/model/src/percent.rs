@@ -1,6 +1,6 @@
-//! Percent-encoding, as references between the parts of a schema are written.
+//! Percent-encoding, which references within JSON schemas use.
 
-/// Returns the text that was encoded so, or nothing if it is not encoded as it should be.
+/// Decodes percent-encoded text; `None` if it is malformed.
 pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,23 +1,23 @@
-//! Who asks, and what of that which lasts is theirs.
+//! Principals, and the namespaces that they may use.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// An agent or a tenant: whoever is behind a request.
+/// An agent or a tenant on whose behalf a request is made.
 ///
-/// What lasts (files, skills, sessions, boards, shared values) belongs to a namespace. Each
-/// principal has one of its own, and may be let into others.
+/// Lasting state (files, skills, sessions, boards, shared values) belongs to a namespace. Each
+/// principal has a home namespace, and may have access to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     pub name: String,
-    /// Where its own things are; it may do everything there.
+    /// The namespace of its own, in which it may do everything.
     pub home: String,
-    /// What else it may see or change.
+    /// The other namespaces that it may read or change.
     pub others: BTreeMap<String, Access>,
 }
 
-/// What a principal may do in a namespace.
+/// The access of a principal to a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -25,23 +25,23 @@ pub enum Access {
     Write,
 }
 
-/// Whether a name can be that of a namespace, a session or an agent: some of them are names of
-/// directories too, on any system.
+/// Tells whether a name is allowed for a namespace, a session or an agent. Some of these are also names
+/// of directories, on any system.
 pub fn is_plain_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 impl Principal {
-    /// The namespace of those who were given none.
+    /// The home of principals for whom none is configured.
     pub const DEFAULT_HOME: &str = "default";
 
-    /// A principal with a home of its own and no other rights.
+    /// Creates a principal with a home and no other rights.
     pub fn new(name: impl Into<String>, home: impl Into<String>) -> Self {
         Self { name: name.into(), home: home.into(), others: BTreeMap::new() }
     }
 
-    /// Whoever uses this machine.
+    /// Returns the principal of the person who uses this machine.
     pub fn local() -> Self {
         Self::new("local", Self::DEFAULT_HOME)
     }
@@ -50,7 +50,7 @@ impl Principal {
         self.home == namespace || self.others.get(namespace).is_some_and(|given| *given >= access)
     }
 
-    /// Every namespace that it may see, its own first.
+    /// Returns all namespaces that it may read, its home first.
     pub fn namespaces(&self) -> impl Iterator<Item = &str> {
         let others = self.others.keys().map(String::as_str).filter(|other| *other != self.home);
         std::iter::once(self.home.as_str()).chain(others)

@@ -1,11 +1,11 @@
-//! A program as a caller hands it in.
+//! A program that a caller wants to run.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Python source and what it is given.
+/// Python source and its variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Program {
     /// The file name that tracebacks show.
@@ -16,13 +16,13 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program without context.
+    /// Creates a program without variables.
     pub fn new(source: impl Into<String>) -> Self {
         Self { name: "main.py".into(), source: source.into(), context: Map::new() }
     }
 }
 
-/// Where a program's output goes.
+/// The output streams of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputStream {

@@ -1,9 +1,9 @@
-//! Words of a command line or an address that look like secrets.
+//! Finds words of a command line or an address that look like secrets.
 //!
-//! People type keys into commands, whatever documents say. What is said about a server must not
-//! repeat them; to hide a word too many costs nothing.
+//! People type keys into commands, whatever documents say. Messages about a server must not repeat
+//! them; hiding a word too many costs nothing.
 
-/// What options, variables and parameters are called that have a secret as their value.
+/// Names of options, variables and parameters whose value is a secret.
 const SECRET_NAMES: [&str; 12] = [
     "key",
     "token",
@@ -19,7 +19,7 @@ const SECRET_NAMES: [&str; 12] = [
     "connection",
 ];
 
-/// How tokens of well-known services begin.
+/// Prefixes of the tokens of well-known services.
 const SECRET_STARTS: [&str; 23] = [
     "SG.",
     "sk-",
@@ -46,17 +46,17 @@ const SECRET_STARTS: [&str; 23] = [
     "eyJ",
 ];
 
-/// Shorter words with such a beginning are names.
+/// Shorter words with such a prefix are names.
 const MIN_TOKEN_LEN: usize = 12;
-/// Shorter words without one are no random ones.
+/// Shorter words without a prefix are not considered random.
 const MIN_RANDOM_LEN: usize = 24;
 
-/// What stands before the secret in a header: `Authorization: Bearer …`.
+/// The schemes before the secret in a header: `Authorization: Bearer …`.
 const SCHEMES: [&str; 5] = ["bearer", "basic", "token", "apikey", "digest"];
 
 /// Returns the parts of words that look like secrets: values of options, variables, headers and fields
-/// that are called so, what stands before the host and behind the `?` of an address, and tokens. A
-/// word may be a whole command line, a connection string or JSON.
+/// with such names, user names, passwords and queries of addresses, and tokens. A word may be a whole
+/// command line, a connection string or JSON.
 pub fn secrets_in<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<String> {
     let mut reader = Reader::default();
     for word in words {
@@ -66,23 +66,24 @@ pub fn secrets_in<'w>(words: impl IntoIterator<Item = &'w str>) -> Vec<String> {
     reader.secrets
 }
 
-/// Goes through words, and remembers what the last one announced.
+/// A reader of words, which remembers what the last one announced.
 #[derive(Default)]
 struct Reader {
     secrets: Vec<String>,
     announced: Announced,
 }
 
-/// What is said of the next word.
+/// What the last word says about the next one.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Announced {
     #[default]
     Nothing,
-    /// The name before it is that of a secret, and `:` or `=` may follow: `{"apiKey": "…"}`.
+    /// The last word is the name of a secret, and `:` or `=` may follow: `{"apiKey": "…"}`.
     Name,
-    /// An option has it as its value, unless another one follows: `--token`.
+    /// The last word is an option such as `--token`, so the next one is its value, unless it is an
+    /// option itself.
     Option,
-    /// It is a secret, or says how the next one is meant: `Authorization: Bearer …`.
+    /// The next word is a secret, or a scheme with the secret behind it: `Authorization: Bearer …`.
     Value,
 }
 
@@ -118,7 +119,8 @@ impl Reader {
         }
     }
 
-    /// Reads a piece between separators, which is the beginning of a text in quotes, or all there is.
+    /// Reads a piece between separators; `quoted` is the quoted text that it begins, or the piece
+    /// itself.
     fn read_piece(&mut self, piece: &str, quoted: &str) {
         let is_option = piece.starts_with('-');
         match self.announced {
@@ -165,8 +167,8 @@ impl Reader {
     }
 }
 
-/// Whether a word is a token by itself: it begins as those of a known service, or is long and looks
-/// random.
+/// Tells whether a word is a token by itself: it has the prefix of a known service, or is long and
+/// looks random.
 pub fn looks_secret(word: &str) -> bool {
     let starts = SECRET_STARTS.iter().any(|start| word.starts_with(start));
     if starts && word.len() >= MIN_TOKEN_LEN {
@@ -183,8 +185,8 @@ pub fn looks_secret(word: &str) -> bool {
     if has_parts { digits >= 1 && is_mixed(word) } else { digits >= 3 }
 }
 
-/// Whether small letters, capitals and digits take turns as in random words. They seldom do in paths,
-/// names of hosts and versions, apart from the capitals that words begin with.
+/// Tells whether lower case, capitals and digits alternate as in random words. They seldom do in paths,
+/// host names and versions, apart from capitals at the beginning of words.
 fn is_mixed(word: &str) -> bool {
     let is_path = word.starts_with(['/', '.', '~']);
     let sort = |byte: u8| (byte.is_ascii_uppercase(), byte.is_ascii_digit());
@@ -199,7 +201,7 @@ fn is_mixed(word: &str) -> bool {
     !is_path && pairs >= MIN_RANDOM_LEN / 2 && changes * 5 >= pairs
 }
 
-/// What parts the words of a command line, a connection string or JSON.
+/// Tells whether a character separates the words of a command line, a connection string or JSON.
 fn is_separator(c: char) -> bool {
     c.is_whitespace() || ";,\"'{}[]()".contains(c)
 }
@@ -213,8 +215,8 @@ fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.iter().any(|word| name.contains(word))
 }
 
-/// Whether a header or a field is called so: `X-API-Key`, `apiKey`. `auth-server:v2` and
-/// `keycloak:26` are images with their versions.
+/// Tells whether a header or field name is that of a secret: `X-API-Key`, `apiKey`. `auth-server:v2`
+/// and `keycloak:26` are images with their versions.
 fn names_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
@@ -226,7 +228,8 @@ fn names_secret(name: &str) -> bool {
             || SECRET_NAMES.iter().any(|end| lower.ends_with(end)))
 }
 
-/// What is behind `://`: name and password, values of the query, parts of the path that look random.
+/// Returns the secrets in an address after `://`: user name and password, values of the query, parts of
+/// the path that look random.
 fn of_address(rest: &str) -> Vec<String> {
     let (address, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (host, path) = address.split_once('/').unwrap_or((address, ""));

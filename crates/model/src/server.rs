@@ -11,11 +11,11 @@ pub struct ServerSpec {
     pub name: String,
     pub connection: Connection,
     pub expose: Expose,
-    /// How long the server may take until it has said who it is and what tools it has.
+    /// How long the server may take to initialize and to list its tools.
     pub start_timeout: Duration,
     /// How long one call may take.
     pub call_timeout: Duration,
-    /// What it is for, in one word; told from its tools if it is not said.
+    /// Its category; guessed from its tools if none is configured.
     pub category: Option<String>,
     /// Whether tables and JSON in its texts become values.
     pub recover: bool,
@@ -38,7 +38,7 @@ impl ServerSpec {
     }
 }
 
-/// How a server is reached.
+/// The way to connect to a server.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Connection {
     /// A child process that speaks over its standard input and output.
@@ -50,10 +50,10 @@ pub enum Connection {
 pub struct StdioSpec {
     pub command: Template,
     pub args: Vec<Template>,
-    /// Added to what every server is given of the gateway's environment.
+    /// Variables that are added to those which every server gets from the gateway's environment.
     pub env: BTreeMap<String, Template>,
-    /// Further variables of the gateway's environment that it is given, by name, or by the start of
-    /// their names with a `*` behind it.
+    /// Names of further variables of the gateway's environment that it gets, or prefixes with a `*`
+    /// behind them.
     pub inherit_env: Vec<String>,
     pub cwd: Option<PathBuf>,
 }
@@ -77,19 +77,19 @@ pub enum HttpTransport {
     Sse,
 }
 
-/// What an authorization server is told, where the defaults do not fit.
+/// OAuth settings for a server, where the defaults do not fit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OAuthSpec {
     /// A client that was registered beforehand; otherwise one is registered on the first login.
     pub client_id: Option<Template>,
     pub client_secret: Option<Template>,
-    /// Asked for instead of what the server suggests.
+    /// The scopes to request instead of those that the server suggests.
     pub scopes: Vec<String>,
     /// The port of the loopback redirect, where the registration names one.
     pub redirect_port: Option<u16>,
 }
 
-/// How an agent reaches the tools of a server.
+/// The way in which agents reach the tools of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expose {
@@ -104,13 +104,13 @@ pub enum Expose {
     Auto,
 }
 
-/// A setting as it is written, with `${NAME}` or `${NAME:-default}` for variables of the
-/// environment. What it stands for is a secret until shown otherwise, and so it has no `Display`.
+/// A setting with `${NAME}` or `${NAME:-default}` for environment variables. Its value may be a secret,
+/// so it has no `Display`.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Template(String);
 
-/// A variable that a setting names and the environment does not have.
+/// The error for a variable that a setting names and the environment does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the environment variable {0} is not set")]
 pub struct MissingVariable(pub String);
@@ -120,12 +120,12 @@ impl Template {
         Self(text.into())
     }
 
-    /// As it is written. May hold a secret that is written out.
+    /// Returns the setting as it is written. It may contain a secret that is written out.
     pub fn as_written(&self) -> &str {
         &self.0
     }
 
-    /// What it stands for. `$${` is a literal `${`.
+    /// Expands the variables. `$${` is a literal `${`.
     pub fn expand(
         &self,
         variable: impl Fn(&str) -> Option<String>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A tool by the names that its server and the configuration give.
+/// The identity of a tool: the configured name of its server, and the server's name of the tool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolId {
     pub server: String,
@@ -28,7 +28,7 @@ impl fmt::Display for ToolId {
 pub struct ToolName {
     /// The name of its function.
     pub python: String,
-    /// What the names of its classes start with. No name of another tool of the server
-    /// starts with it, so the classes of a module never clash.
+    /// The prefix of the names of its classes. No name of another tool of the server starts with it, so
+    /// the classes of a module never clash.
     pub class_prefix: String,
 }

@@ -1,24 +1,26 @@
-//! Work that takes processor time, beside the async threads.
+//! Runs work that takes processor time without blocking the async threads.
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// Work on so little takes less than a millisecond, and is done at once: to hand it over takes as long.
+/// The largest input that is worked on at once. That takes less than a millisecond, and a hand-over
+/// takes as long.
 pub const INLINE_BYTES: usize = 4 << 10;
-/// For work whose time does not depend on the size of anything that is at hand.
+/// The size for work whose time does not depend on the size of an input.
 pub const ALWAYS_APART: usize = usize::MAX;
 
-/// Does work on the thread of its caller, while another takes over the caller's other tasks: whatever
-/// else an async thread has to do must not wait for it.
+/// Does work on the current thread, while another thread takes over the async tasks of this one, so
+/// that they do not wait for it.
 pub fn apart<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        // There is one thread only, as in tests.
+        // The runtime has only one thread, as in tests.
         _ => work(),
     }
 }
 
-/// Does work on an input of so many bytes for those who cannot wait for a place: what a program prints or
-/// a server says by itself. There is so much of it as there are programs and servers.
+/// Does work on an input of `bytes` bytes where nobody can wait for a place, such as on output of a
+/// program or messages of a server. The numbers of programs and servers limit how much of this work
+/// there is.
 pub fn without_place<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes <= INLINE_BYTES { work() } else { apart(work) }
 }

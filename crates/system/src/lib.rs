@@ -1,10 +1,10 @@
-//! What Narrows asks of the system that it runs on.
+//! What Narrows needs of the operating system and the async runtime.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `apart.rs` | work that takes processor time, beside the async threads |
-//! | `size.rs` | how large something is, so that small work is done at once |
-//! | `private_file.rs` | files and directories for their owner only |
+//! | `size.rs` | estimates the size of values, so that small work is done at once |
+//! | `private_file.rs` | files and directories that only their owner can read |
 
 mod apart;
 pub mod private_file;

@@ -1,5 +1,5 @@
-//! Files and directories that only the user can read, whatever the umask is. All that Narrows keeps for
-//! itself is made here, or has its mode from here.
+//! Files and directories that only the user can read, whatever the umask is. All files that Narrows
+//! keeps for itself are created here, or get their mode from here.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -8,14 +8,16 @@ use std::{
     time::Duration,
 };
 
-/// How temporary files begin that become others when they are complete, and how many letters follow.
+/// The prefixes of temporary files that are renamed when they are complete, and the number of letters
+/// that follow.
 const UNFINISHED: [&str; 2] = [".tmp", ".narrows-"];
 const UNFINISHED_LETTERS: usize = 6;
 
-/// Nobody takes so long to write one; whoever began an older one was killed.
+/// The age after which a temporary file is abandoned: writing never takes so long, so its writer was
+/// killed.
 const MAX_UNFINISHED_AGE: Duration = Duration::from_secs(3_600);
 
-/// Whether a file must be there after the machine lost its power.
+/// Whether a file must survive a power failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// It can be made again.
@@ -23,7 +25,7 @@ pub enum Durability {
     Kept,
 }
 
-/// Replaces a file. Its directory is made, and made private, if it is not there.
+/// Replaces a file. Creates its directory, for the owner only, if it does not exist.
 pub fn write(path: &Path, text: &[u8], durability: Durability) -> Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
     make_dir(dir)?;
@@ -37,7 +39,7 @@ pub fn write(path: &Path, text: &[u8], durability: Durability) -> Result<()> {
     Ok(())
 }
 
-/// Opens a file for locking, without changing what is in it.
+/// Opens a file for locking, and creates it if needed, without changing its content.
 pub fn open(path: &Path) -> Result<File> {
     make_dir(path.parent().unwrap_or(Path::new(".")))?;
     let mut options = OpenOptions::new();
@@ -47,7 +49,7 @@ pub fn open(path: &Path) -> Result<File> {
     options.open(path)
 }
 
-/// Makes a directory and those above it, for their owner only, if they are not there.
+/// Creates a directory and its parents, for their owner only, if they do not exist.
 pub fn make_dir(dir: &Path) -> Result<()> {
     if dir.is_dir() {
         return Ok(());
@@ -59,7 +61,7 @@ pub fn make_dir(dir: &Path) -> Result<()> {
     builder.create(dir)
 }
 
-/// Makes a directory that goes with its value, for its owner only.
+/// Creates a directory for its owner only, which is removed when the value is dropped.
 pub fn temporary_dir() -> Result<tempfile::TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -67,8 +69,8 @@ pub fn temporary_dir() -> Result<tempfile::TempDir> {
     builder.tempdir()
 }
 
-/// Takes away what others may do with a file or a directory. One of another user is left alone, who
-/// decides; and so is what a link leads to.
+/// Removes the permissions of other users on a file or a directory. Files of another user are left
+/// alone, and so are the targets of links.
 #[cfg(unix)]
 pub fn close_to_others(path: &Path) -> Result<()> {
     use std::{io::ErrorKind, os::unix::fs::PermissionsExt};
@@ -89,21 +91,21 @@ pub fn close_to_others(path: &Path) -> Result<()> {
     }
 }
 
-/// Other systems give a user's files to nobody else by themselves.
+/// Does nothing: other systems keep a user's files private by default.
 #[cfg(not(unix))]
 pub fn close_to_others(_: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Closes a file, or a directory with all that is in it and in the directories that are to be entered,
-/// and removes what killed processes left unfinished there. From the top down: once the top is closed,
-/// nobody else changes what is below.
+/// Makes a file or a directory tree private, entering the directories that `is_entered` accepts, and
+/// removes temporary files that killed processes left there. Goes from the top down: once the top is
+/// private, nobody else can change what is below.
 pub fn put_in_order(top: &Path, is_entered: impl Fn(&Path) -> bool) -> Result<()> {
     close_to_others(top)?;
     let is_directory = fs::symlink_metadata(top).is_ok_and(|metadata| metadata.is_dir());
     let mut directories: Vec<PathBuf> = is_directory.then(|| top.to_owned()).into_iter().collect();
     while let Some(directory) = directories.pop() {
-        // It has vanished, or it is another user's.
+        // The directory has vanished, or belongs to another user.
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
             let path = entry.path();
@@ -119,7 +121,7 @@ pub fn put_in_order(top: &Path, is_entered: impl Fn(&Path) -> bool) -> Result<()
     Ok(())
 }
 
-/// Removes a temporary file that nobody will complete; tells whether it did.
+/// Removes a temporary file that nobody will complete, and tells whether it did.
 pub fn remove_abandoned(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_unfinished =

@@ -1,4 +1,5 @@
-//! How large something is, without writing it: a text of megabytes is not looked at letter by letter.
+//! Estimates the size of a value as JSON without writing it, and without visiting each letter of its
+//! texts.
 
 use serde::{
     Serialize, Serializer,
@@ -11,22 +12,22 @@ use thiserror::Error;
 
 use crate::INLINE_BYTES;
 
-/// What a number, a name of a variant or a pair of brackets counts.
+/// The bytes that a number, the name of a variant or a pair of brackets counts.
 const SMALL: usize = 4;
 
-/// Returns about how many bytes something has as JSON; of what is too large to be worked on at once,
-/// only that it is.
+/// Returns about how many bytes a value has as JSON. Stops counting when it is too large to be worked
+/// on at once.
 pub fn json_bytes(it: &(impl Serialize + ?Sized)) -> usize {
     let mut size = Size(0);
-    // It ends with an error when there is no more to be known.
+    // Ends with an error when it is known to be large.
     let _ = it.serialize(&mut size);
     size.0
 }
 
-/// The bytes so far.
+/// The number of bytes so far.
 struct Size(usize);
 
-/// There is no more to be known.
+/// The error that ends counting, when the value is known to be large.
 #[derive(Debug, Error)]
 #[error("it is large")]
 struct SizeReached;

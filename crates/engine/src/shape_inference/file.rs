@@ -1,7 +1,7 @@
-//! Shapes between two starts: one file a server.
+//! The files in which shapes are kept between two starts, one for each server.
 //!
-//! Several processes may learn at once. Each adds what it learnt to what is in the file, under a
-//! lock, so that nothing is lost and calls add up.
+//! Several processes may learn at once. Each merges what it learnt into the file, under a lock, so that
+//! nothing is lost and calls add up.
 
 use std::{
     collections::BTreeMap,
@@ -17,20 +17,22 @@ use super::shape::Shape;
 
 /// Files of another version are ignored, and written again.
 const VERSION: u32 = 2;
-/// Stops a server that renames its tools from filling the disk. Those that were called least go.
+/// The most tools in a file. Stops a server that renames its tools from filling the disk. The least
+/// called tools are removed.
 pub(super) const MAX_TOOLS: usize = 1_000;
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// What is known of a tool.
+/// The shape that was learnt of a tool's results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LearntTool {
-    /// Of the tool's definition. When it changes, all that was learnt may be wrong.
+    /// The fingerprint of the tool's definition. When it changes, everything that was learnt may be
+    /// wrong.
     pub(super) fingerprint: u64,
     pub(super) calls: u64,
     pub(super) shape: Shape,
 }
 
-/// By the names that their server gives them.
+/// The learnt tools of a server, by the server's names of them.
 pub(super) type LearntTools = BTreeMap<String, LearntTool>;
 
 #[derive(Serialize, Deserialize)]
@@ -40,7 +42,7 @@ struct Content {
 }
 
 impl LearntTool {
-    /// Adds what was learnt later. What was learnt from another definition is dropped.
+    /// Adds what was learnt later. Replaces everything if the definition has changed.
     pub(super) fn add(&mut self, later: Self) {
         if later.fingerprint != self.fingerprint {
             *self = later;
@@ -52,7 +54,7 @@ impl LearntTool {
     }
 }
 
-/// Adds one to those that are there.
+/// Adds what was learnt of one tool.
 pub(super) fn add(tools: &mut LearntTools, name: &str, learnt: LearntTool) {
     match tools.get_mut(name) {
         Some(known) => known.add(learnt),
@@ -75,8 +77,8 @@ impl ShapeFile {
         Self { path: path("json"), lock: path("lock") }
     }
 
-    /// What is kept. A file that is missing, broken or of another version is no error: there is
-    /// more to learn.
+    /// Reads the file. One that is missing, broken or of another version is not an error: everything is
+    /// learnt again.
     pub(super) fn load(&self) -> LearntTools {
         let is_small = |data: &fs::Metadata| data.len() <= MAX_BYTES as u64;
         let content = fs::metadata(&self.path)
@@ -90,7 +92,7 @@ impl ShapeFile {
         tools
     }
 
-    /// Adds to what is kept, and tells what is kept now.
+    /// Merges tools into the file, and returns its new content.
     pub(super) fn add(&self, tools: &LearntTools) -> Result<LearntTools> {
         let lock = private_file::open(&self.lock)?;
         lock.lock()?;
@@ -121,7 +123,7 @@ fn keep_most_called(tools: &mut LearntTools, max: usize) {
     let mut calls: Vec<u64> = tools.values().map(|learnt| learnt.calls).collect();
     calls.sort_unstable_by(|a, b| b.cmp(a));
     let min = calls.get(max).copied().unwrap_or_default();
-    // Of those that were called equally often, the first.
+    // Of tools that were called equally often, the first are kept.
     let mut places = max - calls.iter().filter(|calls| **calls > min).count();
     tools.retain(|_, learnt| {
         let has_place = learnt.calls == min && places > 0;

@@ -1,26 +1,27 @@
-//! What makes a shape wider than it must be, so that it stays small and holds no data.
+//! Widens shapes beyond what was seen, so that they stay small and hold no data.
 //!
-//! It only ever goes up from a shape, so what was true of it stays true. When it happens depends
-//! on what was seen by then, which is why it is no part of [`Shape::merge`].
+//! A shape is only ever widened, so all values that fitted it still do. When that happens depends on
+//! what was seen by then, which is why it is not a part of [`Shape::merge`].
 
 use super::{
     record::{ObservedObject, Record},
     shape::{MAX_DEPTH, Shape},
 };
 
-/// More than a reader takes in, and about 10 kB in a file.
+/// The most nodes of a shape: more than a reader takes in, and about 10 kB in a file.
 pub(super) const MAX_NODES: usize = 300;
 
 const LARGE: usize = 20;
 
-/// With fewer keys nothing can be said.
+/// The least keys from which it can be told that they are data.
 const MIN_KEYS_OF_A_MAP: usize = 8;
 
 impl Shape {
-    /// Makes maps of objects whose keys turn out to be data, and cuts off what is too much.
+    /// Turns objects whose keys are data into maps, and replaces the deepest parts of a shape that is
+    /// too large by `Any`.
     pub(crate) fn settle(&mut self) {
         self.find_maps();
-        // The deepest first, and of these the large ones.
+        // The deepest parts go first, and of these the large ones.
         for depth in (1..=MAX_DEPTH).rev() {
             for min in [LARGE, 0] {
                 let nodes = self.nodes();
@@ -50,7 +51,7 @@ impl Shape {
         }
     }
 
-    /// Makes lists and objects at a depth `Any`, until there are so many nodes less.
+    /// Replaces lists and objects at a depth by `Any`, until `too_many` nodes are gone.
     fn cut(&mut self, depth: usize, min: usize, too_many: &mut usize) {
         if depth > 0 {
             self.children().for_each(|child| child.cut(depth - 1, min, too_many));
@@ -85,7 +86,7 @@ impl Shape {
             }
     }
 
-    /// One bit for each sort of value but null.
+    /// Returns one bit for each sort of value except null.
     fn sorts(&self) -> u8 {
         [
             self.any,
@@ -100,8 +101,8 @@ impl Shape {
     }
 }
 
-/// Whether the keys of these objects are data, as far as can be told from all of them: many, each
-/// with the same sort of value, and others in each object; or each with the same fields.
+/// Tells whether the keys of these objects are data: there are many, all with values of one sort, and
+/// either the objects differ in their keys or all values have the same fields.
 fn is_map(record: &Record) -> bool {
     let fields = &record.fields;
     if fields.len() < MIN_KEYS_OF_A_MAP {

@@ -1,19 +1,19 @@
-//! Return types for tools that declare none, learnt from what they return.
+//! Infers return types for tools that declare none, from what they return.
 //!
-//! Each result widens a stored shape just as far as it must. What is kept is the form of results
-//! and not their content: names of fields, but not keys that are data; no text, except the few
-//! words of fields that hold one of a few (`state`: `open`, `closed`).
+//! Each result widens a stored shape just as far as needed. Only the form of results is kept and not
+//! their content: names of fields, but not keys that are data; no text, except the values of fields
+//! that work like enums (`state`: `open`, `closed`).
 //!
 //! | file | subject |
 //! |---|---|
 //! | `shape` | the type of all values that were seen at one place, and how two are joined |
 //! | `record` | the objects of a place: fields with names, or a map |
-//! | `text` | the strings of a place: their format, and words that come again |
-//! | `names` | which keys are data, and which fields hold one of a few words |
-//! | `merge` | what makes a shape wider than it must be, so that it stays small |
+//! | `text` | the strings of a place: their format, and words that recur |
+//! | `names` | tells which keys are data, and which fields work like enums |
+//! | `merge` | widens shapes so that they stay small |
 //! | `schema` | a shape as JSON schema |
 //! | `store` | the shapes of all tools, in memory |
-//! | `file` | and between two starts |
+//! | `file` | the shapes of all tools, on disk |
 
 mod file;
 mod merge;

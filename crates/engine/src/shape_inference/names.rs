@@ -1,4 +1,4 @@
-//! Which keys are data, and which fields hold one of a few words.
+//! Tells which keys are data, and which fields work like enums.
 
 const MAX_NAME_LEN: usize = 41;
 const MAX_WORDS: usize = 5;
@@ -11,8 +11,8 @@ const FIELD_WORDS: &str = "\
     name number owner page path price priority rate ref score size source start state status tag \
     tags text time title total type unit updated url user value version year";
 
-/// Fields whose last word is one of these hold one of a few words. Others may as well, but what
-/// they hold may also be somebody's.
+/// Fields whose name ends with one of these words work like enums, so their values may be kept. Other
+/// fields may too, but their values may be personal.
 const CATEGORIES: &str = "\
     access action arch architecture category conclusion condition currency direction effect \
     encoding env environment event format frequency health interval kind lang language level \
@@ -20,14 +20,14 @@ const CATEGORIES: &str = "\
     protocol reason resolution result role runtime scheme scope severity side stage state status \
     strategy tier trigger type unit variant verdict visibility";
 
-/// A field that has one of these words in its name tells about somebody, or opens something.
+/// A field that has one of these words in its name may hold personal data or a secret.
 const PERSONAL: &str = "\
     account address assignee author auth birth city contact cookie country credential customer \
     email employee first gender health host key last location login mail marital medical member \
     name nick owner participant password patient person phone profile religion reviewer secret \
     session sex title token user username watcher zip";
 
-/// Whether a key is data and not the name of a field: an address, a date, an identifier, a path,
+/// Tells whether a key is data and not the name of a field: an address, a date, an identifier, a path,
 /// a text.
 pub(super) fn is_data(key: &str) -> bool {
     if key.contains(' ') {
@@ -41,7 +41,7 @@ pub(super) fn is_data(key: &str) -> bool {
     !is_name || is_identifier(key) || has_extension(key)
 }
 
-/// Words with spaces between them that name a field: `Page Title`, `Created at`, `Size (MB)`.
+/// Tells whether words with spaces name a field: `Page Title`, `Created at`, `Size (MB)`.
 fn is_phrase(key: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b" _-/()%".contains(&byte);
     let words: Vec<&str> = key.split(' ').map(|word| word.trim_matches(['(', ')'])).collect();
@@ -59,7 +59,7 @@ fn has(list: &str, word: &str) -> bool {
     list.split(' ').any(|one| one == word)
 }
 
-/// Numbers, dates, hashes, and what is drawn by lot.
+/// Tells whether a key is a number, a date, a hash or a random identifier.
 fn is_identifier(key: &str) -> bool {
     let count = |is: fn(&u8) -> bool| key.bytes().filter(is).count();
     let digits = count(u8::is_ascii_digit);
@@ -73,13 +73,14 @@ fn is_identifier(key: &str) -> bool {
         || (key.len() >= 16 && digits >= 2 && upper >= 2 && lower >= 2)
 }
 
-/// `main.rs`, `example.com`; but `@odata.type` is a field.
+/// Tells whether a key is a file or host name such as `main.rs` or `example.com`; but `@odata.type` is
+/// a field.
 fn has_extension(key: &str) -> bool {
     let last = key.rsplit_once('.').map(|(_, last)| last);
     !key.starts_with(['@', '$']) && last.is_some_and(|last| last.len() <= 4)
 }
 
-/// Whether a field holds one of a few words that tell nothing about anybody.
+/// Tells whether a field works like an enum, with values that are not personal.
 pub(super) fn is_category(name: &str) -> bool {
     let words = words(name);
     let is_in = |list: &str, word: &str| {
@@ -93,7 +94,7 @@ pub(super) fn is_category(name: &str) -> bool {
         && !words.iter().any(|word| is_in(PERSONAL, word))
 }
 
-/// The words of `snake_case`, `kebab-case` and `camelCase`, in small letters.
+/// Splits `snake_case`, `kebab-case` and `camelCase` into words, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;

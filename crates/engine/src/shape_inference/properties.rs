@@ -1,4 +1,4 @@
-//! What holds for all shapes, tried with many random ones.
+//! Property tests of shapes, with random values.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::shape::Shape;
 
-/// Values and shapes by chance.
+/// A source of random values and shapes.
 struct Dice(Chance);
 
 impl Dice {
@@ -49,7 +49,7 @@ impl Dice {
         }
     }
 
-    /// The shape of some values, as it is learnt.
+    /// Learns a shape from some random values.
     fn shape(&mut self) -> Shape {
         let mut shape = Shape::default();
         for _ in 0..self.0.below(6) {
@@ -69,7 +69,7 @@ fn merged(one: &Shape, other: &Shape) -> Shape {
     shape
 }
 
-/// Without words, which are told only when they come often.
+/// Returns the schema without words, which are only there if they recur often enough.
 fn type_of(shape: &Shape) -> Value {
     fn strip(kept: &mut Value) {
         match kept {
@@ -98,7 +98,7 @@ fn the_order_of_merging_does_not_matter() {
         assert_eq!(merged(&a, &Shape::default()), a);
         maps += usize::from(a.schema().to_string().contains("additionalProperties"));
     }
-    // The values are such that everything happens.
+    // The random values must cover both cases.
     assert!((300..2_700).contains(&maps), "{maps}");
 }
 

@@ -1,4 +1,4 @@
-//! The objects of a place: with fields, or maps from data to values.
+//! The objects at one place: records with fields, or maps whose keys are data.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,24 +8,24 @@ use super::{
     shape::{ObservationContext, Shape},
 };
 
-/// An object with more keys is a map, or as good as one to a reader.
+/// The most fields of a record. An object with more keys is a map, or as good as one to a reader.
 pub(super) const MAX_FIELDS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum ObservedObject {
     #[serde(rename = "r")]
     Record(Record),
-    /// Keys are data, and not kept.
+    /// A map, whose keys are data and not kept.
     #[serde(rename = "m")]
     Map(Shape),
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// How many objects were seen.
+    /// The number of objects that were seen.
     #[serde(rename = "n")]
     pub(super) seen: u64,
-    /// And how many of them had no field at all.
+    /// The number of those objects without any field.
     #[serde(rename = "e", default, skip_serializing_if = "is_zero")]
     pub(super) empty: u64,
     /// In the order in which they were first seen.
@@ -37,12 +37,12 @@ pub(super) struct Record {
 pub(super) struct ObservedField {
     #[serde(rename = "k")]
     pub(super) name: String,
-    /// In how many objects it was.
+    /// The number of objects that had it.
     #[serde(rename = "n")]
     pub(super) present: u64,
     #[serde(rename = "t")]
     pub(super) shape: Shape,
-    /// Its words may be kept. Only known while values are observed.
+    /// Whether its words may be kept. Only known while values are observed.
     #[serde(skip)]
     tells: bool,
 }
@@ -114,13 +114,13 @@ impl ObservedObject {
         }
     }
 
-    /// Forgets the names of fields.
+    /// Turns the object into a map, and drops the names of its fields.
     pub(super) fn make_map(&mut self) {
         *self = Self::Map(self.take_values());
     }
 
-    /// All values together. The words of fields go: what was the value of a field with a telling
-    /// name is now one of many.
+    /// Takes the merged shape of all values. Words are dropped, because the values no longer belong to
+    /// a field whose name allows to keep them.
     fn take_values(&mut self) -> Shape {
         match self {
             Self::Map(values) => std::mem::take(values),
@@ -137,8 +137,8 @@ impl ObservedObject {
 }
 
 impl Record {
-    /// The field of that name, which is often at the same position as in the objects before.
-    /// None if it is no field, or one too many.
+    /// Returns the field of a name, which is often at the same position as in earlier objects. `None`
+    /// if the key cannot be a field, or there are too many.
     fn field(&mut self, at: usize, name: &str) -> Option<&mut ObservedField> {
         let is_there = self.fields.get(at).is_some_and(|field| field.name == name);
         let at = if is_there { Some(at) } else { self.position(name) };

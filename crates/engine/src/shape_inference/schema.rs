@@ -1,4 +1,4 @@
-//! A shape as JSON schema.
+//! Writes a shape as JSON schema.
 
 use serde_json::{Map, Value, json};
 
@@ -9,8 +9,8 @@ use super::{
 };
 
 impl Shape {
-    /// A schema that all values fit that were seen (of very long lists, those that were looked
-    /// at).
+    /// Returns a schema that all observed values satisfy (of very long lists, those elements that were
+    /// sampled).
     pub(crate) fn schema(&self) -> Value {
         if self.any {
             return json!({});

@@ -1,7 +1,7 @@
-//! The type of all values that were seen at one place.
+//! Shapes: the type of all values that were seen at one place.
 //!
-//! Shapes are a join-semilattice: [`Shape::merge`] gives the least shape above both, whatever the
-//! order. What was counted is added up.
+//! Shapes are a join-semilattice: [`Shape::merge`] returns the least upper bound of two shapes,
+//! whatever their order. Counts are added up.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,23 +11,23 @@ use super::{
     text::Text,
 };
 
-/// Lists and objects that are nested deeper are `Any`. It bounds the stack and what a reader has
-/// to take in.
+/// Lists and objects that are nested deeper are `Any`. Limits the stack, and the size of a type for its
+/// reader.
 pub(super) const MAX_DEPTH: usize = 8;
 
-/// Of longer lists so many elements are looked at from the start, and as many spread evenly over
-/// the rest. What only the others have is not learnt.
+/// Of longer lists, so many elements from the start are sampled, and as many spread evenly over the
+/// rest. What only other elements have is not learnt.
 const SAMPLE: usize = 1_000;
 
-/// Of a result with more values than this, lists and maps that come later tell what their first
-/// value tells. A call must not take longer because somebody wants to learn from it.
+/// After so many values of a result, only the first value of each further list and map is observed, so
+/// that learning does not delay a call.
 const MAX_VALUES: usize = 200_000;
 
-/// All alternatives that were seen. None of them: nothing was seen.
+/// The union of all types that were seen. If no alternative is set, nothing was seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Shape {
-    /// Whatever it is. Then nothing else is set.
+    /// Any value fits. Then nothing else is set.
     #[serde(rename = "a", skip_serializing_if = "is_false")]
     pub(super) any: bool,
     #[serde(rename = "z", skip_serializing_if = "is_false")]
@@ -53,11 +53,11 @@ pub(super) enum Number {
     Float,
 }
 
-/// Where a value was seen.
+/// The place at which a value was seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObservationContext {
     depth: usize,
-    /// Its words may be kept.
+    /// Whether its words may be kept.
     pub(super) tells: bool,
 }
 
@@ -68,14 +68,14 @@ impl ObservationContext {
         Self { depth: self.depth + 1, tells }
     }
 
-    /// The elements of a list are what the list is called.
+    /// Returns the place of a list's elements, which share the name of the list.
     fn element(self) -> Self {
         Self { depth: self.depth + 1, ..self }
     }
 }
 
 impl Shape {
-    /// The shape of one value.
+    /// Returns the shape of one value.
     pub(crate) fn of(value: &Value) -> Self {
         let (mut shape, mut left) = (Self::default(), MAX_VALUES);
         shape.observe(value, ObservationContext::ROOT, &mut left);
@@ -83,7 +83,7 @@ impl Shape {
         shape
     }
 
-    /// The least shape above both.
+    /// Widens this shape to the least upper bound of both.
     pub(crate) fn merge(&mut self, other: Self) {
         if self.any || other.any {
             *self = Self::any();
@@ -101,7 +101,7 @@ impl Shape {
         Self { any: true, ..Self::default() }
     }
 
-    /// Adds one value. `left` is how many more are looked at.
+    /// Adds one value. `left` is how many more values may be observed in full.
     pub(super) fn observe(&mut self, value: &Value, place: ObservationContext, left: &mut usize) {
         if self.any {
             return;
@@ -136,7 +136,7 @@ impl Shape {
         }
     }
 
-    /// Drops the words that were kept of this place, for good.
+    /// Drops the words of this place, and keeps none from now on.
     pub(super) fn forget_words(&mut self) {
         if let Some(text) = &mut self.text {
             text.forget_words();

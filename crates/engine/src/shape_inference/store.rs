@@ -1,4 +1,4 @@
-//! The shapes of all tools: learnt while tools are called, and kept between two starts.
+//! The shapes of all tools, which are learnt from calls and kept between two starts.
 
 use std::{
     collections::HashMap,
@@ -15,26 +15,26 @@ use super::{
     shape::Shape,
 };
 
-/// A type that changed is kept at once, but a thousand calls in a loop do not write a thousand
-/// times.
+/// The least time between two writes of changed types, so that a thousand calls in a loop do not write
+/// a thousand times.
 const SAVE_CHANGES_EVERY: Duration = Duration::from_secs(1);
-/// When only the number of calls has changed.
+/// The least time between two writes if only numbers of calls have changed.
 const SAVE_COUNTS_EVERY: Duration = Duration::from_secs(60);
 
-/// What the results of a tool looked like.
+/// The shape that was observed in the results of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ObservedShape {
-    /// How many results it was learnt from.
+    /// The number of results that it was learnt from.
     pub(crate) calls: u64,
     pub(crate) shape: Shape,
-    /// The same as JSON schema.
+    /// The shape as JSON schema.
     pub(crate) schema: Value,
 }
 
 /// The shapes of all tools.
 #[derive(Debug)]
 pub(crate) struct ObservedShapes {
-    /// None: nothing is kept.
+    /// The directory of the files; `None` if nothing is kept on disk.
     dir: Option<PathBuf>,
     servers: Mutex<HashMap<String, Arc<Server>>>,
 }
@@ -44,19 +44,19 @@ pub(crate) struct ObservedShapes {
 struct Server {
     file: Option<ShapeFile>,
     state: Mutex<ShapesState>,
-    /// Held while the file is written, which the state is not: nobody waits for a disk to learn
-    /// what is known.
+    /// Held while the file is written. The state is not locked then, so that readers do not wait for
+    /// the disk.
     saving: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct ShapesState {
-    /// There is a file.
+    /// Whether there is a file to write to.
     is_kept: bool,
     known: HashMap<String, KnownShape>,
-    /// What was learnt since the file was written.
+    /// The shapes that were learnt since the last write.
     pending: LearntTools,
-    /// A type has changed since then.
+    /// Whether a type has changed since the last write.
     changed: bool,
     saved: Option<Instant>,
 }
@@ -68,12 +68,12 @@ struct KnownShape {
 }
 
 impl ObservedShapes {
-    /// Files are read when they are first needed.
+    /// Creates a store over a directory. Files are read when they are first needed.
     pub(crate) fn open(dir: Option<PathBuf>) -> Self {
         Self { dir, servers: Mutex::default() }
     }
 
-    /// What is known of a tool with this definition.
+    /// Returns the shape of a tool with this definition, if one was learnt.
     pub(crate) fn get(&self, tool: &ToolId, fingerprint: u64) -> Option<Arc<ObservedShape>> {
         let server = self.server(&tool.server);
         let state = locked(&server.state);
@@ -81,20 +81,20 @@ impl ObservedShapes {
         (known.fingerprint == fingerprint).then(|| known.shape.clone())
     }
 
-    /// Learns from a result. Nothing is written yet; see [`Self::save_due`].
+    /// Learns from a result, without writing to disk; see [`Self::save_due`].
     pub(crate) fn learn(&self, tool: &ToolId, fingerprint: u64, value: &Value) {
         let learnt = LearntTool { fingerprint, calls: 1, shape: Shape::of(value) };
         let server = self.server(&tool.server);
         locked(&server.state).add(&tool.tool, learnt);
     }
 
-    /// Writes what should not wait any longer: types that are new or have changed, and now and
-    /// then the numbers of calls. Mostly there is nothing, and that is found out quickly.
+    /// Writes shapes that are due: new and changed types, and at longer intervals the numbers of calls.
+    /// Mostly there are none, and this returns quickly.
     pub(crate) fn save_due(&self) {
         self.save(ShapesState::is_due);
     }
 
-    /// Writes all that is not yet in files. To be called before the process ends.
+    /// Writes everything that is not yet on disk. To be called before the process ends.
     pub(crate) fn flush(&self) {
         self.save(|_| true);
     }
@@ -143,7 +143,7 @@ impl Server {
         match kept {
             Ok(tools) => state.adopt(tools),
             Err(error) => {
-                // It is tried again later; until then it is only in memory.
+                // The write is tried again later; until then the shapes are only in memory.
                 tracing::warn!(server = name, %error, "the shapes of a server's results could not be written");
                 state.put_back(pending);
             }
@@ -186,8 +186,8 @@ impl ShapesState {
         }
     }
 
-    /// Takes over what the file has now: other processes may have added to it. What was learnt
-    /// while it was written is not in it.
+    /// Takes over the content of the file, to which other processes may have added. What was learnt
+    /// during the write is added to it.
     fn adopt(&mut self, tools: LearntTools) {
         self.known =
             tools.into_iter().map(|(name, learnt)| (name, KnownShape::from(learnt))).collect();
@@ -205,7 +205,7 @@ impl ShapesState {
 }
 
 impl KnownShape {
-    /// Whether the type has changed.
+    /// Adds what was learnt later, and tells whether the type has changed.
     fn add(&mut self, later: LearntTool) -> bool {
         if later.fingerprint != self.fingerprint {
             *self = Self::from(later);
@@ -231,7 +231,7 @@ impl From<LearntTool> for KnownShape {
 
 fn is_due(changed: bool, since: Option<Duration>) -> bool {
     let every = if changed { SAVE_CHANGES_EVERY } else { SAVE_COUNTS_EVERY };
-    // What was never written has nothing to wait for.
+    // The first write is due at once.
     since.is_none_or(|since| since >= every)
 }
 

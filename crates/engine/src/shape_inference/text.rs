@@ -1,13 +1,13 @@
-//! The strings of a place: their format, and words that come again.
+//! The strings at one place: their format, and words that recur.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
-/// More words than this are data.
+/// The most words of a field that works like an enum; more are data.
 const MAX_WORDS: usize = 8;
 const MAX_WORD_LEN: usize = 24;
-/// Fewer strings are too few to tell what they can be.
+/// The least number of strings from which the words of an enum can be told.
 const MIN_STRINGS: u64 = 5;
 /// Longer texts are not parsed to see whether they are JSON.
 const MAX_JSON_LEN: usize = 1024 * 1024;
@@ -18,12 +18,12 @@ pub(super) struct Text {
     seen: u64,
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     format: Option<Format>,
-    /// All that were seen. None once there were others, or too many.
+    /// All words that were seen. `None` once there were other strings, or too many words.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     words: Option<BTreeSet<String>>,
 }
 
-/// What all strings of a place are.
+/// The format of all strings at one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Format {
@@ -75,7 +75,7 @@ impl Text {
         self.words = None;
     }
 
-    /// The words, if there are so few and so many times that there are hardly more.
+    /// Returns the words, if they are few and recur so often that there are hardly others.
     pub(super) fn words(&self) -> Option<impl Iterator<Item = &str>> {
         let words = self.words.as_ref()?;
         let come_again = words.len() as u64 * 2 <= self.seen;
@@ -88,8 +88,8 @@ impl Text {
     }
 }
 
-/// A word as programs use them for one of a few: `open`, `IN_PROGRESS`, `not-found`. No names:
-/// those have capitals, and no numbers, which identify.
+/// Tells whether a text looks like an enum value: `open`, `IN_PROGRESS`, `not-found`. Names are not,
+/// because of their capitals, nor numbers, because they identify something.
 fn is_code(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -129,7 +129,7 @@ impl Format {
     }
 }
 
-/// `9` stands for a digit.
+/// Tells whether bytes fit a pattern, in which `9` stands for a digit.
 fn fits(bytes: &[u8], pattern: &[u8]) -> bool {
     bytes.len() == pattern.len()
         && bytes.iter().zip(pattern).all(|(byte, pattern)| match pattern {
@@ -142,7 +142,8 @@ fn is_date(bytes: &[u8]) -> bool {
     fits(bytes, b"9999-99-99")
 }
 
-/// `T10:00:00`, with or without a fraction, and with a zone as RFC 3339 wants it.
+/// Tells whether bytes are a time such as `T10:00:00`, with or without a fraction, and with a zone as
+/// in RFC 3339.
 fn is_time(bytes: &[u8]) -> bool {
     let Some((time, rest)) = bytes.split_at_checked(9) else { return false };
     if !matches!(time[0], b'T' | b't' | b' ') || !fits(&time[1..], b"99:99:99") {
@@ -163,7 +164,7 @@ fn is_uuid(bytes: &[u8]) -> bool {
         })
 }
 
-/// With a host or a path behind two slashes; `a: b` and `urn:x` are not told apart from prose.
+/// Tells whether a text is a URI with `://`. Others, such as `urn:x`, cannot be told from prose.
 fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let in_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');

@@ -1,23 +1,23 @@
-//! What may stand around a value in a text: nothing that is lost when only the value is taken.
+//! Checks the text around a value: nothing must be lost when only the value is taken.
 //!
-//! A label (`Commit history:`) and the number of rows say no more than the value does. Whatever
-//! else is there (a remark, where the next page is, that something was left out) has to be read,
-//! so that the text stays a text.
+//! A label (`Commit history:`) and the number of rows say no more than the value does. Anything else (a
+//! remark, a reference to the next page, a note that something was left out) has to be read, so the
+//! text stays a text.
 
 use super::keys;
 
 const MAX_LABEL_LEN: usize = 200;
-/// A tool may put its own label before that of another.
+/// The most labels: a tool may put its own before that of another.
 const MAX_LABELS: usize = 2;
 const MAX_COUNT_LEN: usize = 40;
 
-/// The words beside the number of rows.
+/// The words that may stand beside the number of rows.
 const COUNT_WORDS: &str = "\
     row rows result results record records item items entry entries match matches total count \
     found returned showing of in set";
 
-/// Whether the texts before and after a value say no more than the value, which has so many rows
-/// if it is a list.
+/// Tells whether the texts before and after a value say no more than the value; `rows` is its length if
+/// it is a list.
 pub(super) fn says_no_more(before: &str, after: &str, rows: Option<usize>) -> bool {
     let lines = |text: &'_ str| text.lines().filter(|line| !line.trim().is_empty()).count();
     lines(before) <= MAX_LABELS
@@ -26,7 +26,8 @@ pub(super) fn says_no_more(before: &str, after: &str, rows: Option<usize>) -> bo
         && is_count(after.trim(), rows)
 }
 
-/// `Commit history:`, `## Weather` or, before two rows, `Found 2 issues:`; but not `Error:`.
+/// Tells whether a line is a label: `Commit history:`, `## Weather` or, before two rows, `Found 2
+/// issues:`; but not `Error:`.
 pub(super) fn is_label(line: &str, rows: Option<usize>) -> bool {
     let line = line.trim();
     let is_title = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
@@ -37,7 +38,7 @@ pub(super) fn is_label(line: &str, rows: Option<usize>) -> bool {
         && are_rows(line, rows)
 }
 
-/// `2 rows` or `(2 rows)` behind two rows, or nothing.
+/// Tells whether a line is empty or counts the rows: `2 rows` or `(2 rows)` after two rows.
 fn is_count(line: &str, rows: Option<usize>) -> bool {
     let is_word = |word: &str| {
         let word = word.to_lowercase();
@@ -50,7 +51,7 @@ fn is_count(line: &str, rows: Option<usize>) -> bool {
             && are_rows(line, rows))
 }
 
-/// Whether all numbers of a line are the number of rows.
+/// Tells whether all numbers of a line are the number of rows.
 fn are_rows(line: &str, rows: Option<usize>) -> bool {
     numbers(line).all(|number| number.is_some() && number == rows)
 }
@@ -62,7 +63,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The numbers of a line. One that is too large is none that rows could have.
+/// Returns the numbers of a line; `None` for one that is too large to be a number of rows.
 fn numbers(line: &str) -> impl Iterator<Item = Option<usize>> {
     words(line).filter_map(number)
 }

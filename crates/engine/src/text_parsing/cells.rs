@@ -1,26 +1,26 @@
-//! The types of cells: a number or a flag if nothing is lost by it, and the same type in a whole
-//! column.
+//! Types of cells: a number or a flag if nothing is lost by the conversion, and the same type in a
+//! whole column.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Number, Value};
 
-/// More digits are an identifier, and may be more than a float holds exactly.
+/// The most digits of a number. Longer ones are identifiers, and a float may not hold them exactly.
 const MAX_DIGITS: usize = 15;
 
-/// What all cells of a column are.
+/// The type of all cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// Whole ones, and others without zeros at their end.
+    /// Integers, and decimals without trailing zeros.
     Number,
-    /// With a fixed number of decimals: `1.50` beside `0.25`.
+    /// Numbers with a fixed number of decimals: `1.50` beside `0.25`.
     Fixed(usize),
     Flag,
     Text,
 }
 
 impl Sort {
-    /// None of an empty cell, which fits everywhere.
+    /// Returns the type of a cell; `None` for an empty one, which fits every type.
     fn of(cell: &str) -> Option<Self> {
         match cell {
             "" => None,
@@ -32,7 +32,7 @@ impl Sort {
     }
 }
 
-/// What is known of a column.
+/// The type of a column, as far as its cells tell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
     sort: Option<Sort>,
@@ -62,8 +62,9 @@ impl Column {
         });
     }
 
-    /// `1.10` is a number, unless its name says that it is a version. How many there are does not
-    /// matter: a column has one type with one row and with many.
+    /// Returns the type of a column. `1.10` is a number, unless the column's name says that it is a
+    /// version. The number of rows does not matter, so that a column has the same type with one row and
+    /// with many.
     fn sort(self, name: &str) -> Option<Sort> {
         match self.sort {
             Some(Sort::Number | Sort::Fixed(_)) if is_version(name) && self.decimals != Some(0) => {
@@ -74,7 +75,7 @@ impl Column {
     }
 }
 
-/// Whether numbers of that name have parts: after `1.9` comes `1.10`.
+/// Tells whether a name is that of a version, where `1.10` follows `1.9`.
 fn is_version(name: &str) -> bool {
     let name = name.to_lowercase();
     ["version", "release", "tag", "build", "revision", "chapter", "section"]
@@ -82,7 +83,7 @@ fn is_version(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// The sort of each column. None of a column without a cell.
+/// Returns the type of each column; `None` for one whose cells are all empty.
 pub(super) fn sorts_of(names: &[&str], rows: &[Vec<&str>]) -> Vec<Option<Sort>> {
     let mut columns = vec![Column::default(); names.len()];
     for row in rows {
@@ -93,7 +94,7 @@ pub(super) fn sorts_of(names: &[&str], rows: &[Vec<&str>]) -> Vec<Option<Sort>> 
     columns.into_iter().zip(names).map(|(column, name)| column.sort(name)).collect()
 }
 
-/// Rows as objects.
+/// Converts rows to objects.
 pub(super) fn objects(names: &[&str], rows: &[Vec<&str>]) -> Value {
     let sorts = sorts_of(names, rows);
     let object = |row: &Vec<&str>| {
@@ -103,7 +104,7 @@ pub(super) fn objects(names: &[&str], rows: &[Vec<&str>]) -> Value {
     rows.iter().map(object).collect::<Vec<Map<String, Value>>>().into()
 }
 
-/// Records as objects. Not every record has every field.
+/// Converts records, which need not have all fields, to objects.
 pub(super) fn records(records: &[&[(&str, &str)]]) -> Vec<Map<String, Value>> {
     let mut columns: HashMap<&str, Column> = HashMap::new();
     for (name, cell) in records.iter().flat_map(|record| record.iter()) {
@@ -126,7 +127,7 @@ fn typed(cell: &str, sort: Option<Sort>) -> Value {
     value.unwrap_or_else(|| cell.into())
 }
 
-/// A number that loses no more than zeros at the end: `007`, `+5` and `1e3` are texts.
+/// Parses a number if nothing but trailing zeros is lost: `007`, `+5` and `1e3` stay texts.
 fn number(cell: &str) -> Option<Number> {
     let digits = cell.strip_prefix('-').unwrap_or(cell);
     let (whole, fraction) = match digits.split_once('.') {
@@ -146,7 +147,7 @@ fn number(cell: &str) -> Option<Number> {
     }
 }
 
-/// Whether zeros at the end would be lost.
+/// Tells whether trailing zeros would be lost.
 fn loses_zeros(number: &str) -> bool {
     let fraction = number.split_once('.').map(|(_, fraction)| fraction);
     fraction.is_some_and(|fraction| fraction != "0" && fraction.ends_with('0'))

@@ -1,4 +1,4 @@
-//! What real servers answer, and what becomes of it.
+//! Answers of real servers, and the values that are read from them.
 //!
 //! The texts of git, filesystem and everything are what these servers said when they were run, with
 //! other paths, names and hashes. The others are written as such servers are known to answer.
@@ -358,7 +358,7 @@ fn what_is_written_for_people_stays_text() {
     }
 }
 
-/// What programs are told of a tool's type, before it is called.
+/// The learnt type is what programs are told of a tool before they call it.
 #[test]
 fn the_learnt_type_is_the_same_with_one_row_and_with_many() {
     for (above, row) in [

@@ -1,10 +1,10 @@
 //! Comma, semicolon and tab separated values.
 //!
-//! Prose has commas too, and lines of words are often no table. So the first line must be made of
-//! names, every line must have the same number of cells, and something must tell the first line
-//! from the others. Usual names of columns do, whatever stands below them: with them the same tool
-//! gives a list whether there are many rows, one or none, and whatever is missing in one. With names
-//! that nobody knows the rows have to tell it, so that such a table is a text while it has none.
+//! Prose has commas too, and lines of words are often not a table. So the first line must consist of
+//! names, every line must have the same number of cells, and something must show that the first line is
+//! a header. Common names of columns do, whatever stands below them: then a tool returns a list whether
+//! there are many rows, one or none. With uncommon names the rows have to differ from the header, so
+//! that such a table is a text while it has no rows.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,7 @@ const MAX_COLUMNS: usize = 500;
 const MAX_NAME_LEN: usize = 40;
 const MAX_WORDS: usize = 4;
 
-/// Names that are found in the first line of tables, and seldom anywhere else on a line with
-/// commas.
+/// Names that are common in headers of tables, and rare in other lines with commas.
 const USUAL_NAMES: &str = "\
     id name title key value type kind status state date time url email description count path \
     size version label category \
@@ -30,12 +29,12 @@ const USUAL_NAMES: &str = "\
     percent phone population price priority product project quantity rank rate rating region role \
     salary score sku symbol timestamp total unit username year";
 
-/// The rows of a text that is nothing but a table. A label may stand above it.
+/// Reads the rows of a text that consists of a table, with at most a label above it.
 pub(super) fn find(text: &str) -> Option<Value> {
     let has_end = text.ends_with('\n');
-    // A tab at the end is an empty cell.
+    // Tabs are not trimmed, because one at the end is an empty cell.
     let text = text.trim_matches(['\n', '\r']);
-    // Names without rows are few words with commas, unless something says what they are.
+    // A header without rows could be a few words with commas, so more evidence is needed.
     let empty = if has_end { EmptyRows::Usual } else { EmptyRows::No };
     table(text, empty).or_else(|| {
         let (label, rest) = text.split_once('\n')?;
@@ -44,7 +43,7 @@ pub(super) fn find(text: &str) -> Option<Value> {
     })
 }
 
-/// The rows of the only fence in a text, if it says that they are there.
+/// Reads the rows of the only fenced block in a text, if its info string is `csv` or `tsv`.
 pub(super) fn find_fenced(text: &str) -> Option<Value> {
     let marks = ["```csv", "```tsv"];
     let (before, rest) = marks.iter().find_map(|mark| text.split_once(mark))?;
@@ -54,18 +53,18 @@ pub(super) fn find_fenced(text: &str) -> Option<Value> {
     around::says_no_more(before, after, rows.as_array().map(Vec::len)).then_some(rows)
 }
 
-/// Whether names may stand there without rows.
+/// Whether a header may stand without rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EmptyRows {
     No,
-    /// If one of them is found in tables, and seldom elsewhere.
+    /// If one of the names is a common one.
     Usual,
     Yes,
 }
 
 fn table(text: &str, empty: EmptyRows) -> Option<Value> {
     let quotes = text.bytes().filter(|byte| *byte == b'"').count();
-    // Within quotes there may be empty lines; elsewhere they part paragraphs.
+    // Within quotes there may be empty lines; elsewhere they separate paragraphs.
     let has_paragraphs = quotes == 0 && (text.contains("\n\n") || text.contains("\n\r\n"));
     if has_paragraphs || quotes % 2 != 0 {
         return None;
@@ -108,8 +107,8 @@ fn are_names(names: &[&str]) -> bool {
         && names.iter().all(|name| is_name(name))
 }
 
-/// A few words without the marks of a sentence or a program. A space at its start is what follows
-/// the comma of a sentence.
+/// Tells whether a cell can be the name of a column: a few words without the punctuation of a sentence
+/// or a program. A cell with a leading space cannot, because that follows a comma in a sentence.
 fn is_name(name: &str) -> bool {
     let allowed = |c: char| c.is_alphanumeric() || " _-./()%#$°".contains(c);
     let mut open = 0_i32;
@@ -130,14 +129,14 @@ fn is_identifier(name: &&str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// Whether it is or has such a name: `score`, `Unit price`, `created_date`.
+/// Tells whether a name is or contains a common one: `score`, `Unit price`, `created_date`.
 fn is_usual(name: &&str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|c: char| !c.is_alphanumeric());
     words.any(|word| USUAL_NAMES.split(' ').any(|usual| usual == word))
 }
 
-/// Whether the first line is of another kind than those below it.
+/// Tells whether the rows differ from the header in kind.
 fn differs(names: &[&str], rows: &[Vec<&str>]) -> bool {
     let sorts = cells::sorts_of(names, rows);
     let has_types = sorts.iter().any(|sort| sort.is_some_and(|sort| sort != Sort::Text));

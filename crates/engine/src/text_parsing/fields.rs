@@ -1,7 +1,7 @@
-//! `key: value` lines, as a list of records.
+//! Reads `key: value` lines as a list of records.
 //!
-//! Records are parted by empty lines, by rules, or by their first key. A text with one record is a
-//! list with one, so that nothing changes its type with the number of records.
+//! Records are separated by empty lines, by rules, or by their first key. One record is a list of one,
+//! so that the type does not depend on the number of records.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,15 @@ use serde_json::Value;
 
 use super::{around, cells, keys};
 
-/// Fewer keys are a remark, or a conversation. One record at least has so many: what all of them have
-/// together grows with their number, and a text would become a list by it.
+/// The least keys that one of the records must have; fewer are a remark or a conversation. The keys of
+/// all records together do not count, because they grow with the number of records.
 const MIN_KEYS: usize = 3;
-/// In each of them; not every record has every field.
+/// The least keys of every record, since not every record has every field.
 const MIN_KEYS_OF_A_RECORD: usize = 2;
-/// Two lines by turns, without anything between them, are a conversation more often than records.
+/// The least keys of records without anything between them: two lines by turns are more often a
+/// conversation.
 const MIN_KEYS_IN_A_ROW: usize = 3;
-/// A value with so many words that ends like a sentence is one.
+/// A value with so many words that ends like a sentence is a sentence.
 const WORDS_OF_A_SENTENCE: usize = 8;
 
 /// A key and its value.
@@ -30,7 +31,7 @@ pub(super) fn find(text: &str) -> Option<Value> {
     })
 }
 
-/// The records of lines that stand below a label, or below nothing.
+/// Reads the records in lines, which may stand below a label.
 fn find_below(label: &str, lines: &str) -> Option<Value> {
     let blocks = blocks(lines)?;
     let all: Vec<Pair<'_>> = blocks.concat();
@@ -48,7 +49,7 @@ fn find_below(label: &str, lines: &str) -> Option<Value> {
     is_all.then(|| Value::Array(list()))
 }
 
-/// The pairs between empty lines and rules. None if any line is something else.
+/// Splits lines into blocks of pairs, at empty lines and rules. `None` if any line is not a pair.
 fn blocks(lines: &str) -> Option<Vec<Vec<Pair<'_>>>> {
     let mut blocks = Vec::new();
     let mut block = Vec::new();
@@ -62,7 +63,7 @@ fn blocks(lines: &str) -> Option<Vec<Vec<Pair<'_>>>> {
             continue;
         }
         let (bullet, line) = without_bullet(line);
-        // All lines are items of a list, or none.
+        // Either all lines have bullets, or none.
         if *bullets.get_or_insert(bullet) != bullet {
             return None;
         }
@@ -90,8 +91,8 @@ fn without_bullet(line: &str) -> (Option<char>, &str) {
     rest.map_or((None, line), |rest| (mark, rest))
 }
 
-/// `Key: value`, `**Key:** value` or `**Key**: value`. A key without a value needs a space behind
-/// it, as a template leaves it there; `Key:` is a heading of what follows.
+/// Reads `Key: value`, `**Key:** value` or `**Key**: value`. A key without a value needs a space behind
+/// it, as templates leave it there; `Key:` alone is a heading.
 fn pair(line: &str) -> Option<Pair<'_>> {
     let bold = line.strip_prefix("**").and_then(|line| line.split_once("**"));
     let (key, value) = match bold {
@@ -104,13 +105,13 @@ fn pair(line: &str) -> Option<Pair<'_>> {
     value.starts_with([' ', '\t']).then(|| (key.trim_end(), value.trim()))
 }
 
-/// Whether the right sides are values, and no lines of a program, of nested data or of prose.
+/// Tells whether the right sides are values, and not lines of a program, of nested data or of prose.
 fn are_values(blocks: &[Vec<Pair<'_>>]) -> bool {
     let values = || blocks.iter().flatten().map(|(_, value)| *value);
     let is_opening = |value: &str| {
         value.ends_with('{') || matches!(value, "[" | "(" | "|" | ">" | "|-" | ">-" | "|+" | ">+")
     };
-    // Comments, anchors and tags of YAML, and what stands for code that was left out.
+    // Comments, anchors and tags of YAML, and marks of omitted code.
     let is_foreign = |value: &str| {
         let is_marked = |mark| {
             value
@@ -136,7 +137,7 @@ fn are_unique(pairs: &[Pair<'_>]) -> bool {
     pairs.iter().all(|(key, _)| keys.insert(*key))
 }
 
-/// The records of a text in which keys come again. All of them begin with the same key.
+/// Returns the records of a text in which keys recur. All of them begin with the same key.
 fn records<'b, 'a>(
     blocks: &'b [Vec<Pair<'a>>],
     all: &'b [Pair<'a>],

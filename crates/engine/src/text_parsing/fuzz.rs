@@ -1,4 +1,4 @@
-//! What must hold for values in text whatever the text is; see [`crate::fuzz`].
+//! Properties that hold for values read from any text; see [`crate::fuzz`].
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,8 @@ use super::{
     table,
 };
 
-/// Checks what is read out of a text: what is found in a text is found again when it is written in
-/// the same form with nothing else around it, and nothing is in it that the text does not say.
+/// Checks that a value which is read from a text is read again when it is written alone in the same
+/// form, and that it contains nothing that the text does not say.
 pub fn text_tables(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if let Some(ParsedText { value, kind }) = recover(&text) {
@@ -20,7 +20,7 @@ pub fn text_tables(data: &[u8]) {
             TextForm::Records => check_fields(&text, list(&value)),
         }
     }
-    // Each of them, though another form may come first.
+    // Every form is checked, though `recover` may prefer another one.
     if let Some(value) = table::find(&text) {
         check_markdown(&value);
     }
@@ -29,7 +29,7 @@ pub fn text_tables(data: &[u8]) {
     }
 }
 
-/// Values of JSON, each in a fence of its own.
+/// Checks JSON values, each written in a fence of its own.
 fn check_json(value: &Value, values: &[Value], kind: TextForm) {
     let fenced: String = values.iter().map(|value| format!("```json\n{value}\n```\n")).collect();
     let again = recover(&fenced).unwrap_or_else(|| panic!("no value: {fenced}"));
@@ -37,7 +37,8 @@ fn check_json(value: &Value, values: &[Value], kind: TextForm) {
     assert!(is_same(&again.value, value), "{fenced}");
 }
 
-/// The same but for the last digit of a float, which a parser of JSON may round.
+/// Tells whether two values are equal, except for the last digit of floats, which a JSON parser may
+/// round.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -55,7 +56,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Fields are named, plain, and said in the text.
+/// Checks that fields have names, plain values, and stand in the text.
 fn check_fields(text: &str, records: &[Value]) {
     assert!(!records.is_empty());
     for record in records {
@@ -74,7 +75,8 @@ fn check_fields(text: &str, records: &[Value]) {
     }
 }
 
-/// The names of the columns, which all rows have in the same order, with plain values.
+/// Returns the names of the columns, after checking that all rows have them in the same order, with
+/// plain values.
 fn columns(rows: &Value) -> Vec<&str> {
     let rows = list(rows);
     let names: Vec<&str> = rows
@@ -125,7 +127,7 @@ fn check_delimited(rows: &Value) {
     }
 }
 
-/// A value as it stands in a cell.
+/// Writes a value as a cell.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -133,7 +135,7 @@ fn cell(value: &Value) -> String {
             assert!(!text.is_empty(), "an empty cell is no text");
             text.clone()
         }
-        // Without an exponent, and with a point if it had one.
+        // Written without an exponent, and with a decimal point if it is a float.
         Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
             Some(float) if float.fract() == 0.0 => format!("{float}.0"),
             Some(float) => float.to_string(),

@@ -1,21 +1,20 @@
-//! JSON that stands in a text: behind a label, in a fence, or line by line; and the same as Python
-//! writes it.
+//! Finds JSON in a text: behind a label, in a fence, or line by line; also as Python writes it.
 
 use serde_json::{Deserializer, Value};
 
 use super::{around, keys, python};
 
-/// Where JSON without fences may begin.
+/// The part of a text in which JSON without fences may begin.
 const MAX_PROSE_LEN: usize = 500;
 const MAX_LINES: usize = 6;
 const MAX_INTRODUCTION_LEN: usize = 80;
 
-/// What was found.
+/// The result of looking for JSON in a text.
 #[derive(Debug, PartialEq)]
 pub(super) enum FoundJson {
     One(Value),
     Many(Vec<Value>),
-    /// Something that is fenced, and no JSON: the text is a page, whatever else is in it.
+    /// A fenced block that is not JSON: the text is a page, whatever else is in it.
     Code,
     Nothing,
 }
@@ -42,14 +41,14 @@ fn found(mut values: Vec<Value>) -> FoundJson {
 struct Fences<'a> {
     blocks: Vec<(&'a str, &'a str)>,
     before: &'a str,
-    /// Something stands between two of them.
+    /// Whether there is text between two of them.
     between: bool,
     after: &'a str,
     closed: bool,
 }
 
 impl<'a> Fences<'a> {
-    /// None if there is no fence.
+    /// Finds the fences of a text; `None` if there are none.
     fn of(text: &'a str) -> Option<Self> {
         let mut fences =
             Self { blocks: Vec::new(), before: "", between: false, after: "", closed: true };
@@ -80,7 +79,7 @@ impl<'a> Fences<'a> {
         (!fences.blocks.is_empty() || !fences.closed).then_some(fences)
     }
 
-    /// Their values, if all of them are JSON, and there is nothing else to read.
+    /// Returns the values of the blocks, if all are JSON and there is nothing else to read.
     fn values(&self) -> Option<Vec<Value>> {
         if !self.closed || self.between {
             return None;
@@ -91,7 +90,7 @@ impl<'a> Fences<'a> {
     }
 }
 
-/// How many rows the values are, if they are a list.
+/// Returns the number of rows, if the values are a list.
 fn rows(values: &[Value]) -> Option<usize> {
     match values {
         [Value::Array(items)] => Some(items.len()),
@@ -100,7 +99,7 @@ fn rows(values: &[Value]) -> Option<usize> {
     }
 }
 
-/// The mark that opens or closes a fence, and what is written behind it.
+/// Returns the mark that opens or closes a fence, and the text behind it.
 fn mark(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -116,7 +115,7 @@ fn fenced(info: &str, body: &str) -> Option<Value> {
     serde_json::from_str(body).ok().filter(|value: &Value| value.is_object() || value.is_array())
 }
 
-/// The values of a text without fences.
+/// Returns the values in a text without fences.
 fn plain(text: &str) -> Option<Vec<Value>> {
     let text = text.trim();
     let (before, values, after) = starts(text).find_map(|at| {
@@ -127,8 +126,8 @@ fn plain(text: &str) -> Option<Vec<Value>> {
     is_about(before, &values, after).then_some(values)
 }
 
-/// Where JSON may begin: at the start of one of the first lines, or in the first line behind a
-/// colon. These are few, so that a text full of brackets is not read again and again.
+/// Returns the places at which JSON may begin: the start of one of the first lines, or in the first
+/// line behind a colon. They are few, so that a text full of brackets is not parsed again and again.
 fn starts(text: &str) -> impl Iterator<Item = usize> {
     let mut at = 0;
     let lines = text.split_inclusive('\n').map(move |line| {
@@ -145,13 +144,14 @@ fn starts(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// `Result`, `Here are the issues`; but not `Error`, nor `10:30 worker: got`.
+/// Tells whether words introduce a value: `Result`, `Here are the issues`; but not `Error`, nor `10:30
+/// worker: got`.
 fn introduces(words: &str) -> bool {
     words.len() <= MAX_INTRODUCTION_LEN && !words.contains(':') && !keys::is_remark(words)
 }
 
-/// The objects and lists that follow each other, each from the start of a line to the end of one,
-/// and what stands behind them.
+/// Reads objects and lists that follow each other, each from the start of a line to the end of one.
+/// Also returns the text behind them.
 fn sequence(text: &str) -> Option<(Vec<Value>, &str)> {
     let mut values = Vec::new();
     let mut rest = text;
@@ -170,14 +170,15 @@ fn sequence(text: &str) -> Option<(Vec<Value>, &str)> {
     }
 }
 
-/// A list or dict as Python writes it, to the end of its line, and what stands behind it.
+/// Reads a list or dict as Python writes it, up to the end of its line. Also returns the text behind
+/// it.
 fn written_by_python(text: &str) -> Option<(Vec<Value>, &str)> {
     let (value, after) = python::literal(text)?;
     let line_end = after.find('\n').unwrap_or(after.len());
     after[..line_end].trim().is_empty().then(|| (vec![value], after.trim_start()))
 }
 
-/// Whether a text has those values to tell and nothing else, and does not only mention them.
+/// Tells whether a text consists of these values and does not only mention them.
 fn is_about(before: &str, values: &[Value], after: &str) -> bool {
     if !around::says_no_more(before, after, rows(values)) {
         return false;
@@ -190,7 +191,7 @@ fn is_about(before: &str, values: &[Value], after: &str) -> bool {
     if has_objects {
         return true;
     }
-    // Brackets with words or nothing in them are common in prose.
+    // Brackets with words or nothing in them are common in prose, so more evidence is needed.
     let before = before.trim_end();
     after.is_empty() && values.len() == 1 && (before.is_empty() || before.ends_with(':'))
 }

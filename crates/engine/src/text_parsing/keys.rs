@@ -1,25 +1,25 @@
-//! Which words before a colon name a field. Most that stand there in prose do not.
+//! Tells which words before a colon name a field. In prose, most do not.
 
 const MAX_KEY_LEN: usize = 40;
 const MAX_WORDS: usize = 5;
 
-/// Before a colon these introduce a remark, whatever stands behind it: levels of logs, notes to
-/// the reader, the words of commit messages, speakers.
+/// Words that introduce a remark when they stand before a colon: log levels, notes to the reader, words
+/// of commit messages, speakers.
 const REMARKS: &str = "\
     info, information, error, errors, err, warn, warning, warnings, debug, trace, fatal, \
     critical, notice, panic, exception, traceback, caused by, failure, note, notes, hint, tip, \
     help, todo, fixme, caution, important, attention, remember, usage, example, examples, \
     see also, ps, nb, fyi, feat, fix, chore, refactor, docs, perf, assistant, human, http";
 
-/// Words of sentences, in which a colon may stand as well.
+/// Words of sentences, which may contain a colon as well.
 const PROSE: &str = "\
     the a an i we he she they it this that these those was were are is be been said says please \
     if but because so here there let's then";
 
-/// These begin the names of flags: `Is private`, `Was merged`.
+/// The first words in names of flags: `Is private`, `Was merged`.
 const FLAGS: [&str; 4] = ["is", "was", "are", "were"];
 
-/// A few words that can name a field: `size`, `Created at`, `Wind (km/h)`.
+/// Tells whether a few words can name a field: `size`, `Created at`, `Wind (km/h)`.
 pub(super) fn is_key(key: &str) -> bool {
     let name = match key.strip_suffix(')').and_then(|key| key.split_once(" (")) {
         Some((name, unit)) if !unit.contains(['(', ')']) && !unit.contains(' ') => name,
@@ -29,7 +29,7 @@ pub(super) fn is_key(key: &str) -> bool {
     key.chars().count() <= MAX_KEY_LEN
         && name.starts_with(char::is_alphabetic)
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '/'))
-        // Two spaces in a row part columns.
+        // Two spaces in a row separate columns.
         && words.iter().all(|word| !word.is_empty())
         && words.len() <= MAX_WORDS
         && !is_prose(&words)
@@ -44,7 +44,7 @@ fn is_prose(words: &[&str]) -> bool {
         })
 }
 
-/// Whether what follows a colon behind these words is only said, and no value.
+/// Tells whether these words before a colon introduce a remark and not a value.
 pub(super) fn is_remark(words: &str) -> bool {
     let words = words.trim_matches(['[', ']', ' ']).to_lowercase();
     REMARKS.split(", ").any(|remark| remark == words)

@@ -1,4 +1,4 @@
-//! Structure in text: tools that answer with a JSON block, a table or `key: value` lines give
+//! Parses structure in text: JSON blocks, tables and `key: value` lines in answers of tools become
 //! values that a program can use.
 //!
 //! Nothing here guesses. A text is a value only if all of it fits one of a few forms, with no more
@@ -8,15 +8,15 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `recovery` | which forms are tried, in which order |
-//! | `around` | what may stand around a value, because it says no more |
+//! | `recovery` | tries the forms in their order |
+//! | `around` | labels and row counts, which may stand around a value |
 //! | `json` | JSON below a label, in fences, and line by line |
 //! | `python` | lists and dicts as Python writes them |
 //! | `table` | Markdown tables |
 //! | `delimited` | comma, semicolon and tab separated values |
 //! | `fields` | `key: value` lines, as a list of records |
-//! | `keys` | which words before a colon name a field |
-//! | `cells` | the types of what stands in rows and fields |
+//! | `keys` | tells which words before a colon name a field |
+//! | `cells` | the types of cells and fields |
 
 mod around;
 mod cells;

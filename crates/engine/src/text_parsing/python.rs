@@ -1,12 +1,12 @@
-//! Lists and dicts as Python writes them: what a server gives that returns `str(rows)`.
+//! Parses lists and dicts as Python writes them, for servers that return `str(rows)`.
 
 use serde_json::{Map, Number, Value};
 
-/// Nesting beyond this is no value: it bounds the stack.
+/// The deepest nesting of a value, which limits the stack.
 const MAX_DEPTH: usize = 100;
 
-/// The list or dict at the start of a text, and what stands behind it. None if any part of it is
-/// something that JSON has no word for, such as a date or a key that is no string.
+/// Parses the list or dict at the start of a text, and returns the text behind it too. `None` if any
+/// part of it cannot be JSON, such as a date or a key that is not a string.
 pub(super) fn literal(text: &str) -> Option<(Value, &str)> {
     let mut reader = LiteralParser { text, at: 0 };
     let value = match reader.peek()? {
@@ -32,7 +32,7 @@ impl LiteralParser<'_> {
         }
     }
 
-    /// Goes past a byte, and the space around it, if it is next.
+    /// Skips a byte and the whitespace around it, if it is next; tells whether it was.
     fn takes(&mut self, byte: u8) -> bool {
         self.skip_space();
         let is_next = self.peek() == Some(byte);
@@ -67,7 +67,7 @@ impl LiteralParser<'_> {
                 return Some(items);
             }
             items.push(self.value(depth + 1)?);
-            // Of a tuple with one item, the comma is part.
+            // A tuple with one item needs the comma.
             let is_last = !self.takes(b',');
             if is_last && (self.peek()? != end || (end == b')' && items.len() == 1)) {
                 return None;
@@ -118,7 +118,7 @@ impl LiteralParser<'_> {
         }
     }
 
-    /// The character that stands behind a backslash.
+    /// Reads the escape sequence after a backslash.
     fn escaped(&mut self) -> Option<char> {
         let digits = match self.next_char()? {
             'n' => return Some('\n'),
@@ -137,7 +137,7 @@ impl LiteralParser<'_> {
         is_code.then(|| u32::from_str_radix(code, 16).ok().and_then(char::from_u32)).flatten()
     }
 
-    /// A number as `repr` writes it, if nothing of it is lost.
+    /// Reads a number as `repr` writes it, if nothing of it is lost.
     fn number(&mut self) -> Option<Number> {
         let rest = &self.text[self.at..];
         let is_part = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e');
@@ -145,7 +145,7 @@ impl LiteralParser<'_> {
         let number: Number = serde_json::from_str(&rest[..end]).ok()?;
         let is_whole = rest[..end].bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
         self.at += end;
-        // What is larger than JSON's readers take became a float.
+        // An integer that is too large for JSON became a float, which loses digits.
         (is_whole != number.is_f64()).then_some(number)
     }
 

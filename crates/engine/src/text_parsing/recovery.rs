@@ -1,11 +1,11 @@
-//! The forms that are tried, in their order.
+//! Tries the forms of values in text, in their order.
 
 use serde_json::Value;
 
 use super::{delimited, fields, json, table};
 
-/// Longer texts are looked at for JSON only: nobody writes such tables for a reader, and what is
-/// read line by line would take its time.
+/// The longest text in which tables are looked for; longer ones are only parsed as JSON. Nobody writes
+/// such tables for a reader, and reading line by line would take long.
 const MAX_TEXT_LEN: usize = 4 * 1024 * 1024;
 
 /// A value that was found in a text.
@@ -30,7 +30,7 @@ pub(crate) enum TextForm {
     Records,
 }
 
-/// The value that a text holds, or None if it is only a text.
+/// Returns the value in a text, or `None` if it is only a text.
 pub(crate) fn recover(text: &str) -> Option<ParsedText> {
     let recovered = find(text.trim_start_matches('\u{feff}'))?;
     tracing::debug!(kind = ?recovered.kind, bytes = text.len(), "a text was read as a value");

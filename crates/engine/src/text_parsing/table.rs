@@ -1,7 +1,7 @@
 //! Markdown tables.
 //!
-//! Two tables are no value: which of them is meant, or whether they belong together, only a
-//! reader knows.
+//! A text with two tables is not a value: only a reader knows which one is meant, or whether they
+//! belong together.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::{around, cells};
 
 const MAX_NAME_LEN: usize = 80;
 
-/// The rows of the only table of a text.
+/// Reads the rows of the only table in a text.
 pub(super) fn find(text: &str) -> Option<Value> {
     let lines: Vec<&str> = text.lines().collect();
     let mut rules = lines.iter().enumerate().filter(|(_, line)| is_rule(line));
@@ -33,7 +33,7 @@ pub(super) fn find(text: &str) -> Option<Value> {
     fits.then(|| cells::objects(&names, &rows))
 }
 
-/// The line below the names: `|---|:-:|`.
+/// Tells whether a line is the one below the header: `|---|:-:|`.
 fn is_rule(line: &str) -> bool {
     let line = line.trim();
     line.contains('|')
@@ -53,7 +53,7 @@ fn are_names(names: &[&str], columns: usize) -> bool {
         && names.iter().all(|name| !name.is_empty() && name.len() <= MAX_NAME_LEN)
 }
 
-/// Cells at the end of a row can be left out.
+/// Returns the cells of a row, with empty ones for those that are left out at its end.
 fn cells_in(columns: usize, row: &[String]) -> Vec<&str> {
     row.iter().map(String::as_str).chain(std::iter::repeat("")).take(columns).collect()
 }
@@ -63,7 +63,7 @@ fn plain(name: &str) -> &str {
     bold.unwrap_or(name).trim()
 }
 
-/// What stands between the bars. `\|` is a bar within a cell.
+/// Returns the cells between the bars. `\|` is a bar within a cell.
 fn cells_of(line: &str) -> Vec<String> {
     let line = line.trim();
     let line = line.strip_prefix('|').unwrap_or(line);
@@ -78,7 +78,7 @@ fn cells_of(line: &str) -> Vec<String> {
         }
     }
     cells.push(cell);
-    // What follows the last bar.
+    // Drops the empty text after the last bar.
     if cells.len() > 1 && cells.last().is_some_and(|cell| cell.trim().is_empty()) {
         cells.pop();
     }

@@ -1,4 +1,4 @@
-//! A limit that was reached, and what is said about it.
+//! A limit that a run reached, and the message about it.
 
 use std::{fmt, time::Duration};
 
@@ -14,13 +14,13 @@ pub struct LimitHit {
 }
 
 impl LimitHit {
-    /// The limit of this kind as `limits` has it.
+    /// Returns the limit of this kind with its value in `limits`.
     pub fn of(name: LimitKind, limits: &Limits) -> Self {
         let value = match Limits::spec(name) {
             None => Limits::STACK_BYTES as f64,
             Some(spec) => match (spec.amount_of(limits), spec.unit) {
                 (amount, LimitUnit::Seconds) => Duration::from_nanos(amount).as_secs_f64(),
-                // Some of it is kept of what it prints, and much more ends a run.
+                // The limit says how much output is kept; a run ends at a multiple of that.
                 (amount, _) if name == LimitKind::Output => {
                     amount.saturating_mul(Limits::OUTPUT_CEILING) as f64
                 }
@@ -30,7 +30,7 @@ impl LimitHit {
         Self { name, value }
     }
 
-    /// What to do about it.
+    /// Returns the advice what to do about it.
     pub fn advice(&self) -> &'static str {
         Limits::spec(self.name).map_or("recurse less deeply", |spec| spec.advice)
     }
@@ -62,7 +62,7 @@ impl fmt::Display for Bytes {
             bytes if bytes >= KIB as f64 => (bytes / KIB as f64, "KB"),
             bytes => (bytes, "bytes"),
         };
-        // One decimal, and none where it says nothing.
+        // One decimal, or none if it is zero.
         write!(f, "{} {unit}", (value * 10.0).round() / 10.0)
     }
 }

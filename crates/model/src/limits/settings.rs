@@ -1,4 +1,4 @@
-//! Some limits, for whoever sets a few and takes the others as they are.
+//! A partial set of limits: the ones that a configuration sets.
 
 use std::collections::BTreeMap;
 

@@ -1,34 +1,34 @@
-//! What there is to say of one limit.
+//! The specification of a limit.
 
 use std::{ops::RangeInclusive, time::Duration};
 
 use super::{KIB, LimitKind, Limits, MIB};
 
-/// A limit: what it is called, how it is set, and what a run is told that reaches it. Amounts are
-/// nanoseconds, bytes or pieces.
+/// The specification of a limit: its names, how it is set, and the message to a run that reaches it.
+/// Amounts are nanoseconds, bytes or pieces.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitSpec {
     pub kind: LimitKind,
-    /// As errors call it.
+    /// Its name in errors.
     pub name: &'static str,
-    /// As tables in the documents call it.
+    /// Its name in tables of the documents.
     pub title: &'static str,
-    /// As the configuration calls it. Some limits are set together, by one key.
+    /// Its key in the configuration. Some limits are set together, by one key.
     pub key: &'static str,
-    /// What the configuration counts it in.
+    /// Its unit in the configuration.
     pub unit: LimitUnit,
-    /// The least and the most that the configuration can say.
+    /// The smallest and the largest number that the configuration accepts.
     pub(super) range: (u32, u32),
     pub scope: LimitScope,
-    /// What a run is told that reaches it, with `{}` for the amount.
+    /// The message to a run that reaches it, with `{}` for the amount.
     pub(super) reached: &'static str,
-    /// What to do about it then.
+    /// The advice to a run that reaches it.
     pub(super) advice: &'static str,
     pub(super) get: fn(&Limits) -> u64,
     pub(super) set: fn(&mut Limits, u64),
 }
 
-/// What a limit is counted in.
+/// The unit of a limit in the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitUnit {
     Seconds,
@@ -37,19 +37,19 @@ pub enum LimitUnit {
     Pieces,
 }
 
-/// Where the configuration can set a limit.
+/// The sections of the configuration that can set a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitScope {
-    /// In `[limits]` alone: it is the same at all levels of isolation.
+    /// Only `[limits]`: it is the same at all isolation levels.
     Everywhere,
-    /// In levels alone.
+    /// Only levels.
     Levels,
-    /// In levels, and in `[limits]` for the level of those who have no other.
+    /// Levels, and `[limits]` for principals without a level of their own.
     Both,
 }
 
 impl LimitSpec {
-    /// Returns the amount that these limits have of it.
+    /// Returns its amount in these limits.
     pub fn amount_of(&self, limits: &Limits) -> u64 {
         (self.get)(limits)
     }
@@ -58,12 +58,12 @@ impl LimitSpec {
         (self.set)(limits, amount);
     }
 
-    /// Returns the amount that a number of the configuration stands for.
+    /// Converts a number of the configuration to an amount.
     pub fn amount(&self, number: u32) -> u64 {
         u64::from(number) * self.unit.amount()
     }
 
-    /// The numbers that the configuration can have.
+    /// Returns the numbers that the configuration accepts.
     pub fn range(&self) -> RangeInclusive<u32> {
         self.range.0..=self.range.1
     }
@@ -72,14 +72,14 @@ impl LimitSpec {
         self.scope != LimitScope::Everywhere
     }
 
-    /// Whether it stands in `[limits]`.
+    /// Tells whether `[limits]` can set it.
     pub fn is_in_table(&self) -> bool {
         self.scope != LimitScope::Levels
     }
 }
 
 impl LimitUnit {
-    /// Returns how much one of it is.
+    /// Returns the amount of one unit.
     fn amount(self) -> u64 {
         match self {
             Self::Seconds => 1_000_000_000,
@@ -90,7 +90,7 @@ impl LimitUnit {
     }
 }
 
-/// What a field of [`Limits`] can be.
+/// A type that a field of [`Limits`] can have.
 pub(super) trait Amount {
     fn to_amount(&self) -> u64;
     fn from_amount(amount: u64) -> Self;
