@@ -89,7 +89,7 @@ fn right_calls(catalog: &Catalog) -> Vec<Call> {
     calls.collect()
 }
 
-/// What is wrong with a program whose variables may be anything.
+/// Returns the findings in a program whose variables may be anything.
 fn check(program: &str, catalog: &Catalog) -> Vec<CheckFinding> {
     let tree = SourceTree::new(program);
     let known = CatalogTools(catalog);

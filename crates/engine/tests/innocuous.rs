@@ -1,4 +1,4 @@
-//! What a gateway that nobody configured leaves alone.
+//! Texts that a gateway with default settings leaves alone.
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
 use narrows_engine::safety::SafetySettings;
@@ -23,7 +23,7 @@ fn hardly_any_innocuous_output_is_changed() {
     );
 }
 
-/// What the other test says would also hold for a scanner that finds nothing.
+/// A positive control: the other test would also pass with a scanner that finds nothing.
 #[test]
 fn what_has_to_be_protected_still_is() {
     let scanner = Scanner::new(&SafetySettings::default().pii).unwrap();

@@ -170,7 +170,8 @@ mod tests {
         }
     }
 
-    /// Only the label tells that words in quotes are a value: of what is cut through nothing is left.
+    /// Only the label tells that quoted words are a value, so nothing is left of one that is cut
+    /// through.
     #[test]
     fn no_half_of_a_text_in_quotes_is_left_at_a_cut() {
         for (before, after) in [

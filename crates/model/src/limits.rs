@@ -104,7 +104,7 @@ limits! {
         reached: "output limit of {}",
         advice: "print less, and write long output to a file in the workspace",
     }
-    /// The same by returning a huge result.
+    /// Filling the caller's memory or the model's context by returning a huge result.
     result_bytes: u64 = MIB => {
         kind: LimitKind::Result,
         name: "result",
@@ -152,7 +152,7 @@ limits! {
         reached: "limit of {} tool calls",
         advice: "make fewer calls, or split the work into several runs",
     }
-    /// The same at once. Further calls wait for their turn.
+    /// Hammering a server with many calls at once. Further calls wait for their turn.
     calls_in_flight: u32 = 64 => {
         kind: LimitKind::CallsInFlight,
         name: "calls in flight",
@@ -191,7 +191,7 @@ impl Limits {
     pub const MIN_MEMORY_BYTES: u64 = 64 * MIB;
     /// The shortest time that a caller may ask for.
     pub const MIN_SECONDS: u32 = 1;
-    /// The longest.
+    /// The longest time that a caller may ask for.
     pub const MAX_SECONDS: u32 = 120;
 
     /// Returns the specification of a limit. `None` for the stack, which nobody can set.

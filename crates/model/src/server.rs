@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// One upstream server and how to reach it.
+/// The configuration of one upstream server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerSpec {
     /// The key in the configuration: what `mcp__NAME__tool` begins with.
@@ -93,10 +93,10 @@ pub struct OAuthSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expose {
-    /// From code only.
+    /// Only from code.
     #[default]
     Code,
-    /// As tools of the gateway only.
+    /// Only as tools of the gateway.
     Direct,
     /// Both ways.
     Both,

@@ -36,12 +36,12 @@ use crate::{
     value,
 };
 
-/// Whoever uses this machine, at home in a directory and under these rules.
+/// Creates the local agent, with its state in a directory and under these rules.
 pub(crate) fn agent(home: &Path, settings: SafetySettings) -> Agent {
     state_under(home, settings).agent(Arc::new(Principal::local()))
 }
 
-/// Nothing is said about safety but these rules.
+/// Returns settings with these rules and nothing else.
 pub(crate) fn rules(rules: Vec<Rule>) -> SafetySettings {
     let policy = PolicySettings { rules, ..PolicySettings::default() };
     SafetySettings { policy, ..SafetySettings::default() }
@@ -91,7 +91,7 @@ impl Caller for Person {
     }
 }
 
-/// One run with servers inside of this process.
+/// A run with servers inside this process.
 pub(crate) struct TestRun {
     pub(crate) broker: Broker,
     pub(crate) guard: Arc<RunGuard>,
@@ -104,7 +104,7 @@ impl TestRun {
         Self::under(servers, safety, Principal::local()).await
     }
 
-    /// The same for another principal, with all that keeps it safe.
+    /// Creates such a run for another principal, with these safety settings.
     pub(crate) async fn under(
         servers: &[&FakeServer],
         safety: Arc<Safety>,
@@ -137,7 +137,7 @@ impl TestRun {
         self.broker.call(&self.guard, &tool, arguments, caller).await.map(|called| called.result)
     }
 
-    /// Why a call without arguments is not made.
+    /// Makes a call without arguments, and returns the reason why it was refused.
     async fn refusal(&self, name: &str) -> String {
         self.call(name, json!({})).await.unwrap_err().to_string()
     }
@@ -196,7 +196,7 @@ async fn arguments_of_wrong_types_are_told_by_field_and_not_sent() {
     assert!(server.calls().is_empty());
 }
 
-/// Who sees the server as it is gets no further than programs.
+/// Clients that see the server directly are under the same rules as programs.
 #[tokio::test]
 async fn what_a_client_sends_to_a_tool_is_checked_as_what_a_program_sends() {
     let server = issues();
@@ -284,7 +284,7 @@ async fn a_misspelt_tool_is_looked_up_once_more_and_told_with_the_nearest() {
     assert_eq!(server.received("tools/list").len(), 2);
 }
 
-/// Whoever does not know the tools of a server may try thousands of names.
+/// A program that does not know the tools of a server may try thousands of names.
 #[tokio::test]
 async fn wrong_names_have_a_server_list_its_tools_once_and_not_each_time() {
     let server = issues();
@@ -300,7 +300,7 @@ async fn wrong_names_have_a_server_list_its_tools_once_and_not_each_time() {
     assert_eq!(server.received("tools/list").len(), 2);
 }
 
-/// It would have said so if they were others.
+/// A server that announces changes of its tools is not asked again before it announces one.
 #[tokio::test]
 async fn a_server_that_tells_its_changes_lists_its_tools_when_it_told_one() {
     let server = going(FakeReply::text("done")).telling();
@@ -704,7 +704,7 @@ async fn what_was_read_from_one_server_may_not_go_to_another_that_a_flow_rule_na
     assert_eq!(web.calls().len(), 1);
 }
 
-/// What a server says when it refuses, or in the schema of its tools, is data of it too.
+/// Refusals of a server and schemas of its tools are data from the server too.
 #[tokio::test]
 async fn what_a_server_says_in_an_error_was_read_from_it() {
     let read = json!({"name": "read", "inputSchema": {"type": "object",

@@ -1,4 +1,4 @@
-//! Bytes that become files, and what a program may show.
+//! Bytes that become files, and the limits of `display`.
 
 use narrows_model::Limits;
 use tempfile::TempDir;

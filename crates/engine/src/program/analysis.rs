@@ -182,7 +182,7 @@ impl ProgramHost {
         file.metadata().ok()?.modified().ok()
     }
 
-    /// What a program asks for.
+    /// Answers a program's request for an analysis.
     pub(super) async fn answer_analysis(&self, call: ToolCall) -> Result<ToolAnswer, ToolFailure> {
         let mut arguments: Map<String, Value> = parse(&call.arguments)?;
         let is_rendered = arguments.remove("rendered").is_some_and(|rendered| rendered == true);

@@ -1,4 +1,4 @@
-//! Why a program could not begin.
+//! The errors of programs that could not begin.
 
 use narrows_model::EventOutcome;
 use narrows_sandbox::SandboxError;

@@ -1,4 +1,4 @@
-//! What a caller asks for.
+//! Requests for runs and analyses.
 
 use std::{sync::Arc, time::Duration};
 
@@ -31,7 +31,7 @@ pub struct RunRequest {
     pub cancel: CancellationToken,
 }
 
-/// How an analysis is to be done.
+/// The options of an analysis.
 #[derive(Debug, Default)]
 pub struct AnalyzeOptions {
     pub workspace: RunWorkspace,

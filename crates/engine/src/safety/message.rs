@@ -50,9 +50,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 /// The forms in which values that tools were given are recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Forms {
-    /// As they are.
+    /// The values as they are.
     Plain,
-    /// As servers give them back: reversed, encoded, in another case.
+    /// Also the forms in which servers return them: reversed, encoded, in another case.
     All,
 }
 

@@ -1,4 +1,4 @@
-//! What lasts, for tests of all that uses it.
+//! Lasting state for tests.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -8,17 +8,17 @@ use narrows_store::StoreUrl;
 use super::{SessionSettings, State, StateSettings};
 use crate::safety::{Safety, SafetySettings};
 
-/// What lasts in a directory, as nobody configured it.
+/// Creates state in a directory, with default settings.
 pub(crate) fn state(home: &Path) -> Arc<State> {
     state_under(home, SafetySettings::default())
 }
 
-/// The same, under these rules.
+/// Creates state in a directory, under these rules.
 pub(crate) fn state_under(home: &Path, rules: SafetySettings) -> Arc<State> {
     state_with(home, Safety::new(rules, Arc::new(|| Ok([7; 32]))).unwrap())
 }
 
-/// The same, with all that keeps it safe.
+/// Creates state in a directory, with these safety settings.
 pub(crate) fn state_with(home: &Path, safety: Arc<Safety>) -> Arc<State> {
     State::new(StateSettings {
         store: StoreUrl::Sqlite(home.join("narrows.db")),

@@ -187,7 +187,7 @@ mod tests {
         );
     }
 
-    /// With no row, one or many, what a tool says is a list.
+    /// The text of a tool is a list with no row, with one and with many.
     #[test]
     fn the_number_of_rows_changes_no_type() {
         for (names, row) in
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(find_fenced("```csv\nfirst,last\n```"), Some(json!([])));
     }
 
-    /// What is missing in one row, or stands there in words, does not change what all of them are.
+    /// A missing cell in one row, or words in it, do not change that the table is a list.
     #[test]
     fn what_stands_in_the_rows_changes_no_type_below_usual_names() {
         let texts = ["", "Oslo,3\n", "Oslo,3\nBergen,n/a\n", "Oslo,n/a\nBergen,n/a\nRøros,7\n"];

@@ -192,7 +192,7 @@ mod tests {
         );
     }
 
-    /// With one row or many, what a tool says is a list, or it is a text.
+    /// The type does not depend on the number of rows: a tool's text is always a list or always a text.
     #[test]
     fn the_number_of_records_changes_no_type() {
         for record in ["a: x\nb: y\nc: z", "a: 1\nb: 2", "**A:** 1\n**B:** 2.50\n**C:** y"] {

@@ -1,4 +1,4 @@
-//! What a program gets when it calls and asks, with servers inside of this process.
+//! The calls and queries of programs, with servers inside this process.
 
 use narrows_policy::{FlowRule, PolicySettings};
 use narrows_sandbox::{Workspace, WorkspaceMount};
@@ -49,7 +49,7 @@ impl RunningProgram {
         self.host.guard = agent.guard(agent.level(None).unwrap());
     }
 
-    /// As `await call(tool, arguments)`.
+    /// Calls a tool, as `await call(tool, arguments)` does.
     pub(in crate::program) async fn call(
         &self,
         tool: &str,
@@ -61,7 +61,7 @@ impl RunningProgram {
         Ok(serde_json::from_str(answer.value.get()).unwrap())
     }
 
-    /// As `query(name, arguments)`.
+    /// Makes a query, as `query(name, arguments)` does.
     pub(in crate::program) async fn query(
         &self,
         name: &str,
@@ -102,7 +102,7 @@ async fn a_table_that_a_server_writes_is_rows_unless_the_server_is_to_be_left_al
     assert_eq!(program.call("mcp__s__go", json!({})).await, Ok(json!(TABLE)));
 }
 
-/// Each unknown argument was told, on a thread that answers everybody.
+/// A regression test: a note was written for each unknown argument, on an async thread.
 #[tokio::test]
 async fn many_unknown_arguments_are_counted_within_the_share_of_the_agent() {
     let program = RunningProgram::new(&[&mail()], SafetySettings::default()).await;

@@ -1,4 +1,4 @@
-//! Whose time it is while somebody is asked.
+//! The program's clock while somebody is asked something.
 
 use std::sync::Mutex;
 
@@ -52,7 +52,7 @@ fn question() -> ElicitRequestParams {
     serde_json::from_value(question).unwrap()
 }
 
-/// How many people are asked now. Only the sandbox itself can ask for the time that they took.
+/// Returns how many questions are open. Only the sandbox itself can tell how long they took.
 fn open_questions(patience: &PausedClock) -> Option<u32> {
     let shown = format!("{patience:?}");
     let (_, after) = shown.split_once("open: ")?;

@@ -1,4 +1,4 @@
-//! What programs keep and share, as they ask for it.
+//! The lasting state, as programs use it.
 
 use super::*;
 use crate::{

@@ -1,4 +1,4 @@
-//! What a model is shown of what is too long.
+//! The excerpts of long output that a model is shown.
 
 use narrows_model::{Ending, Limits};
 use serde_json::json;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 
 const MAX: usize = 32 << 10;
-/// What clients cut.
+/// The sizes at which clients cut answers.
 const CUT_BYTES: usize = 48 << 10;
 
 fn workspace() -> (TempDir, Arc<Workspace>) {
@@ -144,7 +144,7 @@ fn a_result_that_is_too_long_is_a_file_as_json() {
     assert_eq!(kept, rows);
 }
 
-/// What was printed past the limit is in the file already, and its end in the excerpt.
+/// Output beyond the limit is already in the file, and its end in the excerpt.
 #[test]
 fn a_stream_that_was_kept_while_it_was_printed_has_no_second_file() {
     let (_home, workspace) = workspace();

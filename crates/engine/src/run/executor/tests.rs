@@ -1,4 +1,4 @@
-//! What a caller may ask for.
+//! The limits that a caller may ask for.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is too large for an answer, and what is said of it.
+//! Output and results that are too large for an answer, and their excerpts.
 
 use narrows_model::{DroppedBytes, Failure, LimitHit, Principal};
 use tempfile::TempDir;

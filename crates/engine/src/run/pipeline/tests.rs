@@ -1,4 +1,4 @@
-//! What is written down of a run that nobody waits for any more.
+//! The audit entries of a run that nobody waits for any more.
 
 use narrows_model::Principal;
 use narrows_sandbox::SandboxConfig;

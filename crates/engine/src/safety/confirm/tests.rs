@@ -1,4 +1,4 @@
-//! What a person is asked, what they can say, and for which calls it holds.
+//! The questions to a person, the possible answers, and the calls for which an answer holds.
 
 use std::sync::{
     Mutex,
@@ -253,13 +253,14 @@ fn headless() -> [Arc<Client>; 2] {
     [Client { can: by_url, ..Client::saying("once") }, cancels].map(Arc::new)
 }
 
-/// What a program does that ends with the first of its calls that fails: the others are given up.
+/// Calls `purge` for each, like a program that ends with its first failure: the other calls are
+/// cancelled.
 async fn purge_all(run: &TestRun, of: &[String], client: &Arc<Client>) -> Result<(), String> {
     let calls = of.iter().map(|of| purge(run, of, client));
     futures::future::try_join_all(calls).await.map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Allows what a refusal names, as the command line does.
+/// Allows the approvals that a refusal names, as the command line does.
 async fn allow_named(run: &TestRun, told: &str) -> usize {
     let (_, ids) = told.split_once("`narrows approvals allow ").expect(told);
     let ids: Vec<&str> = ids.split('`').next().unwrap().split(' ').collect();

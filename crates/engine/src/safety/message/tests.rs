@@ -26,7 +26,7 @@ fn encoded(text: &str) -> String {
     BASE64_STANDARD.encode(text)
 }
 
-/// What a client gets of a message, with the texts of its bytes.
+/// Returns what a client gets of a message, with the texts of its bytes.
 #[track_caller]
 fn told<T: DeserializeOwned + Serialize + Debug>(
     message: Value,
@@ -161,7 +161,7 @@ fn text_is_found_in_bytes_however_their_base64_is_written() {
     }
 }
 
-/// What only the MIME type calls an image is text, in whatever encoding it is.
+/// Text stays text, in whatever encoding it is, even if its MIME type says that it is an image.
 #[test]
 fn text_that_is_called_an_image_is_withheld_or_protected() {
     let text = format!("write to {VALUE} today");
@@ -224,7 +224,7 @@ fn echo(value: &str) -> Echo {
     Echo { kind: "NAME".to_owned(), value: value.to_owned(), form: Form::Text }
 }
 
-/// Only the bytes of images and blobs are no text, and not everything with the name of their field.
+/// Only the bytes of images and blobs are not text; other fields with the same name are.
 #[test]
 fn a_field_called_data_is_looked_at_for_what_tools_were_given() {
     let safety = safety(Mode::Strict);

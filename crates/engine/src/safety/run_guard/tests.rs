@@ -7,7 +7,7 @@ use crate::{program::restore_literals, safety::SafetySettings, state::tests::sta
 
 const VALUE: &str = "ada@example.com";
 
-/// What a run gets of a token, by each way that programs and analyses have.
+/// The values that a run gets for tokens, in each way that programs and analyses have.
 async fn by_each_way(guard: &RunGuard, token: &str) -> Vec<(&'static str, String)> {
     let mut program = Program::new(format!("x = '{token}'"));
     let is_told = |way: &str, shown: &str| {

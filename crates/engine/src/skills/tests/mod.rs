@@ -1,4 +1,4 @@
-//! What skills promise, by subject.
+//! Tests of skills, by subject.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod code;

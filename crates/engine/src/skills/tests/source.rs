@@ -1,4 +1,4 @@
-//! Where skills are installed from: files, directories, git and the web.
+//! The sources that skills are installed from: files, directories, git and the web.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,4 @@
-//! What one principal may do, and what it is told when the store is away.
+//! The rights of a principal, and its errors when the store is unreachable.
 
 use super::*;
 use crate::{

@@ -1,4 +1,5 @@
-//! What the gateway wrote by itself goes when it is old or too much; what an agent named stays.
+//! Files that the gateway wrote by itself are removed when they are old or too large; files that an
+//! agent named stay.
 
 use std::{
     path::Path,

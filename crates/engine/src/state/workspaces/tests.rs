@@ -1,4 +1,4 @@
-//! One directory for each namespace, and none outside of theirs.
+//! Each namespace has one directory, and none is outside the directory of workspaces.
 
 use super::*;
 use crate::state::tests::state;
