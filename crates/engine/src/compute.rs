@@ -67,7 +67,8 @@ pub(crate) mod tests {
     const LARGE: usize = INLINE_BYTES + 1;
     const LONG: Duration = Duration::from_secs(300);
 
-    /// Waits, as work that takes long, for what another task of the only async thread does.
+    /// Does work that waits for another task of the only async thread, and tells whether that task
+    /// could run.
     async fn is_answered(compute: &Compute, bytes: usize, patience: Duration) -> bool {
         let (answer, answered) = mpsc::channel();
         let compute = compute.clone();

@@ -73,7 +73,7 @@ struct Reader {
     announced: Announced,
 }
 
-/// What the last word says about the next one.
+/// The meaning of the next word, as far as the last one tells.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Announced {
     #[default]

@@ -31,7 +31,8 @@ mod tests {
 
     use super::*;
 
-    /// Waits, as work that takes long, for what another task of the only async thread does.
+    /// Does work that waits for another task of the only async thread, and tells whether that task
+    /// could run.
     async fn is_answered(bytes: usize, patience: Duration) -> bool {
         let (answer, answered) = mpsc::channel();
         let work = tokio::spawn(async move {

@@ -36,7 +36,7 @@ struct StoredResult<T> {
 #[derive(Clone, Debug)]
 pub(crate) struct EarlierResult {
     pub(crate) table: ResultTable,
-    /// When the file with all its rows was written, if there is one.
+    /// The time at which the file with all its rows was written, if there is one.
     pub(crate) written: Option<SystemTime>,
     /// What was read for it: a run that uses the result has read that too.
     pub(crate) flow: Flow,

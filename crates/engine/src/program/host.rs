@@ -32,7 +32,7 @@ const MAX_NOTES: usize = 20;
 const DEFINITIONS: [&str; 5] =
     ["wrapper", "tool_names", "search_tools", "get_tool_definition", "list_servers"];
 
-/// Those queries whose answers a server wrote, or that are generated from what it wrote.
+/// The queries among them whose answers a server wrote, or that are generated from what it wrote.
 const WRITTEN_BY_SERVERS: [&str; 3] = ["wrapper", "search_tools", "get_tool_definition"];
 
 /// The default level of detail that the guest passes in a search.

@@ -79,7 +79,7 @@ impl ExecuteError {
     }
 }
 
-/// The sandbox, with checks of limits before a program and care for large output after it.
+/// The sandbox, with a check of the limits before a run, and files for large output after it.
 #[derive(Debug)]
 pub struct Executor {
     sandbox: Sandbox,

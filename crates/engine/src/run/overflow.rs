@@ -79,8 +79,8 @@ impl<'a> Overflow<'a> {
         outcome
     }
 
-    /// Writes a result that is over the limit into a file. If that succeeds, the run has not failed any
-    /// more.
+    /// Writes a result that is over the limit into a file. If that succeeds, the run counts as
+    /// successful.
     fn keep_result(&self, outcome: &mut Outcome) {
         let result = std::mem::take(&mut outcome.result);
         let Some(workspace) = &self.workspace else { return };

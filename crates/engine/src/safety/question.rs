@@ -39,7 +39,7 @@ pub(super) enum ApprovalAnswer {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choices {
     pub(super) scopes: Vec<Scope>,
-    /// The rules that "always" writes, one for each tool and reason that is asked about.
+    /// The rules that "always" writes for the tools that are asked about.
     pub(super) rules: Vec<AlwaysRule>,
     /// The text of the rules, and the name of the file that they are written to.
     pub(super) rule_text: String,

@@ -63,7 +63,7 @@ impl From<StoreError> for VaultError {
 pub struct Vault {
     source: KeySource,
     keys: OnceLock<Keys>,
-    /// For how long a value is kept after it was last met.
+    /// How long a value is kept after it was last seen.
     keep: Duration,
     /// Values that are not yet in the store, by namespace and token.
     waiting: Mutex<HashMap<String, HashMap<String, Secret>>>,

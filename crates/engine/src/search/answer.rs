@@ -47,14 +47,14 @@ const NO_TOOL: &str =
 /// A tool, a skill, or something built in that was found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SearchHit {
-    /// Only set if it is not a tool, so that tools cost no additional tokens.
+    /// The kind of a hit that is not a tool; tools have none, so that they cost no additional tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
     pub server: String,
     pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How to import it.
+    /// The line that imports it.
     #[serde(rename = "import", skip_serializing_if = "Option::is_none")]
     pub import_line: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

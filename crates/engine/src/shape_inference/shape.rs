@@ -15,8 +15,8 @@ use super::{
 /// reader.
 pub(super) const MAX_DEPTH: usize = 8;
 
-/// Of longer lists, so many elements from the start are sampled, and as many spread evenly over the
-/// rest. What only other elements have is not learnt.
+/// The number of elements that are sampled from the start of a longer list, and as many spread evenly
+/// over the rest. What only other elements have is not learnt.
 const SAMPLE: usize = 1_000;
 
 /// After so many values of a result, only the first value of each further list and map is observed, so

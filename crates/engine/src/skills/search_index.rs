@@ -15,8 +15,8 @@ use narrows_system::apart;
 
 /// The number of skills that are read from the store at once.
 const PAGE: usize = 2_000;
-/// So many skills are searched in less than a millisecond; larger indexes are searched beside the async
-/// threads.
+/// The largest number of skills that are searched at once, in less than a millisecond; larger indexes
+/// are searched beside the async threads.
 const FEW_SKILLS: usize = 200;
 
 /// The indexes of all namespaces that were searched.

@@ -62,8 +62,8 @@ impl State {
         })
     }
 
-    /// Returns the store, and opens it if needed. After a failure it is not tried again for
-    /// [`STORE_PAUSE`].
+    /// Returns the store, and opens it if needed. After a failure it is not tried again for a few
+    /// seconds.
     pub async fn store(&self) -> Result<&Store, StateError> {
         if let Some(store) = self.store.get() {
             return Ok(store);
@@ -89,8 +89,8 @@ impl State {
         }
     }
 
-    /// Does something with the store beside an answer, within [`NOTING_TIME`]. A store that does not
-    /// respond delays one answer, and then none for [`NOTING_PAUSE`].
+    /// Does something with the store beside an answer, within `NOTING_TIME`. A store that does not
+    /// respond delays one answer, and then none for `NOTING_PAUSE`.
     pub(super) async fn in_time(
         &self,
         work: impl Future<Output = Result<(), StateError>>,
