@@ -67,7 +67,7 @@ impl Caller for Person {
     }
 }
 
-/// The rules of a gateway that is configured by nobody.
+/// Returns the guard of a run in a gateway with default settings.
 fn guard(home: &std::path::Path) -> Arc<RunGuard> {
     let state = State::new(StateSettings {
         store: StoreUrl::Sqlite(home.join("narrows.db")),
@@ -129,7 +129,7 @@ impl Driver {
         }
     }
 
-    /// Opens the address that a person would open, and comes back at once.
+    /// Opens the login URL that a person would open, and returns at once.
     async fn log_in(&mut self, scopes: &[String]) -> Result<(), String> {
         self.done_logins += 1;
         if self.done_logins > MAX_LOGINS {

@@ -13,7 +13,7 @@ use narrows_python::{
 use narrows_upstream::catalog::{Catalog, Listing, UpstreamInfo};
 use serde_json::Value;
 
-/// A catalog of these servers, and of one that has not said yet what it has.
+/// Creates a catalog of these servers, and of one that has not listed its tools yet.
 fn filled(servers: &[(String, Vec<Value>)]) -> Catalog {
     let spec = |name: &str| {
         let stdio = StdioSpec { command: name.into(), ..StdioSpec::default() };
@@ -39,7 +39,7 @@ fn python_files(directory: &Path) -> Vec<(String, String)> {
     files
 }
 
-/// A value that fits, as Python.
+/// Writes a value that fits a schema, as Python.
 fn fitting(schema: &Value) -> String {
     match (&schema["enum"][0], schema["type"].as_str()) {
         (Value::String(text), _) => Value::from(text.as_str()).to_string(),
@@ -53,7 +53,7 @@ fn fitting(schema: &Value) -> String {
     }
 }
 
-/// A tool, and the arguments of a call that is right: by keyword and by raw name.
+/// A tool, and the arguments of a correct call: by keyword and by raw name.
 struct Call {
     import: String,
     name: String,
@@ -96,7 +96,7 @@ fn check(program: &str, catalog: &Catalog) -> Vec<CheckFinding> {
     check::check(&ParsedProgram::new(&tree), GivenVariables::Unknown, &known).findings
 }
 
-/// The message of a program's only mistake.
+/// Returns the message of a program's only mistake.
 fn only(found: &[CheckFinding], program: &str) -> String {
     assert_eq!(found.len(), 1, "{program}\n{found:?}");
     found[0].message.clone()

@@ -411,7 +411,7 @@ async def right() -> int:
     check_consumer(&python, folder.path(), &consumer);
 }
 
-/// Puts something that does not belong there in one place of a value.
+/// Replaces one part of a value by something that does not belong there.
 fn damage(value: &mut Value, chance: &mut Chance) {
     let children = match value {
         Value::Array(items) => items.len(),

@@ -1,4 +1,4 @@
-//! Calls that are made, refused, asked about and given up, with servers inside of this process.
+//! Calls that are made, refused, asked about and cancelled, with servers inside this process.
 
 use std::{
     path::Path,
@@ -47,7 +47,7 @@ pub(crate) fn rules(rules: Vec<Rule>) -> SafetySettings {
     SafetySettings { policy, ..SafetySettings::default() }
 }
 
-/// The rule `no` that denies these tools.
+/// Returns a rule `no` that denies these tools.
 pub(crate) fn deny(tools: &str) -> Rule {
     Rule { tools: vec![tools.to_owned()], ..Rule::new("no", Action::Deny) }
 }
@@ -120,7 +120,7 @@ impl TestRun {
         self.call_for(name, arguments, Arc::new(NoCaller)).await
     }
 
-    /// The next run of the same agent.
+    /// Begins the next run of the same agent.
     pub(crate) fn next_run(&mut self) {
         let agent = self.guard.agent().clone();
         self.guard = agent.guard(agent.level(None).unwrap());
@@ -143,7 +143,7 @@ impl TestRun {
     }
 }
 
-/// A server that answers `done` to whatever it is asked.
+/// Creates a server that answers every call with `done`.
 pub(crate) fn issues() -> FakeServer {
     let create = json!({"name": "create-issue", "inputSchema": {
         "type": "object",
@@ -157,7 +157,7 @@ pub(crate) fn issues() -> FakeServer {
     FakeServer::new("issues", vec![create, list, purge], |_| FakeReply::text("done"))
 }
 
-/// A server with the tool `go`, which answers so.
+/// Creates a server with the tool `go`, which gives this answer.
 fn going(reply: FakeReply) -> FakeServer {
     FakeServer::new("s", named(&["go"]), move |_| reply.clone())
 }
@@ -243,7 +243,8 @@ async fn what_a_server_has_beside_tools_is_asked_for_under_the_rules_for_its_kin
     }
 }
 
-/// A spawned thread had no share, and went on after the call was given up.
+/// A regression test: the check ran on a spawned thread, outside of the agent's share, and went on
+/// after the call was cancelled.
 #[tokio::test]
 async fn wrong_arguments_are_looked_at_within_the_share_of_their_agent() {
     let server = issues();
@@ -417,7 +418,7 @@ fn waiting() -> (FakeServer, Arc<Notify>) {
     (server, go_on)
 }
 
-/// The outcome of the first call in the audit, when it is there.
+/// Waits for the first call in the audit, and returns its outcome.
 async fn first_outcome(run: &TestRun) -> String {
     let agent = run.guard.agent();
     agent.written(run.guard.audit_trail()).await.unwrap();

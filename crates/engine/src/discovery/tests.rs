@@ -1,4 +1,4 @@
-//! Discovery: which tools a caller is told of, how, and which programs are not run.
+//! Discovery: the tools that a caller is shown, and the programs that are not run.
 
 use futures::FutureExt as _;
 use narrows_policy::PolicySettings;
@@ -32,7 +32,7 @@ fn issues() -> Vec<Value> {
     ]
 }
 
-/// A guide to servers that said this once and do not run.
+/// Creates a discovery of servers that listed these tools once and do not run now.
 async fn discovery(servers: &[(&str, Vec<Value>)], settings: DiscoverySettings) -> Discovery {
     let specs: Vec<_> = servers.iter().map(|(name, _)| spec(name)).collect();
     let broker = broker(&[], &specs).await;
@@ -462,7 +462,7 @@ async fn a_module_that_is_used_without_an_import_is_given_with_a_note_and_review
     assert_eq!(program.context.get("<modules>"), None, "what a client says is not handed on");
 }
 
-/// A session whose programs have bound these names, as the guest writes it.
+/// Creates a session whose programs have bound these names, as the guest writes it.
 fn session(names: &[&str]) -> Session {
     let names = serde_json::to_vec(names).unwrap();
     let length = (names.len() as u64).to_be_bytes();

@@ -1,4 +1,4 @@
-//! The table of limits, and what is said of one that was reached.
+//! The table of limits, and the messages about limits that were reached.
 
 use super::*;
 

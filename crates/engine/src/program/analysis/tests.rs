@@ -1,4 +1,4 @@
-//! Tables that are not there, and rows that have no place.
+//! Tables that do not exist, and rows that do not fit into an answer.
 
 use super::*;
 use crate::{
@@ -75,7 +75,7 @@ async fn an_earlier_result_was_read_from_where_its_rows_came_from() {
     assert!(refused.message.contains("mail.read was read before"), "{refused:?}");
 }
 
-/// The outcomes in the audit of what a program's host did, in their order.
+/// Returns the outcomes in the audit of what a program's host did, in their order.
 async fn outcomes(program: &RunningProgram) -> Vec<(String, String)> {
     let agent = program.host.agent();
     agent.unwritten().await;

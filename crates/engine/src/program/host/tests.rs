@@ -15,7 +15,7 @@ use crate::{
     safety::{Mode, SafetySettings},
 };
 
-/// A host, and all that it stands on.
+/// A host with everything that it needs.
 pub(in crate::program) struct RunningProgram {
     pub(in crate::program) host: ProgramHost,
     pub(in crate::program) workspace: Arc<Workspace>,
@@ -24,7 +24,7 @@ pub(in crate::program) struct RunningProgram {
 }
 
 impl RunningProgram {
-    /// A program with these servers, and `asleep`, which cannot be started.
+    /// Creates a program with these servers, and with `asleep`, which cannot be started.
     pub(in crate::program) async fn new(servers: &[&FakeServer], settings: SafetySettings) -> Self {
         let home = tempfile::tempdir().unwrap();
         let agent = agent(home.path(), settings);

@@ -1,4 +1,4 @@
-//! Which modules there are, and what they begin with.
+//! The modules that exist, and the beginnings of their sources.
 
 use super::*;
 use crate::catalog::{
@@ -6,7 +6,7 @@ use crate::catalog::{
     tests::{listing, named, spec},
 };
 
-/// A server with tools, and one that has not said what it has.
+/// Creates a catalog of a server with tools, and of one that has not listed its tools.
 fn catalog() -> Catalog {
     let specs = [spec("my-files"), spec("asleep")];
     let catalog = Catalog::new(&specs, None, &PythonNaming);

@@ -81,7 +81,7 @@ fn of_what_is_too_long_the_beginning_and_the_end_are_shown_and_all_is_in_one_fil
     assert_eq!(workspace.names().unwrap(), ["stdout-1.txt"]);
 }
 
-/// The parts share what there is, and what each of them takes as JSON counts.
+/// The parts share the space, counted as the bytes that each takes in JSON.
 #[test]
 fn an_answer_stays_below_what_clients_cut_whatever_is_in_it() {
     let failure = Failure {

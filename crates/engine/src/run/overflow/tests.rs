@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::safety::{Safety, SafetySettings};
 
-/// Tells by its answers that it was asked.
+/// A host whose answers show that it was asked.
 #[derive(Default)]
 struct Host {
     printed: Mutex<String>,
@@ -41,7 +41,7 @@ fn few() -> Limits {
     Limits { output_bytes: 5, ..Limits::default() }
 }
 
-/// The outcome of a program that printed so much more than is shown.
+/// Returns the outcome of a program that printed so many bytes beyond the limit of each stream.
 fn printed(stdout: u64, stderr: u64) -> Outcome {
     Outcome {
         ending: Ending::Success,
@@ -50,7 +50,7 @@ fn printed(stdout: u64, stderr: u64) -> Outcome {
     }
 }
 
-/// The outcome of a program whose result is too large.
+/// Returns the outcome of a program whose result is too large.
 fn returned(result: Value) -> Outcome {
     let hit = LimitHit::of(LimitKind::Result, &Limits::default());
     Outcome { ending: Ending::Limit(hit, Failure::default()), result, ..printed(0, 0) }
@@ -73,7 +73,7 @@ fn output_within_the_limit_leaves_no_file_and_no_note() {
     assert_eq!(workspace.names().unwrap(), [""; 0]);
 }
 
-/// The one note on all that is shown in part.
+/// Returns the one note about all parts that are only shown in part.
 fn note(outcome: &Outcome) -> String {
     Excerpt::note(&outcome.excerpts).unwrap()
 }

@@ -29,7 +29,7 @@ struct Client {
     can: ElicitationCapability,
     is_program: bool,
     session: Option<&'static str>,
-    /// Messages, and the words that could be chosen.
+    /// The questions that were asked, and the choices in them.
     questions: Mutex<Vec<(String, Vec<String>)>>,
 }
 
@@ -86,7 +86,7 @@ impl Caller for Client {
     }
 }
 
-/// Calls what destroys, which a person has to allow.
+/// Calls a destructive tool, which a person has to allow.
 async fn purge(run: &TestRun, of: &str, client: &Arc<Client>) -> Result<CallToolResult, CallError> {
     run.call_for("issues.purge", json!({"of": of}), client.clone()).await
 }
@@ -246,7 +246,7 @@ async fn who_could_not_be_asked_leaves_an_approval_and_who_declines_does_not() {
     }
 }
 
-/// Clients that nobody sits at: one cannot ask, the other cancels what it is asked.
+/// Clients without a person: one cannot ask, the other cancels every question.
 fn headless() -> [Arc<Client>; 2] {
     let by_url = ElicitationCapability::new().with_url(UrlElicitationCapability::default());
     let cancels = Client::answering(Ok(ElicitResult::new(ElicitationAction::Cancel)));
@@ -368,7 +368,7 @@ async fn a_person_sees_every_argument_and_nothing_hidden_in_it() {
     }
 }
 
-/// Padding must not hide what matters, and a yes is for what was asked about.
+/// Padding must not hide what matters, and an approval holds only for the call that was shown.
 #[tokio::test]
 async fn an_approval_of_a_folded_text_is_none_for_another_with_the_same_ends() {
     let server = issues();

@@ -189,7 +189,7 @@ fn text_that_is_called_an_image_is_withheld_or_protected() {
     }
 }
 
-/// The positive control: what is an image stays one, and what has nothing in it stays as it is.
+/// The positive control: images stay images, and bytes without personal data are not changed.
 #[test]
 fn what_has_nothing_personal_in_it_stays_as_it_was_written() {
     let image = BASE64_STANDARD.encode([0x89, b'P', b'N', b'G', 0, 1, 2, 0xff]);

@@ -1,4 +1,4 @@
-//! Which ways lead from a token to what it stands for, for whom, and what the audit says of it.
+//! The ways from a token to its value, who may use them, and their audit entries.
 
 use narrows_model::{Principal, Program};
 
@@ -32,7 +32,7 @@ async fn by_each_way(guard: &RunGuard, token: &str) -> Vec<(&'static str, String
     ]
 }
 
-/// The entries of a run about values: for what, and how it ended.
+/// Returns the audit entries of a run about values: what they were revealed for, and the outcome.
 async fn entries(guard: &RunGuard) -> Vec<(String, String, Value)> {
     guard.agent().written(guard.audit_trail()).await.unwrap();
     let audit = guard.agent().store().await.unwrap().audit();

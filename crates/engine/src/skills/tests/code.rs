@@ -1,4 +1,4 @@
-//! Code, looked at before it is kept.
+//! The analysis of code before a skill is saved.
 
 use super::super::{Analysed, SkillError, ToolReference};
 

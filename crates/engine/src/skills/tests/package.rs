@@ -1,4 +1,4 @@
-//! Skills as files: what is written is read, and what was tampered with is not.
+//! Skills as files: a file that was written is read, and one that was tampered with is refused.
 
 use narrows_skills::{KeyFile, ManifestDetails, Package, PackageError, Pin, Recording, Signed};
 use narrows_testkit::Chance;
@@ -39,7 +39,7 @@ fn full() -> Package {
     Package::new("top", CODE, about, &[pin], tests, &PythonReader).unwrap()
 }
 
-/// The file after `edit`, without a signature of the change.
+/// Returns the file after `edit`, without a new signature.
 fn edited(package: &Package, edit: impl FnOnce(&mut Value)) -> Vec<u8> {
     let mut file: Value = serde_json::from_slice(&package.to_bytes()).unwrap();
     edit(&mut file);

@@ -108,7 +108,7 @@ fn a_broken_index_is_not_written_over() {
     assert_eq!(std::fs::read(dir.path().join("index.json")).unwrap(), b"{}");
 }
 
-/// An index with one entry, after `edit`.
+/// Returns an index with one entry, after `edit`.
 fn index(edit: impl FnOnce(&mut Value)) -> String {
     let dir = tempfile::tempdir().unwrap();
     let registry = Registry::new(dir.path());

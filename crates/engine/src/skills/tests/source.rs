@@ -49,7 +49,7 @@ fn write(dir: &Path, path: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
-/// A directory with skills of all kinds.
+/// Creates a directory with skills of all kinds.
 fn mixed() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "one.skill.json", packed("one", "def one(): pass", 1).to_bytes());
@@ -223,7 +223,7 @@ fn only_protocols_that_are_safe_are_git_urls() {
     assert!(!said("git+http://u:s3cret@host.example/b").contains("s3cret"));
 }
 
-/// A server on this machine that answers each path with a status, a header and a body.
+/// Starts a server on this machine that answers each path with a status, a header and a body.
 struct Site {
     base: String,
     task: JoinHandle<()>,

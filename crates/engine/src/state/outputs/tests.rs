@@ -25,7 +25,7 @@ fn agent() -> (TempDir, Agent) {
     (home, agent)
 }
 
-/// The gateway keeps an output of a run.
+/// Writes an output of a run, as the gateway does.
 fn make(agent: &Agent, name: &str, bytes: &[u8]) {
     agent.workspace().unwrap().create(name).unwrap().append(bytes).unwrap();
 }

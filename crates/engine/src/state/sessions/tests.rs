@@ -1,9 +1,9 @@
-//! Which sessions stay in memory, and whose they are.
+//! The sessions that stay in memory, and their owners.
 
 use super::*;
 use crate::{broker::tests::agent, safety::SafetySettings};
 
-/// A session of this id that was used at a time and is so large.
+/// Adds a saved session with this id, last use and size.
 fn add(sessions: &Sessions, id: &str, used: Instant, memory_bytes: u64) {
     add_as(sessions, id, used, memory_bytes, true);
 }
@@ -18,7 +18,7 @@ fn key(id: &str) -> SessionKey {
     ("default".to_owned(), id.to_owned())
 }
 
-/// The sessions that are still in memory.
+/// Returns the sessions that are still in memory.
 fn live(sessions: &Sessions) -> Vec<String> {
     let slots = sessions.slots.lock().unwrap();
     let is_live =
@@ -29,7 +29,7 @@ fn live(sessions: &Sessions) -> Vec<String> {
     ids
 }
 
-/// Moments one after the other, none of which is long ago.
+/// Returns moments in order, all of them recent.
 fn moments() -> impl Iterator<Item = Instant> {
     let start = Instant::now();
     (1..).map(move |seconds| start + Duration::from_secs(seconds))
