@@ -1,4 +1,4 @@
-//! The use cases of Narrows: what the gateway does for whoever asks, whichever way they ask.
+//! The use cases of Narrows: what the gateway does for its callers, independent of how they connect.
 
 // Sampling, roots and logging are deprecated in the newest protocol, and most servers speak an
 // older one.

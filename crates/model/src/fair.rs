@@ -36,7 +36,7 @@ enum Newcomers {
     Find { min_free: usize },
 }
 
-/// One of so many permits that are held for long is kept for newcomers, whatever others hold.
+/// The number of long-held permits of which one is kept for newcomers, whatever others hold.
 const PERMITS_PER_NEWCOMER: usize = 8;
 
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use crate::{
     state::{Agent, State},
 };
 
-/// Runs programs, analyses and single calls for whoever asks, whichever way they ask.
+/// The entry point of every front end: runs programs, analyses and single calls.
 #[derive(Debug)]
 pub struct Engine {
     discovery: Arc<Discovery>,

@@ -23,7 +23,7 @@ use super::{
 
 /// Calls that come within this time of each other are decided together.
 const GATHER_TIME: Duration = Duration::from_millis(50);
-/// After so many rounds of gathering a decision is made, even if calls keep coming.
+/// The most rounds of gathering, after which the calls are decided even if more keep coming.
 const MAX_GATHERED: usize = 20;
 /// The most calls in one question, because nobody reads more.
 const MAX_LISTED: usize = 20;

@@ -13,7 +13,7 @@ pub(super) const MAX_NODES: usize = 300;
 
 const LARGE: usize = 20;
 
-/// The least keys from which it can be told that they are data.
+/// The least number of keys of an object that can become a map.
 const MIN_KEYS_OF_A_MAP: usize = 8;
 
 impl Shape {

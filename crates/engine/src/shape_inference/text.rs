@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 /// The most words of a field that works like an enum; more are data.
 const MAX_WORDS: usize = 8;
 const MAX_WORD_LEN: usize = 24;
-/// The least number of strings from which the words of an enum can be told.
+/// The least number of strings from which the words of an enum are inferred.
 const MIN_STRINGS: u64 = 5;
 /// Longer texts are not parsed to see whether they are JSON.
 const MAX_JSON_LEN: usize = 1024 * 1024;
