@@ -12,13 +12,14 @@
 //! | `run_guard` | one run, or one call: what it may do, what it has read, what is written down of it |
 //! | `returned_values` | values that tools were given, recognised when they come back |
 //! | `left_tokens` | tokens that stayed as they are, told once |
+//! | `audit_span` | what is written down of something that is under way, also if it is given up |
 //! | `confirm` | asking a person |
 //! | `questions` | several calls of a run as one question |
 //! | `question`, `shown` | what the person reads and can choose |
 //! | `rule_source` | where rules come from, and where one is written that a person wants for good |
 //! | `level` | the isolation level of a run, and the program looked at before it runs |
 //!
-//! The rules themselves are in `crate::policy`, what is found in a program in `crate::review`,
+//! The rules themselves are in `narrows-policy`, what is found in a program in `narrows_python::review`,
 //! what is personal data in `narrows-pii`. None of those does anything by itself.
 
 mod audit_span;
