@@ -10,8 +10,8 @@ const CHANGES_TIME: Duration = Duration::from_millis(50);
 /// A server that changes its tools again and again is read ever less often, down to once in this
 /// time: each reading costs as much as its list is long, and an index of it.
 const MAX_CHANGES_TIME: Duration = Duration::from_secs(10);
-/// A server lists its tools for wrong names once in this time: a model that does not know them may try
-/// thousands.
+/// Wrong names make a server list its tools at most once in this time: a model that does not know the
+/// names may try thousands.
 pub(crate) const REFRESH_PAUSE: Duration = Duration::from_secs(5);
 
 /// The pause before the next reading of changed tools.

@@ -64,7 +64,7 @@ pub(crate) struct Reservation {
     bytes: u64,
 }
 
-/// What an answer has of the budget. To be kept until the answer was used.
+/// The memory that an answer holds in the budget. Keep it until the answer was used.
 #[derive(Debug, Default)]
 pub struct Held {
     pub(crate) _reservation: Option<Reservation>,
@@ -76,7 +76,7 @@ impl Default for Budget {
     }
 }
 
-/// Returns how much memory a message takes, with its text, while it is parsed.
+/// Estimates how much memory a message takes while it is parsed, with its text.
 pub(crate) fn memory(bytes: usize, values: usize) -> usize {
     2 * bytes + values * VALUE_BYTES
 }
@@ -242,12 +242,12 @@ impl MessageMemory {
         Ok(())
     }
 
-    /// When the message has to be complete.
+    /// Returns when the message has to be complete.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Ends with the message; returns what it has.
+    /// Ends with the message, and returns the reservation that it holds.
     pub(crate) fn take(&mut self) -> Option<Reservation> {
         self.growing = None;
         self.deadline = None;
