@@ -63,7 +63,7 @@ pub(crate) enum MemoryReuse {
 }
 
 impl MemoryReuse {
-    /// Returns this much of a part of an isolate, or none of it.
+    /// Returns how many of these bytes of a part of an isolate are kept: all or none.
     fn keep(self, bytes: usize) -> usize {
         match self {
             Self::Kept => bytes,
@@ -117,8 +117,8 @@ pub(crate) fn prepare(
     SandboxPre::new(linker.instantiate_pre(&compiled.component(engine)?)?)
 }
 
-/// What the interpreter's C library imports. It names sockets; every isolate is made with all
-/// of them denied (see `isolate`), and Python says so before it comes to that.
+/// Links what the interpreter's C library imports. It names sockets; every isolate is made with all of
+/// them denied (see `isolate`), and Python says so before it comes to that.
 fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
     type State = IsolateState;
     wasmtime_wasi_io::add_to_linker_async(linker)?;
@@ -149,7 +149,7 @@ fn link_wasi(linker: &mut Linker<IsolateState>) -> wasmtime::Result<()> {
 /// The compiled guest, from where engines load it.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    /// The same in a file in memory; none where there are no such files.
+    /// The same in a file in memory, or `None` where there are no such files.
     #[cfg(target_os = "linux")]
     file: Option<File>,
 }

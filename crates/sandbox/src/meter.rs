@@ -1,4 +1,4 @@
-//! What a run uses up of memory and of the processor.
+//! Measures what a run uses up of memory and of the processor.
 
 use std::{mem, sync::Arc, time::Duration};
 
@@ -14,15 +14,15 @@ pub(crate) enum MemoryRefusal {
     Budget,
 }
 
-/// Grants memory up to the limit. A refusal is a `MemoryError` in Python.
+/// A meter that grants memory up to a limit. A refusal is a `MemoryError` in Python.
 #[derive(Debug)]
 pub(crate) struct MemoryMeter {
     limit: u64,
     used: u64,
     pub(crate) peak: u64,
     pub(crate) refused: Option<MemoryRefusal>,
-    /// Of all programs that run: many that wait, each within its own limit, must not fill the machine,
-    /// and those of one caller must leave some to others.
+    /// The memory of all programs that run: many that wait, each within its own limit, must not fill
+    /// the machine, and those of one caller must leave some to others.
     budget: Arc<FairBudget>,
     /// Who the program runs for; none while none runs.
     caller: Option<Caller>,
@@ -33,7 +33,8 @@ pub(crate) struct MemoryMeter {
 }
 
 impl MemoryMeter {
-    /// Before a program is there, the interpreter gets what it needs.
+    /// Returns a meter for an interpreter that starts, which gets what it needs before a program is
+    /// there.
     pub(crate) fn for_start(budget: Arc<FairBudget>) -> Self {
         Self {
             limit: Limits::MAX_MEMORY_BYTES,
@@ -58,7 +59,7 @@ impl MemoryMeter {
         self.caller = Some(caller);
     }
 
-    /// Ends with the program. What a session keeps has a bound of its own.
+    /// Gives the program's part of the budget back. What a session keeps has a bound of its own.
     pub(crate) fn end(&mut self) {
         if let Some(caller) = self.caller.take() {
             self.budget.give_back(&caller, mem::take(&mut self.counted));
@@ -125,7 +126,7 @@ impl ResourceLimiter for MemoryMeter {
     }
 }
 
-/// The processor time of this thread so far.
+/// Returns the processor time of this thread so far.
 pub(crate) fn thread_cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)

@@ -34,7 +34,7 @@ impl Output {
         Self { stream, sink: Arc::default() }
     }
 
-    /// From now on, what is written goes to `events`, up to the ceiling.
+    /// Sends what is written from now on to `events`, up to the ceiling.
     pub(crate) fn begin(&self, events: UnboundedSender<Event>, limits: &Limits) {
         let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
         sink.events = Some(events);
