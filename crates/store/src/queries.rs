@@ -71,9 +71,10 @@ macro_rules! audit_where {
 /// The most entries that one statement adds. Each statement is handed over to the database's thread and
 /// back, which takes longer than the work itself.
 pub(crate) const ENTRIES_AT_ONCE: usize = 256;
-/// As many as are usual while little happens. The arguments of a larger statement take their time too.
+/// The most entries of the smaller statement: as many as are usual while little happens. The arguments
+/// of a larger statement take their time too.
 pub(crate) const FEW_ENTRIES: usize = 16;
-/// The arguments of an entry.
+/// How many arguments an entry has.
 pub(crate) const ENTRY_ARGS: usize = 10;
 
 /// A statement that adds entries, each as a row of [`ENTRY_ARGS`] arguments; rows without a number are
@@ -189,7 +190,7 @@ macro_rules! vault_put {
     (@rows $first:expr $(, $next:expr)*) => { concat!($first $(, ", ", $next)*) };
 }
 
-/// So many tokens are looked up at once; what is not used of the list is null.
+/// A list of as many tokens as are looked up at once; places that are not used are null.
 macro_rules! token_list {
     () => {
         "token IN ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
@@ -198,7 +199,7 @@ macro_rules! token_list {
 }
 pub(crate) const TOKENS_AT_ONCE: usize = 32;
 
-/// Approvals. What became of one follows from what was noted of it.
+/// The columns of an approval, without its state, which follows from other columns.
 macro_rules! approval_columns {
     () => {
         "id, namespace, principal, tool, arguments_hash, shown, why, expires_at, created_at,
@@ -468,7 +469,7 @@ queries! {
                               OR created_at <= $6 AND scope IN ('once', 'always'))
                          ORDER BY decided_at DESC, seq DESC LIMIT 1)
                         RETURNING ", approval_columns!(), ", decision");
-        /// A yes for all calls of a tool in a run or a session. It is not used up.
+        /// Finds a yes for all calls of a tool in a run or a session. It is not used up.
         STANDING = approvals_where!("principal = $1 AND tool = $2 AND reasons = $3
                                      AND decision = 'allowed' AND used_at IS NULL
                                      AND expires_at > $4 AND created_at <= $7
@@ -479,7 +480,7 @@ queries! {
                           SET decision = $2, decided_by = $3, decided_at = $4, scope = $5
                           WHERE id = $1 AND decision IS NULL AND expires_at > $4
                           RETURNING ", approval_columns!(), ", decision");
-        /// What was allowed before and not used.
+        /// Withdraws what was allowed before and not used.
         WITHDRAW = "UPDATE approvals SET used_at = $4
                     WHERE principal = $1 AND tool = $2 AND arguments_hash = $3
                     AND decision = 'allowed' AND used_at IS NULL";
