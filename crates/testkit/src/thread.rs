@@ -1,4 +1,4 @@
-//! Whether work holds up the only async thread.
+//! Tells tests whether work holds up the only async thread.
 
 use std::{
     collections::HashSet,

@@ -34,7 +34,8 @@ pub(super) fn find(cluster: &Cluster, around: &Around) -> Option<Range<usize>> {
     })
 }
 
-/// How many groups belong to it, if a cluster begins with these groups and they pass the check.
+/// Returns how many groups belong to an id, if a cluster begins with these groups and they pass the
+/// check.
 fn shaped(
     cluster: &Cluster,
     lengths: &[usize],
@@ -47,7 +48,7 @@ fn shaped(
     .then_some(lengths.len())
 }
 
-/// Those whose grouping tells them.
+/// Finds the ids whose grouping tells them.
 fn by_shape(cluster: &Cluster) -> Option<usize> {
     use Gap::{Dash, Dot, Slash, Space};
     let shaped = |lengths: &[usize], gaps: &[Gap], check| shaped(cluster, lengths, gaps, check);
@@ -60,7 +61,7 @@ fn by_shape(cluster: &Cluster) -> Option<usize> {
         .or_else(|| shaped(&[18], &[], china))
 }
 
-/// Those whose grouping other numbers have too, and whose check one of ten passes by chance.
+/// Finds the ids whose grouping other numbers have too, and whose check one of ten passes by chance.
 fn by_common_shape(cluster: &Cluster) -> Option<usize> {
     use Gap::{Dash, Space};
     let shaped = |lengths: &[usize], gaps: &[Gap], check| shaped(cluster, lengths, gaps, check);
@@ -70,7 +71,7 @@ fn by_common_shape(cluster: &Cluster) -> Option<usize> {
         .or_else(|| shaped(&[4, 4, 4], &[Dash; 2], india))
 }
 
-/// Whether any country would give out this number.
+/// Tells whether any country would give out this number.
 fn checks(digits: &[u8]) -> bool {
     if digits.iter().all(|digit| *digit == digits[0]) {
         return false;

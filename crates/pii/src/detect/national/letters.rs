@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::is_china;
 use crate::{context::Around, lexicon::Cues};
 
-/// The id that the word from `start` to `end` is, or begins. Some are told by their shape and check
-/// letter; for the others the words around them are asked for.
+/// Returns the id that the word from `start` to `end` is, or begins. Some are told by their shape and
+/// check letter; for the others the words around them are asked for.
 pub(in crate::detect) fn at(
     bytes: &[u8],
     start: usize,
@@ -55,7 +55,7 @@ fn is_nino(word: &[u8]) -> bool {
     head && digits(&upper[2..8]).is_some() && (b'A'..=b'D').contains(&upper[8])
 }
 
-/// The same with spaces: `AB 12 34 56 C`. The end of it.
+/// Returns the end of a national insurance number with spaces: `AB 12 34 56 C`.
 fn spaced_nino(bytes: &[u8], start: usize) -> Option<usize> {
     let spaced = bytes.get(start..start + 13)?;
     let gaps = [2, 5, 8, 11];

@@ -31,7 +31,7 @@ impl Body {
 pub(crate) struct Secret {
     pub(crate) prefix: &'static str,
     pub(crate) body: Body,
-    /// At least so many characters after the beginning.
+    /// The fewest characters after the beginning.
     pub(crate) min: usize,
 }
 
