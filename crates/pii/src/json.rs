@@ -39,7 +39,7 @@ struct Walk<'a> {
     keys: HashMap<String, Key>,
 }
 
-/// What is known about a key.
+/// A key, with what it says about its value.
 #[derive(Clone, Copy)]
 struct Key {
     around: Around,

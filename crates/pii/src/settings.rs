@@ -66,7 +66,7 @@ pub enum CustomPattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Urls {
-    /// Those with a user or a password in them.
+    /// Only those with a user or a password in them.
     #[default]
     WithCredentials,
     /// All of them. This is how public data sets are labelled, so scores are measured with it.

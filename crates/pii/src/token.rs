@@ -17,7 +17,7 @@ const MAX_KIND_LEN: usize = 32;
 /// More than this is never readable in a token.
 const MAX_SHOWN_LEN: usize = 16;
 
-/// What a value was in the JSON it came from.
+/// The form of a value in the JSON that it came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// Text, or a part of it.
@@ -91,7 +91,7 @@ fn base32_digit(bytes: &[u8], place: usize) -> u8 {
 /// A token as it stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// All of it, with its brackets.
+    /// The whole token, with its brackets.
     pub text: &'t str,
     /// The name of its kind.
     pub kind: &'t str,

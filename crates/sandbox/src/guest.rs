@@ -162,6 +162,8 @@ impl Compiled {
         }
     }
 
+    /// Loads the guest into an engine.
+    ///
     /// SAFETY: `deserialize` trusts its input to be what a compiler of this wasmtime wrote. It is:
     /// `guest/builder` compiled it with the same wasmtime (one exact version in both workspaces) and
     /// the same settings (`runtime_config`), and it is part of this very binary, so whoever can change

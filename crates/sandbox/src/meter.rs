@@ -26,9 +26,9 @@ pub(crate) struct MemoryMeter {
     budget: Arc<FairBudget>,
     /// Who the program runs for; none while none runs.
     caller: Option<Caller>,
-    /// What the program has of the budget.
+    /// The part of the budget that the program has.
     counted: u64,
-    /// What it has beyond what an isolate begins with.
+    /// The memory that it has beyond what an isolate begins with.
     grown: u64,
 }
 

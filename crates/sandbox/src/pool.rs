@@ -231,7 +231,7 @@ mod tests {
     /// Held by the test that measures the process.
     static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-    /// The memory that the process has for itself.
+    /// Returns the memory that the process has for itself.
     fn memory_bytes() -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();

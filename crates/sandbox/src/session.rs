@@ -20,8 +20,8 @@ pub type LostVariables = BTreeMap<String, String>;
 const MAX_NAMES: usize = 50;
 const MAX_NAME_LEN: usize = 200;
 
-/// What an isolate has of its own that has not grown, about: the pages of the snapshot that a program
-/// writes to.
+/// About how much memory an isolate has of its own that has not grown: the pages of the snapshot that a
+/// program writes to.
 const ISOLATE_BYTES: u64 = 17 << 20;
 
 /// The end of a state whose variables can be listed: `session.py` in the guest writes it, behind the
@@ -38,7 +38,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session as it was written down; without a state, a new one.
+    /// Returns a session as it was written down; without a state, a new one.
     pub fn from_state(state: Option<Vec<u8>>) -> Self {
         Self { live: None, state: state.map(Arc::from), fleeting: LostVariables::new() }
     }

@@ -143,7 +143,7 @@ impl AddEntries {
 static ADD_FEW: AddEntries = AddEntries::new(FEW_ENTRIES);
 static ADD_MANY: AddEntries = AddEntries::new(ENTRIES_AT_ONCE);
 
-/// What an entry takes beside its texts: numbers, hashes, and its places in the indexes. The
+/// The bytes of an entry beside its texts: numbers, hashes, and its places in the indexes. The
 /// migration has it too.
 macro_rules! entry_bytes {
     () => {
@@ -225,7 +225,7 @@ macro_rules! shared_where {
     };
 }
 
-/// What is known of files.
+/// The records of files.
 macro_rules! files_where {
     ($condition:literal) => {
         concat!(
@@ -244,8 +244,8 @@ queries! {
 
     mod skills {
         REVISION = "SELECT value FROM counters WHERE name = 'skills'";
-        /// Whoever has locked the revision is alone until the commit. Therefore revisions become
-        /// visible in order, and who reads them never misses one.
+        /// Locks the revision. Whoever has it is alone until the commit: revisions become visible in
+        /// order, and a reader of them never misses one.
         LOCK_REVISION = "UPDATE counters SET value = value WHERE name = 'skills' RETURNING value";
         PUT_REVISION = "UPDATE counters SET value = $1 WHERE name = 'skills'";
         HEAD = "SELECT version, removed FROM skills WHERE namespace = $1 AND name = $2";
@@ -281,7 +281,7 @@ queries! {
     }
 
     mod boards {
-        /// Whoever has the next number is alone at this board until the commit.
+        /// Takes the next number. Whoever has it is alone at this board until the commit.
         NEXT = "INSERT INTO boards (namespace, name, last, at) VALUES ($1, $2, 1, $3)
                 ON CONFLICT (namespace, name) DO UPDATE SET last = boards.last + 1, at = excluded.at
                 RETURNING last";
@@ -368,7 +368,7 @@ queries! {
     }
 
     mod audit {
-        /// Whoever has moved the head is alone until the commit: the chain has one end.
+        /// Moves the head. Whoever did is alone until the commit: the chain has one end.
         TAKE_HEAD = "UPDATE audit_head SET seq = seq + $1 RETURNING seq, at, hash";
         PUT_HEAD = "UPDATE audit_head SET at = $1, hash = $2, bytes = bytes + $3";
         ADD = "INSERT INTO audit
@@ -386,9 +386,9 @@ queries! {
                 FROM audit_anchor a, audit_head h";
         PAGE = audit_where!("seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3");
         GET = audit_where!("seq = $1");
-        /// The first entry that is not older. Times never fall along the chain.
+        /// Finds the first entry that is not older. Times never fall along the chain.
         FIRST_AT = "SELECT seq FROM audit WHERE at >= $1 ORDER BY at, seq LIMIT 1";
-        /// The different actions in a range: one step in the index for each, not for each entry.
+        /// Finds the different actions in a range: one step in the index for each, not for each entry.
         ACTIONS = "WITH RECURSIVE found(action) AS (
                        SELECT min(action) FROM audit WHERE action >= $1
                        UNION ALL
@@ -399,8 +399,8 @@ queries! {
                    WHERE action < $2 OR ($2 IS NULL AND action IS NOT NULL)";
         BYTES = audit_bytes!("seq, ", " FROM audit WHERE seq > $1 ORDER BY seq LIMIT $2");
         BYTES_UP_TO = audit_bytes!("CAST(sum(", ") AS BIGINT) FROM audit WHERE seq <= $1");
-        /// Whoever has the anchor is the only one who removes entries, until the commit. It is
-        /// taken before the head.
+        /// Locks the anchor. Whoever has it is the only one who removes entries, until the commit. It
+        /// is taken before the head.
         TAKE_ANCHOR = "UPDATE audit_anchor SET seq = seq RETURNING seq";
         PUT_ANCHOR = "UPDATE audit_anchor SET seq = $1, hash = $2";
         HASH = "SELECT hash FROM audit WHERE seq = $1";
@@ -418,7 +418,8 @@ queries! {
 
     mod vault {
         KEY = "SELECT proof FROM vault_key";
-        /// Whoever has the key's row is the only one who writes to the vault, until the commit.
+        /// Locks the key's row. Whoever has it is the only one who writes to the vault, until the
+        /// commit.
         TAKE_KEY = "UPDATE vault_key SET proof = proof RETURNING proof";
         CLAIM_KEY = "INSERT INTO vault_key (id, proof) VALUES (1, $1)
                      ON CONFLICT (id) DO UPDATE SET proof = vault_key.proof RETURNING proof";
@@ -444,7 +445,7 @@ queries! {
     }
 
     mod approvals {
-        /// Whoever has the next number is the only one who asks, until the commit.
+        /// Takes the next number. Whoever has it is the only one who asks, until the commit.
         NEXT = "UPDATE counters SET value = value + 1 WHERE name = 'approvals' RETURNING value";
         ASK_AGAIN = concat!("UPDATE approvals SET run = $6, session = $7 WHERE id =
                              (SELECT id FROM approvals
@@ -459,7 +460,7 @@ queries! {
                         created_at, expires_at, reasons, run, session)
                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
                        RETURNING ", approval_columns!(), ", 'pending'");
-        /// Of several who take one at the same moment the others find it used.
+        /// Takes an approval. Of several who take one at the same moment the others find it used.
         TAKE = concat!("UPDATE approvals SET used_at = $4 WHERE used_at IS NULL AND id =
                         (SELECT id FROM approvals
                          WHERE principal = $1 AND tool = $2 AND arguments_hash = $3

@@ -30,7 +30,7 @@ use crate::{
     stdio::child_reaper::ChildReaper,
 };
 
-/// What a server does with a request.
+/// The reaction of a server to a request.
 #[derive(Clone, Debug)]
 pub enum FakeReply {
     Result(Value),
@@ -45,7 +45,7 @@ pub enum FakeReply {
 }
 
 impl FakeReply {
-    /// The result of a tool that answers with text.
+    /// Returns the result of a tool that answers with text.
     pub fn text(text: &str) -> Self {
         Self::Result(json!({"content": [{"type": "text", "text": text}]}))
     }

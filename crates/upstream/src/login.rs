@@ -326,8 +326,8 @@ impl CredentialStore for CredentialFile {
         }
     }
 
-    /// Two processes with one login must not refresh at once: many servers accept a refresh
-    /// token only once.
+    /// Locks the login while it is refreshed. Two processes with one login must not refresh at once:
+    /// many servers accept a refresh token only once.
     async fn acquire_refresh_guard(&self) -> Result<Option<CredentialRefreshGuard>, AuthError> {
         let path = self.path.with_extension("lock");
         let locked = tokio::task::spawn_blocking(move || {

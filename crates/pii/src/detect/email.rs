@@ -8,14 +8,14 @@ use crate::context::is_after_escape;
 const MAX_LOCAL_LEN: usize = 64;
 const MAX_DOMAIN_LEN: usize = 253;
 
-/// What follows an `@` and a dot in names of files, units and packages, not of mail servers.
+/// Words that follow an `@` and a dot in names of files, units and packages, not of mail servers.
 #[rustfmt::skip]
 const NOT_TOP_LEVEL: [&str; 30] = [
     "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "mp4", "webm", "pdf", "js", "mjs", "cjs", "ts", "tsx", "jsx", "css", "json", "html", "xml",
     "yml", "yaml", "toml", "lock", "txt", "csv", "gz", "tgz", "service", "timer",
 ];
 
-/// What documentation writes where an address goes.
+/// Addresses that documentation writes where one goes.
 const PLACEHOLDERS: [(&str, &str); 6] = [
     ("name", "domain.com"),
     ("user", "domain.com"),

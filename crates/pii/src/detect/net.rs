@@ -163,7 +163,7 @@ fn is_network(bytes: &[u8], end: usize, address: Ipv4Addr) -> bool {
     (1..32).contains(&bits) && address.to_bits() << bits == 0
 }
 
-/// Six pairs of hexadecimal digits.
+/// Tells whether six pairs of hexadecimal digits begin here.
 fn is_mac(bytes: &[u8], start: usize, sign: u8) -> bool {
     let Some(mac) = bytes.get(start..start + 17) else { return false };
     let right = mac.iter().enumerate().all(|(place, b)| match place % 3 {
@@ -175,7 +175,7 @@ fn is_mac(bytes: &[u8], start: usize, sign: u8) -> bool {
     right && !goes_on && !comes_from
 }
 
-/// `001b.4411.3ab7`, as on network switches.
+/// Returns the end of an address like `001b.4411.3ab7`, as on network switches.
 fn dotted_mac(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let mac = bytes.get(start..start + 14)?;
     let right = end - start == 4

@@ -62,7 +62,7 @@ struct Candidate<'a> {
     text: &'a Text<'a>,
     cluster: &'a Cluster,
     around: &'a Around,
-    /// So many groups belong to it.
+    /// How many groups belong to it.
     count: usize,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Candidate<'a> {
         self.cluster.end(self.count) + self.extension()
     }
 
-    /// How long the extension is, if there is one: `x12`, ` ext. 12`.
+    /// Returns how long the extension is, if there is one: `x12`, ` ext. 12`.
     fn extension(&self) -> usize {
         let rest = &self.text.bytes[self.cluster.end(self.count)..];
         let spaces = rest.iter().take(2).take_while(|b| **b == b' ').count();

@@ -16,7 +16,7 @@ use super::{
 /// Using up the host's file descriptors and memory by opening files and folders without end.
 const MAX_OPEN: usize = 256;
 
-/// What a program sees below `/`.
+/// The files and folders that a program sees below `/`.
 #[derive(Debug)]
 pub(crate) struct FileSystem {
     tmp: MemoryTree,

@@ -87,7 +87,7 @@ impl Quota {
         *self.used()
     }
 
-    /// The limit that was reached since this was last asked.
+    /// Returns the limit that was reached since this was last asked.
     pub(super) fn refusal(&self) -> Option<LimitKind> {
         self.used().refused.take()
     }

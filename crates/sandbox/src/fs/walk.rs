@@ -36,7 +36,7 @@ impl WalkEntry<'_> {
         u64::try_from(self.stat.st_size).unwrap_or_default()
     }
 
-    /// When it was last written to, if that is after 1970.
+    /// Returns when it was last written to, if that is after 1970.
     pub(super) fn modified(&self) -> Option<SystemTime> {
         let seconds = u64::try_from(self.stat.st_mtime).ok()?;
         let nanoseconds = u32::try_from(self.stat.st_mtime_nsec).ok()?;

@@ -26,7 +26,7 @@ pub struct Cache {
 #[derive(Serialize, Deserialize)]
 struct CacheEntry {
     version: u32,
-    /// Of the settings that decide which server it is.
+    /// The fingerprint of the settings that decide which server it is.
     fingerprint: u64,
     listing: Listing,
 }

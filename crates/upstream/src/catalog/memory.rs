@@ -13,7 +13,7 @@ pub(crate) const MAX_DEFINITION_BYTES: usize = 256 << 20;
 
 /// The least that the allocator gives, and the unit in which it gives more.
 const MIN_ALLOCATION: usize = 32;
-/// What an entry of an object takes in its table of places, and what a table takes beside them.
+/// The bytes of an object's entry in its table of places, and of the table beside its places.
 const PLACE_BYTES: usize = 9;
 const TABLE_BYTES: usize = 16;
 

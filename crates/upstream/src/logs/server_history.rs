@@ -28,7 +28,8 @@ struct HistoryInner {
 
 #[derive(Debug, Default)]
 struct RecentEntries {
-    /// What it printed last, on standard error and, where it is no message, on standard output.
+    /// The last lines that it printed, on standard error and, where they are not messages, on standard
+    /// output.
     printed: VecDeque<String>,
     problem: Option<String>,
     noisy_lines: u64,

@@ -25,7 +25,7 @@ const MAX_BYTES: u64 = 512 << 10;
 const MAX_LINES: u32 = 2000;
 const LINES_TIME: Duration = Duration::from_secs(10);
 
-/// Who wrote a line.
+/// The writer of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogSource {

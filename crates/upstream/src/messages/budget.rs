@@ -21,7 +21,7 @@ use crate::messages::limits::Excess;
 pub const ANSWER_BYTES: u64 = 256 << 20;
 /// A message of so little memory is free: there are never more of them than calls in flight.
 pub(crate) const FREE_BYTES: usize = 256 << 10;
-/// What a JSON value or key takes in memory while it is parsed, about.
+/// About how much memory a JSON value or key takes while it is parsed.
 const VALUE_BYTES: usize = 128;
 /// How long a message waits for memory.
 const WAITING_TIME: Duration = Duration::from_secs(30);

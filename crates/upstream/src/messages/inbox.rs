@@ -39,7 +39,7 @@ pub(crate) struct Inbox {
 /// An answer that somebody waits for.
 #[derive(Debug, Default)]
 struct PendingAnswer {
-    /// What it has of the budget.
+    /// The memory that it holds in the budget.
     reservation: Option<Reservation>,
     /// The answer, if the protocol library was given another in its place.
     message: Option<ServerJsonRpcMessage>,

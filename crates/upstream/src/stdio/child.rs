@@ -213,7 +213,8 @@ impl std::fmt::Debug for Child {
 #[cfg(unix)]
 const SIGTERM: i32 = 15;
 
-/// On Windows `npx` and its like are scripts with an extension that only a shell adds.
+/// Finds the file of a command. On Windows `npx` and its like are scripts with an extension that only a
+/// shell adds.
 #[cfg(windows)]
 fn program(name: &str) -> std::path::PathBuf {
     let path = std::env::var_os("PATH").unwrap_or_default();

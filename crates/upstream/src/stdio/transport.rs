@@ -54,7 +54,7 @@ pub(crate) struct StdioTransport {
     stdin: Arc<tokio::sync::Mutex<Option<ChildStdin>>>,
     /// Taken when this is dropped.
     stdout: Option<BufReader<ChildStdout>>,
-    /// What was read of a line so far: `receive` may be dropped in the middle of one.
+    /// The part of a line that was read so far: `receive` may be dropped in the middle of one.
     line: StdioLine,
     /// A line that is complete and waits for memory to be parsed in.
     whole: Option<StdioLine>,
@@ -357,7 +357,7 @@ fn start_of(line: &[u8]) -> String {
     String::from_utf8_lossy(&line[..line.len().min(NOISE_BYTES)]).into_owned()
 }
 
-/// Without a time, for ever.
+/// Sleeps until a time, or for ever if there is none.
 async fn sleep_until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
