@@ -18,7 +18,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub kind: Kind,
-    /// In bytes, on the borders of characters.
+    /// The range in bytes, on the borders of characters.
     pub range: Range<usize>,
 }
 

@@ -155,7 +155,7 @@ impl<'a> Work<'a> {
             }
             Event::Abandon(number) => {
                 self.waiting.retain(|call| call.number != number);
-                // It keeps its place until its future is gone.
+                // The call keeps its place until its future is gone.
                 if let Some(call) = self.calls.get(&number) {
                     call.abort();
                 }

@@ -51,7 +51,7 @@ const TABLES: u32 = 2;
 /// Filling the host's memory by growing tables of functions.
 const MAX_TABLE_ELEMENTS: usize = 40_000;
 
-/// What becomes of an isolate's memory when it ends.
+/// The fate of an isolate's memory when it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryReuse {
     /// It is put back as it was, for the next isolate in its place: most programs touch less than

@@ -1,4 +1,4 @@
-//! What a program can reach outside of the sandbox: whatever its [`ToolHost`] offers.
+//! The outside of the sandbox as a program can reach it: whatever its [`ToolHost`] offers.
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -8,7 +8,8 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::paused_clock::PausedClock;
 
-/// The outside of the sandbox as a program can reach it. The sandbox knows nothing of what a tool is.
+/// The host of a program, on the other side of the sandbox's wall. The sandbox knows nothing of what a
+/// tool is.
 ///
 /// All that comes from a program is untrusted: names may be anything, and arguments are any
 /// valid JSON. What a host does not offer is refused.

@@ -91,7 +91,7 @@ impl Link {
             let _ = self.events.send(Event::Taken);
         }
         let size = self.unanswered.remove(&number);
-        // Nobody waits for it any more.
+        // The data of an abandoned call is dropped: nobody waits for it any more.
         let Some(data) = data.filter(|_| size.is_some()) else { return (number, succeeded, text) };
         let waiting: usize = self.untaken.values().map(Bytes::len).sum();
         if waiting + data.len() > MAX_UNTAKEN_BYTES {
@@ -119,7 +119,7 @@ pub(crate) struct RunJob {
     pub(crate) completions: UnboundedReceiver<Completion>,
 }
 
-/// What a program of a session needs beside that.
+/// The part of a [`RunJob`] that only a program of a session has.
 #[derive(Debug)]
 pub(crate) struct SessionJob {
     /// The saved variables of earlier programs, for an isolate in which none has run.
@@ -165,7 +165,7 @@ pub(crate) enum Ended {
     Cancelled,
     /// `os.abort`, or a fatal error of the interpreter.
     Aborted,
-    /// What earlier programs of the session left cannot be brought back at all.
+    /// The variables of earlier programs of the session cannot be brought back at all.
     NotRestored(String),
     /// A crash of the guest, which no program causes by accident.
     Trapped(String),
@@ -378,7 +378,7 @@ impl Bounds {
                 return Poll::Ready(Ended::Limit(LimitKind::WallTime));
             }
             while timer.as_mut().poll(context).is_ready() {
-                // It was set when nobody had been asked yet.
+                // The timer was set when nobody had been asked yet.
                 timer.as_mut().reset(deadline.max(now + NEXT_LOOK).into());
             }
             let Poll::Ready(turn) = turn.poll(context) else { return Poll::Pending };

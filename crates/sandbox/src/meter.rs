@@ -24,7 +24,7 @@ pub(crate) struct MemoryMeter {
     /// The memory of all programs that run: many that wait, each within its own limit, must not fill
     /// the machine, and those of one caller must leave some to others.
     budget: Arc<FairBudget>,
-    /// Who the program runs for; none while none runs.
+    /// The caller whom the program runs for; `None` while no program runs.
     caller: Option<Caller>,
     /// The part of the budget that the program has.
     counted: u64,
@@ -102,7 +102,7 @@ impl ResourceLimiter for MemoryMeter {
             self.refused = Some(MemoryRefusal::Limit);
             return Ok(false);
         }
-        // What an isolate begins with is the same memory for all, until it is written to.
+        // The memory that an isolate begins with is the same for all, until it is written to.
         if current > 0 {
             if !self.take(more) {
                 self.refused = Some(MemoryRefusal::Budget);

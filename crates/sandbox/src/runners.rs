@@ -233,7 +233,7 @@ impl RunnersShared {
             None => thread::park(),
         }
         let mut state = self.state();
-        // Whoever woke it took it from the list.
+        // A call that woke this thread took it from the list already.
         state.asleep.retain(|thread| thread.id() != id);
         state
     }

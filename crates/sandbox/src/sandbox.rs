@@ -101,7 +101,7 @@ impl SandboxConfig {
             warm_isolates: 0,
             // The one of a program that has just ended is still taken apart when the next begins.
             kept_isolates: 2,
-            // What a user asks for on their own machine.
+            // On their own machine, users get what they ask for.
             max_memory_bytes: Limits::MAX_MEMORY_BYTES,
             max_memory_bytes_per_caller: Limits::MAX_MEMORY_BYTES,
             ..Self::default()
@@ -109,7 +109,7 @@ impl SandboxConfig {
     }
 }
 
-/// What a run may use.
+/// The limits, the workspace and the caller of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
     pub limits: Limits,
@@ -183,7 +183,7 @@ impl Sandbox {
                 config.max_open_per_caller.max(1),
                 config.max_queued,
             ),
-            // Whoever has a place may wait for a turn.
+            // A program that has a place may always wait for a turn.
             turns: FairSemaphore::new(config.max_running.max(1), usize::MAX, usize::MAX),
             memory,
         })

@@ -1,4 +1,4 @@
-//! All segments together, and the search.
+//! The index of all segments together, and its search.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -62,7 +62,7 @@ pub struct Selection {
     pub limit: usize,
     /// The segments to search; `None` means all.
     pub segments: Option<Vec<usize>>,
-    /// What single documents gain: segment, document and gain.
+    /// Extra score for single documents: segment, document and gain.
     pub bonus: Vec<(u32, u32, f32)>,
     pub method: Method,
 }
@@ -77,7 +77,7 @@ pub struct Hit {
 
 /// The scores of all documents for one text: the query, or a part of it.
 struct Unit {
-    /// By fielded BM25.
+    /// The score of each document by words: fielded BM25.
     words: Vec<f32>,
     /// The share of the text's words that each has.
     coverage: Vec<f32>,
@@ -222,7 +222,7 @@ impl Index {
             all.push((lists.iter().flatten().map(|list| list.len()).sum(), lists));
         }
         if self.documents > ALL_LOOKED_AT {
-            // What nearly all have tells nothing, and takes the most time.
+            // A word that nearly all documents have tells nothing, and takes the most time.
             let fewest = all.iter().map(|(having, _)| *having).filter(|having| *having > 0).min();
             let most = fewest.unwrap_or(0).max(self.documents / TELLING_SHARE);
             all.retain(|(having, _)| *having <= most);

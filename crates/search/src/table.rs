@@ -1,5 +1,5 @@
-//! What words mean: a vector for each word or piece of a word, trained by
-//! `scripts/train-search` (see its README for data, licences and recipe).
+//! The meaning of words: a vector for each word or piece of a word, trained by `scripts/train-search`
+//! (see its README for data, licences and recipe).
 
 use std::{collections::HashMap, sync::OnceLock};
 
@@ -32,7 +32,7 @@ impl Table {
     pub(crate) fn shared() -> &'static Self {
         static TABLE: OnceLock<Table> = OnceLock::new();
         TABLE.get_or_init(|| {
-            // It is built in, and a test reads it.
+            // The table is built in, and a test reads it, so this does not fail.
             Self::read(BYTES).unwrap_or_else(|| Self {
                 rows: HashMap::new(),
                 scales: Vec::new(),

@@ -1,4 +1,4 @@
-//! From text to words: `snake_case` and `camelCase` taken apart, small letters, stems.
+//! Turns text into words: `snake_case` and `camelCase` taken apart, small letters, stems.
 
 use std::collections::{HashMap, HashSet};
 

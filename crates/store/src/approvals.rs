@@ -16,7 +16,7 @@ use crate::{
 /// How long approvals are kept that are over, in milliseconds.
 const HISTORY: i64 = 30 * 24 * 60 * 60 * 1000;
 
-/// By how much the clocks of those who share a store may differ, in milliseconds.
+/// How much the clocks of the processes that share a store may differ, in milliseconds.
 const CLOCK_DIFFERENCE: i64 = 60 * 60 * 1000;
 
 /// The approvals of all principals.
@@ -30,7 +30,7 @@ pub struct Approvals<'a> {
 pub struct NewApproval {
     pub id: String,
     pub namespace: String,
-    /// Who wants to call.
+    /// The principal who wants to make the call.
     pub principal: String,
     /// The server and its tool, as `server.tool`.
     pub tool: String,
@@ -65,14 +65,14 @@ pub struct Approval {
     pub session: Option<String>,
     pub expires_at: i64,
     pub state: ApprovalState,
-    /// What a yes covers.
+    /// The calls that a yes covers.
     pub scope: Scope,
     pub created_at: i64,
     pub decided_at: Option<i64>,
     pub decided_by: Option<String>,
 }
 
-/// What a yes covers.
+/// The calls that a yes covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -105,7 +105,7 @@ impl Scope {
     }
 }
 
-/// What a person says to a call.
+/// A person's decision on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Allow(Scope),
@@ -158,7 +158,7 @@ impl Approvals<'_> {
         let NewApproval { principal, tool, arguments_hash, reasons, run, session, .. } = new;
         let mut write = self.database.begin().await?;
         let seq = write.number(sql::NEXT, args![]).await?;
-        // Whoever asks last is who the answer is for.
+        // The answer is for the run and the session that asked last.
         let (run, session) = (run.as_deref(), session.as_deref());
         let same = args![principal, tool, arguments_hash, now, reasons, run, session];
         if let Some(row) = write.row(sql::ASK_AGAIN, same).await? {

@@ -22,11 +22,11 @@ pub struct FileRow {
     pub media_type: String,
     pub origin: FileOrigin,
     pub author: String,
-    /// As the file system says: milliseconds since 1970.
+    /// When the file was modified, as the file system says: milliseconds since 1970.
     pub modified_at: i64,
 }
 
-/// Who named the file. Only outputs are ever cleaned up.
+/// The origin of a file: who named it. Only outputs are ever cleaned up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileOrigin {

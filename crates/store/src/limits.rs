@@ -18,7 +18,7 @@ pub const VALUE_BYTES: usize = 1 << 20;
 pub const CODE_BYTES: usize = 1 << 20;
 /// The state of a session.
 pub const STATE_BYTES: usize = 64 << 20;
-/// What a person reads before deciding on an approval: all of it, or it would mean nothing.
+/// The text that a person reads before deciding on an approval: all of it, or it would mean nothing.
 pub const SHOWN_BYTES: usize = 64 << 10;
 /// The approvals of one principal that wait for a person at the same time.
 pub(crate) const PENDING_APPROVALS: i64 = 100;

@@ -100,7 +100,7 @@ impl Vault<'_> {
         }
         let check = self.key().clone().ok_or(StoreError::VaultUnclaimed)?;
         let mut write = self.database.begin().await?;
-        // It is claimed again, in case that all was forgotten in the meantime.
+        // The key is claimed again, in case that all was forgotten in the meantime.
         let kept: String = write.one(sql::CLAIM_KEY, args![&check]).await?.columns().get()?;
         if kept != check {
             return Err(StoreError::VaultKey);
@@ -138,7 +138,7 @@ impl Vault<'_> {
             }
         }
         if is_stale && let Err(error) = self.note_use(namespace, tokens, now).await {
-            // What was found is right all the same.
+            // Not an error: what was found is right all the same.
             tracing::warn!(%error, "the use of values in the vault could not be noted");
         }
         Ok(found)

@@ -45,7 +45,7 @@ pub(crate) fn vault(database: &Database) -> Answer<'_, ()> {
 
 /// Rewrites the vault and cuts the log. Returns false if readers were in the way for too long.
 async fn sqlite(writer: &SqlitePool) -> Result<bool, sqlx::Error> {
-    // None of our own writes comes in between.
+    // While this connection is taken, none of our own writes comes in between.
     let mut connection = writer.acquire().await?;
     let mut write = connection.begin_with("BEGIN IMMEDIATE").await?;
     sqlx::raw_sql(REWRITE).execute(&mut *write).await?;

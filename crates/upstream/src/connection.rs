@@ -1,4 +1,4 @@
-//! One connection to a server: opened, asked, closed.
+//! One connection to a server, from its opening to its end.
 
 #[cfg(any(test, feature = "fakes"))]
 pub(crate) mod in_process;

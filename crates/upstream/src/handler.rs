@@ -1,4 +1,4 @@
-//! What a server sends by itself: progress, log messages, questions and changes.
+//! The handler of what a server sends unasked: progress, log messages, questions and changes.
 
 pub(crate) mod notification_barrier;
 
@@ -203,7 +203,7 @@ impl Handler {
     }
 
     fn changed(&self, change: UpstreamChange) {
-        // Nobody listens while the gateway only lists.
+        // Sending fails if nobody listens, as while the gateway only lists.
         let _ = self.changes.send(ServerChange { server: Arc::clone(&self.server), change });
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cluster::{Cluster, Gap};
 
-/// What the surroundings of a number say about cards.
+/// The surroundings of a number, by what they say about cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Near {
     /// A word such as `card`: any number from 12 to 19 digits with a good check digit is one.

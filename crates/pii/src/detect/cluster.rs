@@ -5,7 +5,7 @@ use std::ops::Range;
 const MAX_GROUPS: usize = 20;
 const MAX_DIGITS: usize = 24;
 
-/// What stands between two groups.
+/// The separator between two groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
     Space,

@@ -173,7 +173,7 @@ impl Numbers<'_, '_> {
         let around = self.text.before(cluster.start());
         let (kind, range) = self.what(&cluster, &around, before)?;
         if !is_announced(kind, &around, cluster.plus) && self.is_in_column_of_things(mark) {
-            // Nor is any part of it: all of it stands in the same column.
+            // No part of the number is looked at either: all of it stands in the same column.
             return Some(cluster.end(cluster.groups()));
         }
         let end = range.end;
@@ -207,7 +207,7 @@ impl Numbers<'_, '_> {
             return Some((Builtin::CreditCard, range));
         }
         let near_ssn = around.says(Cues::SSN);
-        // In tables the word is in the head.
+        // In tables the word is in the head, so the whole text counts.
         let cues = self.text.cues;
         let numbers_goods = !near_ssn
             && (beside_goods
@@ -246,7 +246,7 @@ fn is_announced(kind: Builtin, around: &Around, plus: bool) -> bool {
     plus || around.says(cues)
 }
 
-/// What a number is glued to on its left.
+/// The text that a number is glued to on its left.
 #[derive(Clone, Copy, PartialEq)]
 enum Neighbours {
     Nothing,

@@ -33,7 +33,7 @@ pub(super) fn close_to_others(dir: impl AsFd) {
     if let Ok(stat) = fstat(&dir) {
         let mode = Mode::from_raw_mode(stat.st_mode);
         if mode.intersects(OTHERS) {
-            // By its name: what opened it may only look for paths in it.
+            // Changed by its name: the descriptor may only be good for looking up paths in it.
             let _ = chmodat(&dir, c".", mode.difference(OTHERS), AtFlags::empty());
         }
     }

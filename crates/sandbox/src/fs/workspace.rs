@@ -40,7 +40,7 @@ const MAX_TRIES: u32 = 3;
 /// Who else may read what programs write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Privacy {
-    /// Whoever the umask lets: the directory is the user's own.
+    /// Those whom the umask lets: the directory is the user's own.
     Umask,
     /// Nobody, whatever the umask is.
     OwnerOnly,
@@ -120,7 +120,7 @@ impl Workspace {
             changed: AtomicBool::new(false),
             made: Mutex::default(),
         };
-        // One that cannot be counted can be read all the same.
+        // A workspace that cannot be counted can be read all the same.
         let _ = match privacy {
             Privacy::Umask => workspace.count_again(&OpenFiles::new(), |_| true),
             Privacy::OwnerOnly => {

@@ -38,7 +38,7 @@ pub enum Verification {
 pub enum Damage {
     Changed,
     Missing,
-    /// It was put there, or was elsewhere before.
+    /// The entry was inserted, or stood elsewhere before.
     Foreign,
     /// The head was changed, or goes with another last entry.
     Head,

@@ -23,9 +23,9 @@ pub struct Filter {
     pub target: Option<String>,
     /// Entries of earlier versions, which have another word for it, are found too.
     pub outcome: Option<EventOutcome>,
-    /// From this time on, in milliseconds since 1970.
+    /// Entries from this time on, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Before this time.
+    /// Entries before this time.
     pub until: Option<i64>,
 }
 

@@ -24,7 +24,7 @@ const MAX_PATTERN_BYTES: usize = 4_000;
 const STEPS_A_PAIR: u64 = 5;
 /// How deep the check goes; it is recursive, and so is the count.
 const MAX_DEPTH: usize = 400;
-/// What a pattern with lookaround costs at most, beside the length of the text; see
+/// The most steps of a pattern with lookaround, beside the length of the text; see
 /// [`super::BACKTRACK_LIMIT`].
 const PATTERN_STEPS: u64 = 100;
 /// Bytes that a pattern looks at in the time of one step.
@@ -75,7 +75,7 @@ impl BudgetCheck {
         match (name, value) {
             ("$ref", Value::String(target)) => target == "#" || target.starts_with("#/"),
             ("$dynamicRef" | "$recursiveRef", Value::String(_)) => false,
-            // From there on, references start elsewhere.
+            // Below such a keyword, references start elsewhere.
             ("$id" | "$schema", Value::String(_)) => depth == 0,
             ("id", Value::String(_)) => depth == 0 || !self.is_old,
             ("pattern", Value::String(pattern)) => self.is_small(pattern),

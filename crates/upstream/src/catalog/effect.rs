@@ -19,7 +19,7 @@ const DESTROYS: &str = "delete remove drop destroy clear purge erase wipe trunca
 /// A shorter word with another letter is mostly another word.
 const MIN_MISSPELT_CHARS: usize = 4;
 
-/// What a tool does to the world.
+/// The effect of a tool on the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     Reads,

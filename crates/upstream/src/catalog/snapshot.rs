@@ -215,7 +215,8 @@ impl Catalog {
             *now = Arc::new(next);
         }
         if let Some(cache) = self.cache.clone().filter(|_| changed || was_stale) {
-            // Not in the background: a command that ends right after must not lose it, and it is short.
+            // Not in the background: it is a short write, and a command that ends right after must not
+            // lose it.
             cache.save(spec, listing);
         }
         if changed {

@@ -24,7 +24,7 @@ impl ChangesPause {
     /// Returns how long the reading that is due now waits.
     pub(crate) fn next(&mut self, now: Instant) -> Duration {
         let pause = match self.last {
-            // It changed again soon after it was read.
+            // The tools changed again soon after they were read.
             Some((begun, pause)) if now < begun + pause * 4 => (pause * 2).min(MAX_CHANGES_TIME),
             _ => CHANGES_TIME,
         };

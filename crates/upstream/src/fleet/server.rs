@@ -1,4 +1,4 @@
-//! One upstream server through its life: started when it is needed, restarted when it dies.
+//! One upstream server: started when it is needed, restarted when it dies.
 
 #[cfg(any(test, feature = "fakes"))]
 pub(crate) mod in_process;
@@ -78,16 +78,16 @@ struct ServerState {
     shut_down: bool,
 }
 
-/// What a server is doing.
+/// The state that a server is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
-    /// Not needed so far.
+    /// The server was not needed so far.
     Idle,
     Starting,
     Ready,
     LoginNeeded,
-    /// It did not start, or died; it is tried again.
+    /// The server did not start, or died; it will be started again.
     Failed,
 }
 
@@ -115,11 +115,11 @@ pub struct Status {
 pub enum StartProblem {
     /// A setting names a variable that is not there.
     UnsetVariable,
-    /// It may lack an environment variable that the gateway has and does not pass on.
+    /// The server may lack an environment variable that the gateway has and does not pass on.
     WithheldVariable,
-    /// Its command is not there.
+    /// The command of the server does not exist.
     NoCommand,
-    /// It did not answer in time.
+    /// The server did not answer in time.
     NoAnswer,
     Other,
 }

@@ -1,7 +1,7 @@
-//! What servers printed and what went wrong with them, in a file for each, for a person to read
+//! Logs of what servers printed and what went wrong with them, in a file for each, for a person to read
 //! later. The lines come without the secrets of the configuration: a
-//! [`ServerHistory`](super::server_history::ServerHistory) writes them. What else looks like a secret or personal data is
-//! not written either.
+//! [`ServerHistory`](super::server_history::ServerHistory) writes them. What else looks like a secret
+//! or personal data is not written either.
 
 use std::{
     fs::{self, File, OpenOptions},

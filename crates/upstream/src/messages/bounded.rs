@@ -176,7 +176,7 @@ impl<E> BoundedReader<E> {
     async fn read(&mut self) -> Result<Option<Result<Bytes, E>>, Excess> {
         let room = Arc::clone(&self.room);
         let mut room = room.lock().await;
-        // Whoever wants more has used all events before.
+        // A reader that asks for more has used all events before.
         if self.size.event <= LARGE_BYTES {
             self.turn = None;
         }

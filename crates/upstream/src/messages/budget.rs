@@ -123,7 +123,7 @@ impl BudgetState {
             if !self.take(max_bytes, id, more) {
                 return;
             }
-            // Whoever stops waiting takes itself out, so that somebody is there.
+            // A waiter that gives up removes itself, so there is a receiver.
             if let Some(waiter) = self.waiting.pop_front() {
                 let _ = waiter.granted.send(());
             }
@@ -132,12 +132,12 @@ impl BudgetState {
 }
 
 impl Reservation {
-    /// Makes it so large, as soon as there is memory.
+    /// Grows the reservation to so many bytes, as soon as there is memory.
     async fn grow(mut self, bytes: u64) -> Result<Self, Excess> {
         let more = bytes.saturating_sub(self.bytes);
         let waiting = {
             let mut state = self.budget.state();
-            // Who goes beyond the budget does not wait behind others, which wait for it.
+            // A message that goes beyond the budget does not wait behind others, which wait for it.
             let is_first = state.waiting.is_empty() || state.beyond == Some(self.id);
             if more == 0 || is_first && state.take(self.budget.0.max_bytes, self.id, more) {
                 None
@@ -163,7 +163,7 @@ impl Reservation {
         Ok(self)
     }
 
-    /// Gives back so much of it.
+    /// Gives back so many bytes of the reservation.
     pub(crate) fn shrink_by(&mut self, bytes: u64) {
         let less = bytes.min(self.bytes);
         self.bytes -= less;
@@ -182,7 +182,7 @@ impl Drop for Reservation {
     }
 }
 
-/// A reservation that waits; what it was granted too late is given back.
+/// A reservation that waits. If it is granted after nobody waits any more, the memory is given back.
 struct PendingReservation {
     budget: Budget,
     id: u64,
@@ -211,7 +211,8 @@ impl Drop for PendingReservation {
 pub(crate) struct MessageMemory {
     budget: Budget,
     held: Option<Reservation>,
-    /// Goes on where it was left: whoever waits for it may be dropped, and called again.
+    /// Kept between calls of `reserve`, which may be dropped and called again: it goes on where it was
+    /// left.
     growing: Option<BoxFuture<'static, Result<Reservation, Excess>>>,
     deadline: Option<Instant>,
 }

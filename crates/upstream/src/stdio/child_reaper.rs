@@ -61,7 +61,7 @@ impl ChildReaper {
         if state.process.is_some() && state.tell(line).is_ok() {
             return;
         }
-        // It is not there yet, or somebody killed it: a new one learns all groups.
+        // The process is not there yet, or somebody killed it: a new one learns all groups.
         if let Err(error) = state.restart() {
             tracing::warn!(%error, "the guard of the child processes does not start");
         }

@@ -136,7 +136,7 @@ impl Workspace {
     ) -> io::Result<(u64, u64)> {
         let mut bytes: u64 = open.values().filter_map(|open| open.removed_bytes).sum();
         let mut files = 0;
-        // What may not be read may be large all the same.
+        // Fails at a folder that may not be read, because its content may be large all the same.
         walk(&self.dir, Unreadable::Fail, |entry| {
             if !is_kept(entry) {
                 return Ok(Next::PassBy);
