@@ -87,7 +87,7 @@ pub enum Health {
     Starting,
     Ready,
     LoginNeeded,
-    /// The server did not start, or died; it will be started again.
+    /// The server did not start, or died; whoever needs it next tries again.
     Failed,
 }
 
@@ -106,7 +106,7 @@ pub struct Status {
     /// Why the last attempt to start it failed, for whoever knows what to do about it.
     #[serde(skip)]
     pub start_problem: Option<StartProblem>,
-    /// Seconds until the next attempt to start it.
+    /// Seconds until another attempt to start it is made for whoever asks.
     pub retry_in: Option<u64>,
 }
 
@@ -454,8 +454,7 @@ impl Upstream {
                 .map_or(Duration::ZERO, |at| at.saturating_duration_since(Instant::now()))
         };
         connection.note(&format!("is gone: {words}"));
-        // What it printed last goes only into its own log: it may contain anything that it was ever
-        // sent.
+        // What it printed last is left to its own log: it may contain anything that it was ever sent.
         tracing::warn!(server = self.spec.name, reason = exit.status, "an upstream server is gone");
         // An HTTP server has no process to restart; the next call connects again.
         if !matches!(self.spec.connection, narrows_model::Connection::Stdio(_)) {
