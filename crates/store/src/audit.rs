@@ -21,8 +21,8 @@ pub use chain::{Damage, Verification};
 pub use retention::{AuditSize, PruneReport};
 pub use search::Filter;
 
-/// The longest details of an entry, as JSON. An agent must not fill the audit with what it calls tools
-/// with.
+/// The longest details of an entry, as JSON. An agent must not fill the audit with the arguments of its
+/// calls.
 const DETAILS_BYTES: usize = 64 << 10;
 
 /// The arguments of a row that is left out.

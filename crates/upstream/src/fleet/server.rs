@@ -87,7 +87,8 @@ pub enum Health {
     Starting,
     Ready,
     LoginNeeded,
-    /// The server did not start, or died; whoever needs it next tries again.
+    /// The server did not start, or died. A child process that died is started again once; after that
+    /// the next caller tries.
     Failed,
 }
 
@@ -106,7 +107,7 @@ pub struct Status {
     /// Why the last attempt to start it failed, for whoever knows what to do about it.
     #[serde(skip)]
     pub start_problem: Option<StartProblem>,
-    /// Seconds until another attempt to start it is made for whoever asks.
+    /// Seconds until the next attempt to start it may be made.
     pub retry_in: Option<u64>,
 }
 
