@@ -10,10 +10,10 @@ use super::notes::{self, PropertyNotes};
 use super::reserved;
 use super::types::Type;
 
-/// Stops a schema of endless small objects from filling the module.
+/// How many classes a tool may have. Stops a schema of endless small objects from filling the module.
 const MAX_CLASSES: usize = 200;
 
-/// Names are repeated wherever the class is mentioned, so long ones would multiply.
+/// The length of a class name. It is repeated wherever the class is used, so long ones would multiply.
 const MAX_NAME: usize = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
