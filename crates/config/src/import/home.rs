@@ -40,7 +40,7 @@ impl Home {
         })
     }
 
-    /// A home without any variables set.
+    /// Returns the home in a directory, without any environment variables.
     pub fn at(os: Os, directory: &Path) -> Self {
         Self {
             os,

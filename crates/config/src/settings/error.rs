@@ -1,4 +1,4 @@
-//! Why a configuration cannot be used.
+//! The reasons for which a configuration cannot be used.
 
 use std::{fmt, io, path::PathBuf};
 
