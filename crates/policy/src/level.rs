@@ -41,8 +41,8 @@ impl ToolAccess {
 
 /// The consequence of the findings in the review of a program.
 ///
-/// The sandbox is the boundary, whatever the review says. The review is the early and clear
-/// answer: a program that cannot work or that tries what is refused is told so by line.
+/// The sandbox is the boundary, whatever the review finds. The review gives an early and clear answer,
+/// by line, to a program that cannot work or that tries something that is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReviewMode {
     /// Programs are not looked at.

@@ -327,7 +327,7 @@ mod tests {
                 assert!(!fits(matcher, value.clone(), Action::Allow), "{value}");
             }
         }
-        // The positive control: what can be compared is.
+        // The positive control: comparable values are compared.
         for value in [json!(5), json!("5"), json!(5.5), json!([5, "6"])] {
             assert!(!fits(json!({"above": 100}), value.clone(), Action::Deny), "{value}");
             assert!(fits(json!({"below": 100}), value.clone(), Action::Allow), "{value}");
@@ -350,7 +350,7 @@ mod tests {
             assert!(!fits(wanted.clone(), odd.clone(), Action::Allow), "{wanted} {odd}");
             assert!(!fits(json!({"not": wanted}), odd, Action::Allow));
         }
-        // The positive control: what is surely another value is none of it.
+        // The positive control: a value that is surely different does not fit.
         for (wanted, other) in
             [(json!(5), json!(6)), (json!(5), json!("6")), (json!(true), json!(false))]
         {
@@ -393,7 +393,7 @@ mod tests {
     #[test]
     fn one_element_is_enough_to_deny_whatever_stands_around_the_pattern() {
         let mixed = json!(["x@evil.com", "a@home"]);
-        // With a matcher beside it that wants a list, the pattern gets the list as it is.
+        // Beside a matcher that wants a list, the pattern gets the whole list and not its elements.
         let matcher = json!(["*@evil.com", {"equals": ["x"]}]);
         assert!(fits(matcher.clone(), mixed.clone(), Action::Deny));
         assert!(!fits(json!({"not": matcher.clone()}), mixed.clone(), Action::Allow));
@@ -426,8 +426,8 @@ mod tests {
             assert!(fits("payment.amount", arguments.clone(), Action::Deny), "{arguments}");
             assert!(!fits("payment.amount", arguments, Action::Allow));
         }
-        // The positive control: what can be looked into is, and a rule on all members takes plain
-        // texts for what they are.
+        // The positive control: objects are searched, and for a rule on all members plain texts count
+        // as texts, and not as objects that are written as text.
         for (path, arguments, denied) in [
             ("payment.amount", json!({"payment": {"amount": 5}}), false),
             ("payment.amount", json!({"payment": {"amount": 5000}}), true),

@@ -88,7 +88,7 @@ mod tests {
             Ok(n) => vec![(n + 1).to_string()],
         };
         assert_eq!(find_cycle("0", chain), None);
-        // Each of 40 layers imports both skills of the next one: 2^40 ways.
+        // Each skill of 40 layers imports both skills of the next one, which makes 2^40 chains.
         let mut asked = 0;
         let layers = |name: &str| {
             asked += 1;

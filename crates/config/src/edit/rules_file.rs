@@ -47,7 +47,7 @@ impl FileStamp {
 }
 
 impl RulesFile {
-    /// Makes a watcher for the rules of a file that was just read.
+    /// Remembers the present state of a file whose rules were just read.
     pub fn new(path: PathBuf) -> Self {
         let seen = Mutex::new(FileStamp::of(&path));
         Self { path, seen }
@@ -129,7 +129,7 @@ command = 'mail' # the end
         AlwaysRule::new("local", "mail.send", &[reason], std::iter::empty()).unwrap()
     }
 
-    /// The file after a rule was added, and the text that was shown before.
+    /// Adds a rule, and returns the file with the preview that was shown before.
     fn added(text: &str, always: &AlwaysRule) -> (String, String) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("narrows.toml");

@@ -53,7 +53,7 @@ impl ClientApp {
                 .iter()
                 .flat_map(|edition| {
                     let user = home.applications.join(edition).join("User");
-                    // Since 1.102 in a file of its own, before that among the settings.
+                    // Since 1.102, servers have a file of their own; before, they were in the settings.
                     [user.join("mcp.json"), user.join("settings.json")]
                 })
                 .collect(),

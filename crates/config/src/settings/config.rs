@@ -204,7 +204,7 @@ mod tests {
         Config::parse(text, Path::new("/etc/n/narrows.toml"))
     }
 
-    /// What is wrong, one line each.
+    /// Returns the mistakes in a configuration, one line each.
     fn mistakes(text: &str) -> Vec<String> {
         match parse(text) {
             Err(ConfigError::Invalid { problems, .. }) => {
@@ -428,7 +428,7 @@ memory = 3
         }
     }
 
-    /// Whatever is wrong around it, a value that may be a secret is not shown.
+    /// Values that may be secret are not shown, whatever is wrong around them.
     #[test]
     fn secrets_never_appear_in_errors() {
         for text in [
@@ -492,7 +492,7 @@ memory = 3
         let Connection::Http(http) = &remote.connection else { panic!() };
         assert_eq!(http.transport, HttpTransport::Http);
         assert_eq!(config.disabled[0].name, "old");
-        // By its content, whatever it is called.
+        // JSON is recognised by its content too, whatever the file is called.
         assert_eq!(parse(text).unwrap().servers.len(), 2);
         assert!(matches!(parse("{\"servers\": {}}"), Err(ConfigError::NoServers { .. })));
     }

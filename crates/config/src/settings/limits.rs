@@ -26,7 +26,7 @@ mod tests {
 
     use super::*;
 
-    /// All keys, as a table in Markdown.
+    /// Returns all keys as a table in Markdown.
     fn table() -> String {
         let mut table =
             "| key | counts | from | to | stands in |\n|---|---|---|---|---|\n".to_owned();

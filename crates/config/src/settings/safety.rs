@@ -39,7 +39,7 @@ pub struct SafetyConfig {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PiiConfig {
     pub mode: Option<PiiMode>,
-    /// How long values are kept after they were last used.
+    /// How long the vault keeps a value after it last occurred.
     pub keep: Option<Duration>,
     /// The country of telephone numbers without an international prefix.
     pub region: Option<String>,

@@ -174,7 +174,7 @@ mod tests {
         };
         let itself = json!({"$ref": "#/$defs/A"});
         assert_eq!(of(json!({"anyOf": [itself, {"type": "integer"}]})), "await t(a=\"a\")");
-        // A hundred fields that each are the same object again.
+        // An object with a hundred fields, each of which is the same object again.
         let fields: Vec<String> = (0..100).map(|number| format!("f{number}")).collect();
         let properties: Map<String, Value> =
             fields.iter().map(|name| (name.clone(), itself.clone())).collect();

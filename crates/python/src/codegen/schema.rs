@@ -360,7 +360,7 @@ mod tests {
     use super::super::classes::{Comments, Defined};
     use super::*;
 
-    /// The expression of a schema, and the classes that it needs.
+    /// Returns the type expression of a schema, and the classes that it needs.
     fn python(schema: &Value) -> (String, String) {
         let mut classes = Classes::new("T");
         let ty = SchemaReader::new(schema, &mut classes).read(schema, "Root");

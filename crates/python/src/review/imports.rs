@@ -128,8 +128,9 @@ pub(super) fn by_name(meaning: &ResolvedPath) -> Option<RuleHit> {
     })
 }
 
-/// Returns the finding for a call that imports a module by a constant name. It is judged like
-/// `import`, except for `__import__`, which nobody needs for that.
+/// Returns the finding for a call that imports a module by a constant name. If the module is allowed,
+/// `importlib.import_module` is a warning, and `__import__`, which nobody needs for that, has none
+/// here: its name is a danger by itself.
 pub(super) fn call(
     call: &ExprCall,
     resolver: &Resolver<'_>,

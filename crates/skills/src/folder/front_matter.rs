@@ -156,7 +156,7 @@ mod tests {
         }
         let error = split(&format!("---\n{bomb}---\n")).unwrap_err();
         assert!(matches!(error, FrontMatterError::Yaml { .. }), "{error}");
-        // The control: an alias as such is fine.
+        // The control: a single alias is accepted.
         let plain = "---\nname: &n a\ndescription: *n\n---\n";
         assert_eq!(split(plain).unwrap().0.description, "a");
     }

@@ -192,7 +192,7 @@ mod tests {
             ("GIT_CONFIG_KEY_0", Path::new("init.templateDir")),
             ("GIT_CONFIG_VALUE_0", &template),
         ];
-        // The control: the hook runs for whoever just clones.
+        // The control: the hook runs in a plain clone.
         let mut plain = std::process::Command::new("git");
         run(plain
             .args(["clone", "--quiet"])

@@ -158,7 +158,7 @@ mod tests {
         ] {
             assert!(matches!(led(from, to), Err(WebError::Inwards { .. })), "{to}");
         }
-        // From this machine it may.
+        // The control: a host on this machine may redirect to this machine.
         assert!(led("http://localhost:1/", "http://127.0.0.1:2/").is_ok());
     }
 }

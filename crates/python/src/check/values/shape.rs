@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// `{a, b: [{c}]}`, with `!` after objects that are closed and `?` after those seen.
+    /// Writes a shape as `{a, b: [{c}]}`, with `!` after closed objects and `?` after observed ones.
     fn text(shape: &ValueShape) -> String {
         match shape {
             ValueShape::Anything => "*".to_owned(),
