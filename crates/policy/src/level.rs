@@ -45,7 +45,7 @@ impl ToolAccess {
 /// by line, to a program that cannot work or that tries something that is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReviewMode {
-    /// Programs are not looked at.
+    /// Programs are not reviewed.
     Off,
     /// The program runs, and findings of the severity `Warning` or `Danger` are reported beside its
     /// outcome.

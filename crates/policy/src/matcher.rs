@@ -30,13 +30,13 @@ impl Matcher {
     /// | written | fits |
     /// |---|---|
     /// | `"main"`, `5`, `true` | that value |
-    /// | `"*@example.com"` | a text of that form, the whole of it |
+    /// | `"*@example.com"` | a whole text of that form |
     /// | `["a", "b*"]` | one of these |
     /// | `{"regex": "^x"}` | a text in which the expression is found |
     /// | `{"above": 5, "below": 9}` | a number between these |
     /// | `{"present": false}` | no such argument |
     /// | `{"equals": "*"}` | that value, whatever is in it |
-    /// | `{"not": …}` | what the other does not fit |
+    /// | `{"not": …}` | values that the inner matcher does not fit |
     pub fn read(written: &Value) -> Result<Self, String> {
         Self::read_at(written, 0)
     }

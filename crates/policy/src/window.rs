@@ -7,10 +7,9 @@ const SECONDS: u64 = 60;
 
 /// A sliding window: amounts by the second, for one minute.
 ///
-/// A token bucket would let twice the limit through in the first minute: all that it holds, and
-/// all that flows in. A list of every moment would grow with the limit. Counting by the second
-/// keeps the promise in any minute, in the space of at most 61 numbers, and is late by less than
-/// a second.
+/// A token bucket would let twice the limit through in the first minute: its content, and everything
+/// that flows in. A list of all events would grow with the limit. Counting by the second enforces the
+/// limit in any minute with at most 61 numbers, and frees an amount less than a second too late.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     /// Seconds and their amounts, the oldest first.

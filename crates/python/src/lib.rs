@@ -1,5 +1,5 @@
-//! Python, in and out: programs that agents wrote are read before they run, and functions are written
-//! for the tools that they call. Nothing here runs Python, does IO, or waits.
+//! Python source: analyses programs of agents before they run, and generates functions for the tools
+//! that they call. Nothing here runs Python, does IO, or waits.
 //!
 //! | module | subject |
 //! |---|---|

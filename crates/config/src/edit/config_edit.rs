@@ -42,7 +42,8 @@ pub struct ConfigEdit {
 }
 
 impl ConfigEdit {
-    /// Starts a change, and locks the file. A missing file is created when the change is saved.
+    /// Starts a change, under the lock on the directory. A missing file is created when the change is
+    /// saved.
     pub fn open(path: &Path) -> Result<Self, EditError> {
         let failed = |source| EditError::Write { path: path.to_owned(), source };
         if let Some(directory) = path.parent() {

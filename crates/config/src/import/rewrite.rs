@@ -13,7 +13,7 @@ use super::client_file::Format;
 pub(crate) struct Change {
     /// The paths of the entries to remove: the keys that lead to each, its own included.
     pub removals: Vec<Vec<String>>,
-    /// The entry to insert; none if the file has Narrows already.
+    /// The entry to insert; none if the file has Narrows already, or if Narrows is removed.
     pub insertion: Option<Insertion>,
 }
 

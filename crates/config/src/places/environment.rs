@@ -29,9 +29,9 @@ impl EnvVar {
     pub const HOME: &'static str = "HOME";
     /// The user's home directory on Windows.
     pub const USERPROFILE: &'static str = "USERPROFILE";
-    /// Where programs keep their configuration on Windows.
+    /// The directory of the user's configuration on Windows.
     pub const APPDATA: &'static str = "APPDATA";
-    /// Where programs keep data of this machine on Windows.
+    /// The directory of data for this machine on Windows.
     pub const LOCALAPPDATA: &'static str = "LOCALAPPDATA";
 
     /// The directory of Codex, for `narrows import`.

@@ -1,4 +1,4 @@
-//! A server as it is written in the configuration, before defaults apply.
+//! The entry of a server in the configuration, before defaults apply.
 
 use std::{
     collections::BTreeMap,

@@ -35,7 +35,7 @@ pub struct SafetyConfig {
     pub key: KeyPlace,
 }
 
-/// `[pii]`: which personal data is replaced by tokens, and where.
+/// `[pii]`: the personal data that tokens replace, and where.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PiiConfig {
     pub mode: Option<PiiMode>,

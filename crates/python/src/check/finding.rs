@@ -26,7 +26,7 @@ pub struct Checked {
     /// Other modules of the standard library that it uses without importing them. The runtime has to
     /// provide them.
     pub library: BTreeSet<&'static str>,
-    /// Tools that it calls without importing them, each with the one module that has it.
+    /// Tools that the program calls without importing them, each with the only module that has it.
     pub tools: BTreeMap<String, String>,
 }
 

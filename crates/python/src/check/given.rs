@@ -5,7 +5,7 @@ use std::collections::HashSet;
 /// The variables that a program is given.
 #[derive(Clone, Copy, Debug)]
 pub enum GivenVariables<'a> {
-    /// These and no others. There may be hundreds of thousands of them.
+    /// Exactly these. There may be hundreds of thousands of them.
     Names(&'a HashSet<&'a str>),
     /// Any variables that earlier programs of its session have bound.
     Unknown,

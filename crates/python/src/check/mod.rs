@@ -1,5 +1,5 @@
 //! Checks a program before it runs: tools and names that do not exist, arguments that do not fit,
-//! results that are read by a misspelt field. What cannot be known for certain is left alone.
+//! misspelt fields of results. Only certain mistakes are reported.
 //!
 //! | file | subject |
 //! |---|---|

@@ -175,7 +175,7 @@ fn words(raw: &str) -> String {
 fn class_prefixes<'a>(pythons: impl Iterator<Item = &'a String>) -> HashMap<String, String> {
     let pythons: BTreeSet<&str> = pythons.map(String::as_str).collect();
     let camels: Vec<(String, String)> = {
-        // `a_b` and `aB` are one word in camel case; number them as other names are.
+        // `a_b` and `aB` are the same in camel case, so they are numbered like other names.
         let mut next: HashMap<String, usize> = HashMap::new();
         let mut taken = HashSet::new();
         pythons

@@ -208,7 +208,7 @@ async def help(*, kinds: list[str | int | None], only: str, kind: str | int | No
     """get_tool_definition tells what it does."""
 "#
         );
-        // The control: else they are there.
+        // The control: the full source has the values.
         assert!(ToolCode::new("x", name, &raw, None).source.matches("SECRET").count() > 5);
     }
 }

@@ -16,7 +16,7 @@ use narrows_policy::Level;
 const POINTER: f64 = 4.0;
 /// The bytes of a number in a list, at least.
 const NUMBER: f64 = 12.0;
-/// 30 bits of a large number take four bytes.
+/// The bits of a large number that a byte holds: 30 bits take four bytes.
 const BITS_PER_BYTE: f64 = 7.5;
 
 /// Returns the finding for an expression whose value exceeds the memory of a level.

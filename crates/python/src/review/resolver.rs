@@ -39,7 +39,7 @@ impl ImpliedImports {
     }
 }
 
-/// The answer to whether a name may mean the builtin.
+/// The certainty that a name means the builtin of Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Builtin {
     No,

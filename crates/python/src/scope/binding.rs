@@ -15,7 +15,7 @@ pub(crate) enum BindingValue<'a> {
     Value(&'a Expr),
     /// Each element of the value.
     Element(&'a Expr),
-    /// Each element of the value, if this builtin is what it seems.
+    /// Each element of the value, if nothing hides this builtin.
     ElementFor(&'a str, &'a Expr),
     /// The part at this position.
     Part(Arc<BindingValue<'a>>, usize),

@@ -1,4 +1,4 @@
-//! The one walk that finds all scopes and bindings, before anything is said about them.
+//! The walk that finds all scopes and bindings, before the check and the review use them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! All scopes of a program, and what a name means at a place.
+//! All scopes of a program, and the meaning of a name at a place.
 
 use std::collections::{HashMap, HashSet};
 

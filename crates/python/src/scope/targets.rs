@@ -79,7 +79,7 @@ impl<'a> ScopeCollector<'a> {
         self.bind_name(name, BindingValue::Definition, place, name.end());
     }
 
-    /// `name: int`
+    /// Declares the target of an annotation without a value: `name: int`.
     pub(super) fn annotate(&mut self, target: &'a Expr, place: BindingRange) {
         match target {
             Expr::Name(name) => self.scopes.declare(&name.id, place),
@@ -87,7 +87,7 @@ impl<'a> ScopeCollector<'a> {
         }
     }
 
-    /// `del name`
+    /// Deletes the target of `del name`.
     pub(super) fn delete(&mut self, target: &'a Expr, place: BindingRange) {
         match target {
             Expr::Name(name) => self.scopes.delete(&name.id, place),

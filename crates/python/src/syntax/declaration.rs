@@ -6,9 +6,10 @@ use ruff_python_ast::{
 };
 use ruff_text_size::Ranged;
 
-/// An annotation or a default that is longer is cut: a signature is read at a glance.
+/// The length of an annotation or a default. A longer one becomes `...`, because a signature is read at a
+/// glance.
 const MAX_PART_LEN: usize = 80;
-/// A first paragraph that is longer is cut: listings show one of each skill.
+/// The length of a first paragraph. A longer one is cut, because listings show one for each skill.
 const MAX_PARAGRAPH_LEN: usize = 500;
 
 /// A definition at the top level of a module.

@@ -1,5 +1,5 @@
-//! A skill as one file, `NAME.skill.json`, with its manifest, its tests and a signature; the
-//! skills that it needs may be in it.
+//! A skill as one file, `NAME.skill.json`, with its manifest, its tests and a signature. The file may
+//! also contain the skills that it needs.
 //!
 //! The signature covers the canonical form of everything else in the file. It tells who made the file,
 //! and not that the code is harmless.

@@ -23,7 +23,7 @@ pub struct ToolChange {
 }
 
 impl ToolChange {
-    /// Whether code that worked may fail now.
+    /// Tells whether code that worked before may fail now.
     pub fn may_break(&self) -> bool {
         self.differences.iter().any(Difference::may_break)
     }
@@ -64,7 +64,7 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Whether code that worked may fail now.
+    /// Tells whether code that worked before may fail now.
     pub fn may_break(&self) -> bool {
         !matches!(
             self,

@@ -8,7 +8,7 @@ const DESCRIPTIVE: [&str; 7] =
 /// Keywords whose value is a table of schemas by name.
 const TABLES: [&str; 5] =
     ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
-/// Keywords whose value is a set, in whatever order it is written.
+/// Keywords whose value is a set, so that the order does not matter.
 const SETS: [&str; 3] = ["enum", "required", "type"];
 /// Keywords whose value is data, which may look like a schema.
 const DATA: [&str; 2] = ["const", "default"];

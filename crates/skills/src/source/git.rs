@@ -19,7 +19,8 @@ use super::web;
 
 /// The time for a shallow clone.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Settings that would have git run programs of the repository's choice, or leave the directory.
+/// Settings that keep git from running programs of the repository's choice, and from leaving the
+/// directory by links or submodules.
 const SETTINGS: [&str; 7] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
